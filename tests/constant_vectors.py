@@ -2,6 +2,18 @@
 
 REFUSED = {
     # Each with a part of what podberth says.
+    "'%d'.format([1.0]) == ''": "%d does not take a value of type double; want int or uint",
+    "'%d'.format(['a' + 'b']) == ''": "%d does not take a value of type string",
+    "'%e'.format([1]) == ''": "%e does not take a value of type int",
+    "'%b %x'.format([true, 1.5]) == ''": "%x does not take a value of type double",
+    "'%o'.format([true]) == ''": "%o does not take a value of type bool",
+    "'%s'.format([quantity('1')]) == ''": "%s does not take a value of type kubernetes.Quantity",
+    "'%s'.format([[{'a': optional.of(1)}]]) == ''": "%s does not take a value of type optional_type(int)",
+    "'%s'.format([1, 2]) == ''": "format got 2 values, and its text takes 1",
+    "'%s %s'.format([1]) == ''": "format got 1 values, and its text takes more",
+    "'%z'.format([1]) == ''": "got the clause '%z', want one of %s, %d",
+    "'%.f'.format([1.0]) == ''": "want digits behind the dot",
+    "'100%'.format([]) == ''": "got the clause '%', want one of",
     "''.matches('[a')": "'[a', want a regular expression of RE2",
     "matches('', '(')": "'(', want a regular expression of RE2",
     "'x'.matches('\\\\C')": "want a regular expression of RE2",
@@ -11,6 +23,8 @@ REFUSED = {
     "['x'].exists(x, x.matches('*'))": "'*', want a regular expression of RE2",
     "false && duration('1d') > duration('1h')": "'1d', want numbers with",
     "timestamp('not a time') < timestamp('2026-01-01T00:00:00Z')": "'not a time', want a time",
+    "int(dyn('x')) == 1": "'x', want a whole number",
+    "int(dyn(true)) == 1": "True, want a whole number",
     "int('x') == 1": "'x', want a whole number",
     "int(string('x')) == 1": "'x', want a whole number",
     "int(1e99) == 1": "1e+99, want a whole",
@@ -18,6 +32,12 @@ REFUSED = {
     "bool('yes')": "'yes', want true or false",
 }
 TAKEN = (
+    "'%d'.format([dyn(1.0)]) == ''",
+    "'%d'.format(dyn([1.0])) == ''",
+    "'%f %e'.format(['a', 1.0]) == ''",
+    "'%s %% %s'.format([[1], {'a': timestamp(0)}]) == ''",
+    "dyn('%z').format([1]) == ''",
+    "'%.1d'.format([1]) == ''",
     "'x'.matches('^[a-z]+$')",
     "'x'.find('a') == ''",
     "object.metadata.?name.orValue('').matches('a' + '[')",

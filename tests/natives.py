@@ -31,7 +31,7 @@ NAMESPACES = {
 @cache
 def environment() -> Environment:
     """Return the environment of native policies."""
-    return Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, mixes_types=False)
+    return Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, exact=True)
 
 
 def rule(**changes: Any) -> Document:

@@ -10,7 +10,7 @@ from pathlib import Path
 from controlplane.api import Api
 from controlplane.cluster import ControlPlane
 
-from . import mutating
+from . import expressions, mutating, rows
 from .files import Files
 from .run import compare, compare_files
 from .tally import Pair, Tally
@@ -27,6 +27,10 @@ def main() -> int:
     )
     parser.add_argument(
         "--files", type=Path, help="a folder with people's ValidatingAdmissionPolicies, in place of generated ones"
+    )
+    parser.add_argument("--rows", action="store_true", help="put the rows of differential/rows.py")
+    parser.add_argument(
+        "--expressions", type=int, metavar="PAIRS", help="generate expressions over pods, until there are so many pairs"
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kubeconfig", type=Path, help="of a control plane of tests/controlplane that runs already")
@@ -54,6 +58,10 @@ def main() -> int:
 def _compared(api: Api, options: argparse.Namespace, files: Files | None) -> Tally:
     if files:
         return compare_files(api, files, seed=options.seed)
+    if options.rows:
+        return rows.compare(api)
+    if options.expressions:
+        return expressions.compare(api, pairs=options.expressions, seed=options.seed)
     put = mutating.compare if options.mutating else compare
     return put(api, policies=options.policies, seed=options.seed)
 

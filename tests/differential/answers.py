@@ -33,7 +33,7 @@ def difference(ours: Answer, theirs: Answer) -> str:
         return "refusal"
     if bool(ours.messages) != bool(theirs.messages):
         return "verdict"
-    if not set(map(_plain, theirs.messages)) <= set(map(_plain, ours.messages)):
+    if not set(map(plain, theirs.messages)) <= set(map(plain, ours.messages)):
         return "message"
     if len(ours.messages) == 1 and (ours.code, ours.reason) != (theirs.code, theirs.reason):
         return "status"
@@ -45,19 +45,19 @@ def worded_apart(ours: Answer, theirs: Answer) -> Sequence[tuple[str, str]]:
     pairs = [(ours.messages, theirs.messages), (ours.warnings, theirs.warnings)]
     found = []
     for mine, yours in pairs:
-        by_lead = {_plain(each): each for each in mine}
+        by_lead = {plain(each): each for each in mine}
         for each in yours:
-            own = by_lead.get(_plain(each), each)
+            own = by_lead.get(plain(each), each)
             if own != each:
                 found.append((own.partition(_ERROR)[2], each.partition(_ERROR)[2]))
     return found
 
 
 def _sorted(lines: Sequence[str]) -> list[str]:
-    return sorted({_plain(each) for each in lines})
+    return sorted({plain(each) for each in lines})
 
 
-def _plain(line: str) -> str:
+def plain(line: str) -> str:
     """Return a line without what cannot be equal: an error's own words, and the end of a generated name."""
     lead, found, _ = _GENERATED.sub("-", line).partition(_ERROR)
     return lead + found

@@ -5,7 +5,7 @@ The objects that both make are compared whole, less what only a cluster knows of
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from http.client import RemoteDisconnected
@@ -77,25 +77,32 @@ def compare(api: Api, *, policies: int, seed: int) -> Tally:
     tally, count = Tally(), min(BATCH, policies)
     upstream = Upstream(api, namespaces(count), params(count))
     try:
-        ours = _Ours(upstream)
+        ours = Ours(upstream)
         for start in range(0, policies, count):
             scenes = [_scene(_random(seed, start + each), each, start) for each in range(min(count, policies - start))]
             with upstream.mutating(scenes) as refused:
                 for scene in scenes:
                     given = objects(_random(f"{seed} objects", start + scene.number), scene.number)
                     given = [each for each in given if each["kind"] in _KINDS]
-                    for document, mine in zip(given, ours.made(scene, given), strict=True):
-                        why = refused.get(scene.number)
-                        theirs = Made(refused=why) if why else _theirs(upstream, document)
-                        if differs := difference(mine, theirs):
-                            # The API server asks its policies in no fixed order
-                            other = ours.made(scene, [document], backwards=True)[0]
-                            differs = difference(other, theirs) and differs
-                        pair = Pair(scene.policies, document, mine, theirs, differs)
-                        tally.add(pair, _outcome(document, theirs, ours))
+                    for each in pairs(upstream, ours, scene, given, refused):
+                        tally.add(*each)
     finally:
         upstream.remove()
     return tally
+
+
+def pairs(
+    upstream: Upstream, ours: "Ours", scene: Scene, given: Sequence[Document], refused: Mapping[int, str]
+) -> Iterator[tuple[Pair, str]]:
+    """Put objects to the API server, and yield each pair with what the API server did."""
+    for document, mine in zip(given, ours.made(scene, given), strict=True):
+        why = refused.get(scene.number)
+        theirs = Made(refused=why) if why else _theirs(upstream, document)
+        if differs := difference(mine, theirs):
+            # The API server asks its policies in no fixed order
+            other = ours.made(scene, [document], backwards=True)[0]
+            differs = difference(other, theirs) and differs
+        yield Pair(scene.policies, document, mine, theirs, differs), _outcome(document, theirs, ours)
 
 
 def difference(ours: Made, theirs: Made) -> str:
@@ -117,17 +124,22 @@ def _lead(denial: str) -> str:
     return denial.partition(" denied request: ")[0] if " denied request: " in denial else denial.partition(":")[0]
 
 
-class _Ours:
+class Ours:
+    """podberth's answers in the world of an API server."""
+
     def __init__(self, upstream: Upstream) -> None:
+        """Take namespaces, params and the requester as the API server has them."""
         self._namespaces = {each["metadata"]["name"]: each for each in upstream.namespaces}
         self._resources = Resources()
         self._objects = Objects([*upstream.params, *upstream.namespaces], self._resources, "default")
-        self._environment = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, mixes_types=False)
+        self._environment = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, exact=True)
         self._review = ReviewContext(TopologyIndex.build([], Conventions()), Need())
         self._user = upstream.user
         self.changed: dict[int, bool] = {}
+        """Whether the policies changed an object, by its ``id``."""
 
     def made(self, scene: Scene, given: Sequence[Document], *, backwards: bool = False) -> list[Made]:
+        """Return what the scene makes of each object; ``backwards``: by its policies in the reverse order."""
         found = read([located(each) for each in (*scene.policies, *scene.bindings)])
         policies = MutatingPolicies(found, self._environment, self._review, self._objects, self._namespaces)
         if problems := (*found.problems, *policies.problems):
@@ -179,7 +191,7 @@ def _plain(document: Document) -> Any:
     return json.loads(_UID.sub("uid", _GENERATED.sub("-", json.dumps(made))))
 
 
-def _outcome(document: Document, theirs: Made, ours: _Ours) -> str:
+def _outcome(document: Document, theirs: Made, ours: Ours) -> str:
     if theirs.panicked:
         return "the API server panicked"
     if theirs.refused:

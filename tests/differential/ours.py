@@ -43,7 +43,7 @@ class Ours:
         self._namespaces = {each["metadata"]["name"]: each for each in namespaces}
         self._resources = Resources(definitions)
         self._objects = Objects([*params, *self._namespaces.values()], self._resources, "default")
-        self._environment = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, mixes_types=False)
+        self._environment = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, exact=True)
         self._review = ReviewContext(TopologyIndex.build([], Conventions()), Need())
         self._user = user
 
@@ -53,6 +53,10 @@ class Ours:
         if problems:
             return [Answer(refused="; ".join(problems))] * len(objects)
         return [self._answer(policies, each) for each in objects]
+
+    def problems(self, scene: Scene) -> list[str]:
+        """Return why the scene's documents are refused; empty if they are not."""
+        return self._policies(scene)[1]
 
     def _policies(self, scene: Scene) -> tuple[NativePolicies, list[str]]:
         found = read([located(each) for each in (scene.policy, *scene.bindings)])

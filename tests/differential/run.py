@@ -30,8 +30,8 @@ def compare(api: Api, *, policies: int, seed: int) -> Tally:
     try:
         ours = Ours(upstream.namespaces, upstream.params, upstream.user)
         for start in range(0, policies, count):
-            for pair in _batch(upstream, ours, seed, start, min(count, policies - start)):
-                tally.add(*pair)
+            for each in _batch(upstream, ours, seed, start, min(count, policies - start)):
+                tally.add(*each)
     finally:
         upstream.remove()
     return tally
@@ -56,7 +56,7 @@ def compare_files(api: Api, files: Files, *, seed: int) -> Tally:
                     given = [*files.objects(each.number, COLLECTIONS), *_generated(seed, each.number)]
                     for document, own in zip(given, ours.answers(each, given), strict=True):
                         try:
-                            tally.add(*_pair(upstream, each, document, own, refused))
+                            tally.add(*pair(upstream, each, document, own, refused))
                         except OtherRefusalError:
                             tally.outcomes["refused for another reason"] += 1
     finally:
@@ -76,14 +76,15 @@ def _batch(upstream: Upstream, ours: Ours, seed: int, start: int, count: int) ->
         for each in scenes:
             given = objects(_random(f"{seed} objects", start + each.number), each.number)
             for document, own in zip(given, ours.answers(each, given), strict=True):
-                yield _pair(upstream, each, document, own, refused)
+                yield pair(upstream, each, document, own, refused)
 
 
-def _pair(upstream: Upstream, of: Scene, document: Document, own: Answer, refused: Mapping[int, str]) -> _Counted:
+def pair(upstream: Upstream, of: Scene, document: Document, own: Answer, refused: Mapping[int, str]) -> _Counted:
+    """Put one object to the API server, and return what the tally counts; ``own`` is podberth's answer."""
     why = refused.get(of.number)
     theirs = Answer(refused=why) if why else upstream.answer(document)
-    pair = Pair([of.policy], document, own, theirs, difference(own, theirs))
-    return pair, _outcome(theirs), worded_apart(own, theirs)
+    found = Pair([of.policy], document, own, theirs, difference(own, theirs))
+    return found, _outcome(theirs), worded_apart(own, theirs)
 
 
 def _random(of: object, number: int) -> Random:

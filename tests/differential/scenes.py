@@ -306,7 +306,8 @@ def _replicas(random: Random) -> Document:
 _SELECTED: Final = {"selector": {"matchLabels": {"app": "web"}}}
 
 
-def _pod(random: Random) -> Document:
+def pod(random: Random) -> Document:
+    """Return a pod as people write it, without a name."""
     return _object("v1", "Pod", spec=_pod_spec(random))
 
 
@@ -348,4 +349,4 @@ def _namespace_object(_random: Random) -> Document:
     return _object("v1", "Namespace")
 
 
-_MAKERS: Final = (_pod, _deployment, _stateful_set, _job, _cron_job, _config_map, _namespace_object, _pod, _deployment)
+_MAKERS: Final = (pod, _deployment, _stateful_set, _job, _cron_job, _config_map, _namespace_object, pod, _deployment)

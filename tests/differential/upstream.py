@@ -60,6 +60,9 @@ class Upstream:
     def __init__(self, api: Api, namespaces: Sequence[Document], params: Sequence[Document]) -> None:
         """Create namespaces and params, and keep them as they are stored."""
         self._api = api
+        # Those of an earlier run may be there
+        self._api.raw("POST", _POLICIES, _keeper())
+        self._api.raw("POST", _BINDINGS, _keeper_binding())
         self.namespaces = [self._stored("/api/v1/namespaces", each) for each in namespaces]
         for each in params:
             self._stored(f"/api/v1/namespaces/{each['metadata']['namespace']}/configmaps", each)
@@ -102,6 +105,11 @@ class Upstream:
         """Delete the namespaces."""
         for each in self.namespaces:
             self._api.raw("DELETE", f"/api/v1/namespaces/{each['metadata']['name']}")
+
+    def refusal(self, policy: Document) -> str:
+        """Return why the API server does not take a policy; empty if it does."""
+        status, body = self._api.raw("POST", f"{_POLICIES}?dryRun=All&fieldValidation=Strict", policy)
+        return "" if status == 201 else str(json.loads(body)["message"])
 
     @contextmanager
     def in_force(self, scenes: Sequence[Scene]) -> Iterator[Mapping[int, str]]:
@@ -203,6 +211,35 @@ def _answer(response: Response) -> Answer:
     if not found or not denial.startswith(_LEADS[1]):
         raise OtherRefusalError(document)
     return Answer(code=response.status, reason=document["reason"], messages=(denial,), warnings=warnings)
+
+
+def _keeper() -> Document:
+    """Return a policy that matches nothing and stays, so that the API server goes on following ConfigMaps as params.
+
+    It stops when the last policy with this paramKind is deleted, and then has what it last saw for ever: it starts an
+    informer of its shared factory once (apiserver pkg/admission/plugin/policy/generic/policy_source.go).
+    """
+    rule = {"apiGroups": ["none.example.com"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["nones"]}
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "differential-keeper"},
+        "spec": {
+            "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+            "matchConstraints": {"resourceRules": [rule]},
+            "validations": [{"expression": "true"}],
+        },
+    }
+
+
+def _keeper_binding() -> Document:
+    reference = {"name": "none", "namespace": "default", "parameterNotFoundAction": "Allow"}
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": "differential-keeper"},
+        "spec": {"policyName": "differential-keeper", "paramRef": reference, "validationActions": ["Deny"]},
+    }
 
 
 def _sentinel() -> Document:

@@ -6,12 +6,13 @@ import yaml
 
 from controlplane.api import Api
 from controlplane.cluster import ControlPlane
-from differential import mutating
+from differential import expressions, mutating, rows
 from differential.run import compare
 from podberth.native.as_created import as_created
 from podberth.native.resources import BUILT_IN, Resources
 
 _POLICIES = 40
+_PAIRS = 1000
 _METADATA_OF_A_CLUSTER = ("creationTimestamp", "managedFields", "uid")
 _EMPTY_FIELDS = """
 apiVersion: apps/v1
@@ -74,6 +75,18 @@ def test_generated_mutations_make_the_same_objects(control_plane: ControlPlane) 
     assert not tally.differing
     assert tally.pairs > _POLICIES
     assert {"changed", "unchanged", "denied", "policy refused"} <= set(tally.outcomes)
+
+
+def test_generated_expressions_have_the_same_values(control_plane: ControlPlane) -> None:
+    tally = expressions.compare(control_plane.api, pairs=_PAIRS, seed=20)
+    assert not tally.differing
+    assert {"a value", "no value", "refused"} <= set(tally.outcomes)
+
+
+def test_each_row_is_judged_alike(control_plane: ControlPlane) -> None:
+    tally = rows.compare(control_plane.api)
+    assert not tally.differing
+    assert tally.pairs == len(rows.ROWS)
 
 
 def test_the_table_of_kinds_is_what_the_api_server_serves(control_plane: ControlPlane) -> None:

@@ -356,7 +356,7 @@ def test_an_optional_of_a_dyn_value_ends_no_process(evaluate: Evaluate, source: 
     with pytest.raises(EvaluationError, match="got an optional inside a value"):
         evaluate(source, Want.MAP)
     with pytest.raises(EvaluationError):
-        evaluate(f"{{'a': '%s'.format([{source}])}}", Want.MAP)
+        evaluate(f"{{'a': '%s'.format(dyn([{source}]))}}", Want.MAP)
 
 
 def test_a_time_with_an_offset_is_an_error_where_times_are_written_as_text(evaluate: Evaluate) -> None:

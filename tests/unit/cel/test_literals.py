@@ -1,4 +1,4 @@
-"""Literals of several types are refused where upstream refuses them: in new native policies."""
+"""Literals of several types, and texts that may be none, are refused in native policies, as upstream refuses them."""
 
 import pytest
 
@@ -20,3 +20,14 @@ def test_a_mixed_literal_is_refused_at_its_element(source: str) -> None:
 )
 def test_other_literals_are_taken(source: str) -> None:
     environment().compile(source, want=Want.ANY)
+
+
+@pytest.mark.parametrize("source", ["object.a", "dyn('x')", "true ? dyn('a') : 'b'", "optional.of('x')"])
+def test_a_text_has_the_type_string(source: str) -> None:
+    with pytest.raises(CompileError, match="want string; write string"):
+        environment().compile(source, want=Want.STRING)
+
+
+@pytest.mark.parametrize("source", ["string(object.a)", "'x'", "null"])
+def test_a_text_or_null_is_taken(source: str) -> None:
+    environment().compile(source, want=Want.STRING)

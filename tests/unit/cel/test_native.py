@@ -115,7 +115,7 @@ def test_each_overload_answers_when_it_runs(evaluate: Evaluate, row: Overload) -
 
 def test_what_is_in_no_table_has_no_value(evaluate: Evaluate) -> None:
     with pytest.raises(EvaluationError, match="overload"):
-        evaluate("duration(dyn(1))")
+        evaluate("duration([dyn(1)][0])")
 
 
 @pytest.mark.parametrize(

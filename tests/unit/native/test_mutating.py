@@ -57,6 +57,71 @@ def test_an_error_denies_under_fail_and_the_rest_is_written_under_ignore(mutatio
     assert (done.decisions, done.creation.object["metadata"]["labels"]) == ([], {"a": "b"})
 
 
+def deployment() -> dict[str, Any]:
+    container = {"name": "main", "image": "web:1"}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [container]}}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "replicas": 3, "template": template}
+    metadata = {"name": "web", "labels": {"team": "a"}}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("number", "written"), [("4294967298", 2), ("-2147483649", 2147483647), ("2147483647", 2147483647), ("2.0", 2)]
+)
+def test_a_merged_number_keeps_the_bits_of_its_field(number: str, written: int) -> None:
+    done = mutated(
+        *mutating("p", apply_configuration(f"Object{{spec: Object.spec{{replicas: {number}}}}}")), of=deployment()
+    )
+    assert (done.decisions, done.creation.object["spec"]["replicas"]) == ([], written)
+
+
+@pytest.mark.parametrize("number", ["2147483648", "-2147483649", "9007199254740993", "99999999999u", "1e20"])
+def test_a_patched_number_that_its_field_cannot_hold_is_an_error_of_the_api_server(number: str) -> None:
+    patch = f"[JSONPatch{{op: 'add', path: '/spec/replicas', value: {number}}}]"
+    [denial] = mutated(*mutating("p", json_patch(patch), failurePolicy="Ignore"), of=deployment()).decisions
+    assert denial.text.startswith("Internal error occurred: object.spec.replicas: got ")
+
+
+def test_a_patched_number_that_no_double_holds_is_a_text() -> None:
+    patch = "[JSONPatch{op: 'add', path: '/metadata/labels/n', value: 9007199254740993}]"
+    done = mutated(*mutating("p", json_patch(patch)), of=deployment())
+    assert done.creation.object["metadata"]["labels"] == {"team": "a", "n": "9007199254740993"}
+
+
+def test_an_unsigned_number_is_not_merged() -> None:
+    mutation = apply_configuration("Object{spec: Object.spec{replicas: 2u}}")
+    [denial] = mutated(*mutating("p", mutation), of=deployment()).decisions
+    assert "replicas: expected numeric (int or float), got uint64" in denial.text
+
+
+@pytest.mark.parametrize(
+    ("operation", "labels"),
+    [
+        ("op: 'copy', from: '/metadata/none', path: '/metadata/labels/x'", {"team": "a", "x": ""}),
+        ("op: 'add', path: '/metadata/labels/x'", {"team": "a", "x": ""}),
+        ("op: 'add', path: '/metadata/labels/x', value: null", {"team": "a", "x": ""}),
+        ("op: 'replace', path: '/metadata/labels/team'", {"team": ""}),
+        ("op: 'copy', from: '/spec/none', path: '/spec/replicas'", {"team": "a"}),
+        ("op: 'add', path: '/spec/template/spec/priorityClassName'", {"team": "a"}),
+    ],
+)
+def test_a_patch_without_a_value_writes_null_which_is_read_as_the_type_says(
+    operation: str, labels: dict[str, str]
+) -> None:
+    done = mutated(*mutating("p", json_patch(f"[JSONPatch{{{operation}}}]")), of=deployment())
+    assert (done.decisions, done.creation.object["metadata"]["labels"]) == ([], labels)
+    assert "priorityClassName" not in done.creation.object["spec"]["template"]["spec"]
+    assert done.creation.object["spec"]["replicas"] in (1, 3)  # 1 is the default
+
+
+@pytest.mark.parametrize(("index", "images"), [("-0", ["b", "web:1"]), ("+0", ["b", "web:1"]), ("+1", ["web:1", "b"])])
+def test_an_index_may_have_a_sign(index: str, images: list[str]) -> None:
+    path = f"/spec/template/spec/containers/{index}"
+    patch = f"[JSONPatch{{op: 'add', path: '{path}', value: {{'name': 'b', 'image': 'b'}}}}]"
+    done = mutated(*mutating("p", json_patch(patch)), of=deployment())
+    assert [each["image"] for each in done.creation.object["spec"]["template"]["spec"]["containers"]] == images
+
+
 def test_a_failed_test_leaves_the_object_without_an_error() -> None:
     patch = json_patch("[JSONPatch{op: 'test', path: '/kind', value: 'Pod'}, JSONPatch{op: 'remove', path: '/data'}]")
     done = mutated(*mutating("p", patch))

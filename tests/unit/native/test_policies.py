@@ -178,7 +178,7 @@ def test_what_exceeds_the_engines_iterations_is_not_judged() -> None:
 
 def test_audit_annotations_are_entries_and_their_errors_deny_whatever_the_actions() -> None:
     annotations = [
-        {"key": "good", "valueExpression": "object.data.key"},
+        {"key": "good", "valueExpression": "string(object.data.key)"},
         {"key": "blank", "valueExpression": "''"},
         {"key": "bad", "valueExpression": "string(object.data.missing)"},
     ]
@@ -331,7 +331,7 @@ def test_policies_are_compiled_under_one_deadline() -> None:
         begun += 1
         return lambda: True
 
-    over = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, mixes_types=False, deadline=begin)
+    over = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, exact=True, deadline=begin)
     found = compiled(policy("1 == 2"), policy("1 == 3", name="q"), within=over)
     assert [each.message for each in found.problems] == [LATE, LATE]
     assert begun == 1

@@ -162,6 +162,11 @@ def constant(node: Node) -> Scalar:
     return None if which in (None, "null_value") else getattr(node.const_expr, which)
 
 
+def key_of(entry: Node) -> tuple[str, Scalar]:
+    """Return the key of an entry of a map literal, with its kind, if the key is a literal; else ("", None)."""
+    return entry.map_key.const_expr.WhichOneof("which") or "", constant(entry.map_key)
+
+
 def children(node: Node) -> Iterator[Node]:
     """Yield the direct subexpressions of an expression, in order."""
     match kind(node):

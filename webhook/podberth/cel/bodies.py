@@ -14,6 +14,7 @@ FOLD = "internal.fold"
 """The name of the macro ``internal.fold(list, initial, step)`` of bodies. Its value is ``r``, which starts as
 ``initial`` and becomes ``step`` for each element ``v``. CEL has no such macro."""
 _RESULT, _ELEMENT = "r", "v"
+_CONDITION, _LOGIC, _FAIL = "_?_:_", frozenset({"_&&_", "_||_"}), "internal.fail"
 _LAZY, _EAGER = "#unused", "@unused"
 
 
@@ -35,10 +36,11 @@ class Bodies:
         )
         self._known: dict[str, Node] = {}
 
-    def apply(self, source: str, operands: list[Node]) -> Node:
+    def apply(self, source: str, operands: list[Node], *, skips: str = "") -> Node:
         """Return the expression of the body ``source``, with the operands as its arguments ``a``, ``b`` and ``c``.
 
-        An operand is evaluated once, however often the body uses it; only literals and variables are repeated.
+        An operand is evaluated once, however often the body uses it; only literals and variables are repeated. An error
+        of an operand is one of the call, even if the body does not read it; of the operand ``skips`` only if it does.
         """
         body = self._known.get(source)
         if body is None:
@@ -46,6 +48,9 @@ class Bodies:
         made = ast.copy_of(body)
         # A policy cannot use a name with "@" in it.
         given = [(f"@{name}", operand) for name, operand in zip(ARGUMENTS, operands, strict=False)]
+        made = _behind(
+            [name for name, operand in given if name != f"@{skips}" and _may_hide(body, name, operand)], made
+        )
         own = _loop_names(body)
         bound = []
         for name, operand in given:
@@ -69,6 +74,46 @@ class Bodies:
             elif ast.kind(node) == "ident_expr" and node.ident_expr.name in ARGUMENTS:
                 node.ident_expr.name = f"@{node.ident_expr.name}"
         return root
+
+
+def _may_hide(body: Node, name: str, operand: Node) -> bool:
+    """Return whether the body may have a value although the operand has an error."""
+    return ast.kind(operand) != "const_expr" and not _fails_with(body, name)
+
+
+def _fails_with(node: Node, name: str) -> bool:
+    """Return whether an expression surely has an error if ``name`` has one; False if that is not known."""
+    match ast.kind(node):
+        case "ident_expr":
+            return bool(node.ident_expr.name == name)
+        case "comprehension_expr":  # what a macro binds is an error only where it is read
+            return _fails_with(node.comprehension_expr.iter_range, name)
+        case "call_expr" if node.call_expr.function == _FAIL:
+            return True
+        case "call_expr" if node.call_expr.function == _CONDITION:
+            condition, *branches = node.call_expr.args
+            return _fails_with(condition, name) or all(_fails_with(each, name) for each in branches)
+        case "call_expr" if node.call_expr.function in _LOGIC:  # an error beside false, or true, is none
+            return all(_fails_with(each, name) for each in node.call_expr.args)
+        case _:
+            return any(_fails_with(each, name) for each in ast.children(node))
+
+
+def _behind(names: list[str], body: Node) -> Node:
+    """Return a body that is evaluated only if none of the names has an error: a function has its operands' errors."""
+    if not names:
+        return body
+    made = ast.new_expression()
+    made.call_expr.function = _CONDITION
+    asked = made.call_expr.args.add()
+    asked.call_expr.function = "_!=_"
+    for name in names:
+        listed = asked.call_expr.args[0] if asked.call_expr.args else asked.call_expr.args.add()
+        listed.list_expr.elements.add().ident_expr.name = name
+    asked.call_expr.args.add().list_expr.SetInParent()
+    made.call_expr.args.add().CopyFrom(body)
+    made.call_expr.args.add().const_expr.bool_value = False
+    return made
 
 
 def _loop_names(body: Node) -> set[str]:

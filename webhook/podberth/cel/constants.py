@@ -12,7 +12,7 @@ from typing import Final
 from . import ast
 from .ast import Node, Scalar
 
-# cel-go common/overloads/overloads.go, IsTypeConversionFunction, without dyn and type, which take any value.
+# cel-go common/overloads/overloads.go, IsTypeConversionFunction, without type and dyn, which take any value.
 _CONVERSIONS: Final[Mapping[str, str]] = {
     "bool": "true or false",
     "bytes": "a text",
@@ -59,7 +59,7 @@ def constant_calls(checked: Node) -> Iterator[ConstantCall]:
 
 def _converted(node: Node) -> Node | None:
     """Return the literal that a conversion, or several within each other, reads; None if it reads something else."""
-    while ast.kind(node) == "call_expr" and node.call_expr.function in _CONVERSIONS:
+    while ast.kind(node) == "call_expr" and node.call_expr.function in (*_CONVERSIONS, "dyn"):
         operands = list(ast.children(node))
         if len(operands) != 1:
             return None

@@ -3,8 +3,7 @@
 The table of ``cel.corrections`` lists them.
 """
 
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final, Protocol
 
 from . import ast
 from .ast import Node
@@ -13,12 +12,23 @@ from .libraries.conversions import INSTANT, INSTANT_OF_UTC, TIME_TEXT
 from .types import DYN, OPTIONAL, CelType
 from .typing import UNESCAPED
 
-Apply: TypeAlias = Callable[[Body, list[Node]], Node]
-"""Returns the expression of a body with the operands of a call: ``bodies.Bodies.apply``."""
+
+class Apply(Protocol):
+    """Returns the expression of a body with the operands of a call: ``bodies.Bodies.apply``."""
+
+    def __call__(self, source: Body, operands: list[Node], *, skips: str = "") -> Node:
+        """Return the expression; an error of the operand ``skips`` counts only where the body reads it."""
+
 
 _OBJECT: Final = "object"
 _OPTIONAL_FIELD: Final = "_?._"
+# An index, or a key, is evaluated only if there is something that it could be in (cel-go interpreter/attributes.go).
+_KEY: Final = "b"
+_ACCESSES: Final = frozenset({_OPTIONAL_FIELD, "_[?_]", "_[_]"})
 _TIME_OF_TEXT: Final = "string_to_timestamp"
+# An error of an entry that is hidden is one of the map, too.
+_BEHIND: Final = "size(a) == 0 ? {} : b"
+_TEXT_OF_ANY_TIME: Final = f"type(a) == type('') ? {TIME_TEXT}(a) : {TIME_TEXT}(string(timestamp(a)))"
 _ANY = frozenset({DYN, CelType(OPTIONAL, (DYN,))})
 # Nothing reads a part of these, so a guess does not matter.
 _WHOLE = frozenset({"bool", "int", "uint", "double", "string", "bytes", "null_type"})
@@ -47,8 +57,10 @@ class Correcting:
             if ast.kind(node) != "call_expr" or node.call_expr.function != "string" or not node.call_expr.args:
                 continue
             read = node.call_expr.args[0]
-            if _TIME_OF_TEXT in ast.overloads(self._checked, read):
-                self._replace(node, f"{TIME_TEXT}(a)", [ast.copy_of(read.call_expr.args[0])])
+            overloads = ast.overloads(self._checked, read)
+            if _TIME_OF_TEXT in overloads:
+                body = f"{TIME_TEXT}(a)" if len(overloads) == 1 else _TEXT_OF_ANY_TIME
+                self._replace(node, body, [ast.copy_of(read.call_expr.args[0])])
 
     def select(self, node: Node) -> bool:
         """Correct the field access ``a.b`` or ``has(a.b)``; return whether the node was replaced."""
@@ -57,7 +69,7 @@ class Correcting:
             return False  # the one field of its type that is always present
         call = self._call([select.operand])
         body = has(call) if select.test_only else item(call)
-        return self._corrected(node, body, [ast.copy_of(select.operand), self._field(node, select)])
+        return self._corrected(node, body, [ast.copy_of(select.operand), self._field(node, select)], skips=_KEY)
 
     def call(self, node: Node) -> bool:
         """Correct a call; return whether the node was replaced."""
@@ -69,16 +81,33 @@ class Correcting:
         else:
             correct = CORRECTIONS.get((call.function, len(operands)))
             body = correct(self._call(operands)) if correct else ""
-        return self._corrected(node, body, [ast.copy_of(each) for each in operands])
+        skips = _KEY if call.function in _ACCESSES else ""
+        return self._corrected(node, body, [ast.copy_of(each) for each in operands], skips=skips)
 
-    def _corrected(self, node: Node, body: Body, operands: list[Node]) -> bool:
+    def map_literal(self, node: Node) -> None:
+        """Have the last of several entries with one literal as key win; the engine has an error for the second."""
+        entries = list(node.struct_expr.entries)
+        last = {ast.key_of(each): index for index, each in enumerate(entries) if ast.kind(each.map_key) == "const_expr"}
+        hidden = [
+            index
+            for index, each in enumerate(entries)
+            if last.get(ast.key_of(each), index) != index and not each.optional_entry
+        ]
+        if hidden:
+            values, kept = type(node)(), ast.copy_of(node)
+            for index in reversed(hidden):
+                values.list_expr.elements.add().CopyFrom(entries[index].value)
+                del kept.struct_expr.entries[index]
+            self._replace(node, _BEHIND, [values, kept])
+
+    def _corrected(self, node: Node, body: Body, operands: list[Node], *, skips: str) -> bool:
         if body:
             self.writes_times = self.writes_times or TIME_TEXT in body
-            self._replace(node, body, operands)
+            self._replace(node, body, operands, skips=skips)
         return bool(body)
 
-    def _replace(self, node: Node, body: Body, operands: list[Node]) -> None:
-        made = self._apply(body, operands)
+    def _replace(self, node: Node, body: Body, operands: list[Node], *, skips: str = "") -> None:
+        made = self._apply(body, operands, skips=skips)
         self.grown += ast.size(made) - sum(map(ast.size, operands))
         ast.put(self._checked, node, made)
 

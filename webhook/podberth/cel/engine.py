@@ -21,6 +21,7 @@ from .compile_limits import Late, Room, excess, never, too_large, too_many_parts
 from .constants import constant_calls
 from .cost import MAX_MICROSECONDS, Cost, cost_of
 from .engine_errors import TOO_DEEP, CelProblem, Vocabulary, explain, unwanted
+from .formats import wrong_formats
 from .functions import FUNCTIONS, ReviewContext
 from .libraries import LIBRARIES
 from .literals import mixed_literals
@@ -184,7 +185,7 @@ class Environment:
         *,
         deadline: Callable[[], Late] = lambda: never,
         names: Mapping[str, str] = VARIABLES,
-        mixes_types: bool = True,
+        exact: bool = False,
     ) -> None:
         """Declare the types of the Pod schema, podberth's own types, and the functions.
 
@@ -193,13 +194,13 @@ class Environment:
             deadline: starts the time limit for compiling one set of policies, and returns the check of that limit.
             names: the variables that expressions may use, besides ``variables``, with their types
                 (``typing.VARIABLES`` or ``typing.NATIVE_VARIABLES``).
-            mixes_types: whether the elements of a literal may be of several types; native policies with such a literal
-                are refused (``literals``).
+            exact: whether types are those that the API server wants of native policies: the elements of a literal are
+                of one type (``literals``), and a text has the type string.
         """
         self.schema = schema
         self.deadline = deadline
         self._names = names
-        self._mixes_types = mixes_types
+        self._exact = exact
         self._types = messages(schema)
         pool = descriptor_pool(self._types)
         self._checker = Checker(pool)
@@ -239,15 +240,15 @@ class Environment:
             text = patch_types.flattened(source)
             checker = Checker(descriptor_pool({**self._types, **patch_types.messages(text)}))
         checked = self._check(text, declared, self._every_name - allowed, checker)
-        mixed = () if self._mixes_types else tuple(mixed_literals(checked))
+        mixed = tuple(mixed_literals(checked)) if self._exact else ()
+        formats = tuple(wrong_formats(checked, objects_have_text=not self._exact))
         expressions = {name: each for name, each in given.items() if isinstance(each, Expression)}
         costs = {"": cost_of(checked, {name: each.costs[""].value for name, each in expressions.items()})}
-        # One that is too expensive is refused for that, and its patterns may be what is expensive.
-        failing = self._failing(checked) if costs[""].microseconds <= MAX_MICROSECONDS else []
+        failing = self._failing(checked)
         inlined = {name: each._lowered for name, each in expressions.items()}  # noqa: SLF001
         lowered, problems = program.lower(checked, inlined, self._checker.bodies.apply)
-        problems += (*mixed, *failing)
-        if not accepts(want, lowered.type):
+        problems += (*mixed, *formats, *failing)
+        if not accepts(want, lowered.type, exact=self._exact):
             problems.append(unwanted(lowered.type, want))
         if problems:
             raise CompileError(tuple(sorted(problems)))
@@ -307,7 +308,8 @@ class Environment:
 
     def _failing(self, checked: ast.Node) -> list[CelProblem]:
         """Return a problem for each call of constants that has no value, which upstream refuses (``constants``)."""
-        calls = list(constant_calls(checked))
+        # A pattern may be what makes an expression too expensive; then it is refused for that, and not compiled here.
+        calls = [each for each in constant_calls(checked) if cost_of(each.checked, {}).microseconds <= MAX_MICROSECONDS]
         programs = [program.lower(each.checked, {}, self._checker.bodies.apply)[0] for each in calls]
         if not calls or not self._failure(programs):
             return []

@@ -22,6 +22,7 @@ WANTS: Final = frozenset({Want.OBJECT, Want.JSON_PATCHES})
 TYPE: Final = "\0type"
 
 _OBJECT: Final = "Object"
+_UINT: Final = "uint"
 _JSON_PATCH: Final = "JSONPatch"
 # A text or a comment of CEL, which is left as it is, or the name of a type before its fields.
 _TOKEN: Final = re.compile(
@@ -31,6 +32,7 @@ _TOKEN: Final = re.compile(
 )
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _FIELDS_OF_A_PATCH: Final = {"op": "string", "path": "string", "from": "string", "value": "dyn"}
+_MAX_SAFE: Final = 2**53 - 1
 _NON_ZERO: Final = "optional.ofNonZeroValue"
 
 
@@ -63,6 +65,8 @@ def lower(checked: Node, node: Node) -> str:
             return (
                 f"{entry.field_key}: got a map in a list of an Object, which podberth does not judge; write an Object"
             )
+        if is_object and ast.type_of(checked, entry.value).name == _UINT:
+            _fail(entry.value, f"error applying patch: {entry.field_key}: expected numeric (int or float), got uint64")
         entry.map_key.const_expr.string_value = entry.field_key
         entry.ClearField("field_key")
     entry = struct.entries.add()
@@ -70,6 +74,13 @@ def lower(checked: Node, node: Node) -> str:
     entry.value.const_expr.string_value = struct.message_name
     struct.ClearField("message_name")
     return ""
+
+
+def _fail(node: Node, message: str) -> None:
+    """Replace a value by an error: upstream merges no value of type uint (structured-merge-diff value/scalar.go)."""
+    node.call_expr.Clear()
+    node.call_expr.function = "internal.fail"
+    node.call_expr.args.add().const_expr.string_value = message
 
 
 def _is_plain_map(node: Node) -> bool:
@@ -93,13 +104,26 @@ def settled(value: Any) -> Any:
             apiserver pkg/cel/mutation/dynamic/objects.go).
     """
     if isinstance(value, list):
-        return [{key: settled(each) for key, each in patch.items() if key != TYPE} for patch in value]
+        return [{key: settled(_safe(each)) for key, each in patch.items() if key != TYPE} for patch in value]
     if isinstance(value, dict) and TYPE in value:
         wrong = [f'unexpected type name "{got}", expected "{want}"' for got, want in _misnamed(value, value[TYPE])]
         if wrong:
             listed = ", which matches field name path from root Object type\n".join(wrong)
             raise EvaluationError(f"type mismatch: {listed}, which matches field name path from root Object type")
     return _without_types(value)
+
+
+def _safe(value: Any) -> Any:
+    """Return a value of a JSONPatch with each whole number that a double cannot hold as a text.
+
+    Source: isJSONSafe of cel-go common/types/int.go and uint.go.
+    """
+    if isinstance(value, dict):
+        return {key: _safe(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_safe(each) for each in value]
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if is_whole and abs(value) > _MAX_SAFE else value
 
 
 def _misnamed(value: Any, path: str) -> Iterator[tuple[str, str]]:

@@ -106,6 +106,8 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
                 message = patch_types.lower(checked, node)
             case "struct_expr" if node.struct_expr.message_name:
                 message = f"{node.struct_expr.message_name}{{...}} makes an object; write a map: {{'key': value}}"
+            case "struct_expr":
+                correcting.map_literal(node)
         message = message or too_many_parts(correcting.grown)
         if message:
             problems.append(CelProblem(*ast.position(checked, node.id), message))

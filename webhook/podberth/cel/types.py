@@ -74,17 +74,21 @@ class Want(Enum):
 _SCALARS = {Want.STRING: STRING, Want.INT: INT}
 
 
-def accepts(want: Want, found: CelType) -> bool:
+def accepts(want: Want, found: CelType, *, exact: bool = False) -> bool:
     """Return whether a value of the found type can have the wanted type.
 
     A condition must have the static type bool, as in ValidatingAdmissionPolicy, which refuses dyn. For any other wanted
     type, dyn is accepted and the value is checked at evaluation. Null or an absent optional is accepted, too; they mean
-    "no change".
+    "no change". With ``exact`` a text has the static type string, or is null.
     """
     if want is Want.BOOL:
         return found == BOOL
     if want in (Want.ANY, Want.OBJECT, Want.JSON_PATCHES):
         return want is Want.ANY or str(found) == want.value
+    return found in (STRING, NULL) if exact and want is Want.STRING else _may_be(want, found)
+
+
+def _may_be(want: Want, found: CelType) -> bool:
     if found.name == OPTIONAL:
         found = found.parameters[0]
     if found in (DYN, NULL):

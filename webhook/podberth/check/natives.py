@@ -4,9 +4,8 @@ The API server asks them after podberth's webhook (mutation first, then validati
 itself, and each of its pods.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ..admission.snapshot import Snapshot
 from ..cel.engine import Environment, ReviewContext
@@ -14,9 +13,8 @@ from ..cel.typing import NATIVE_VARIABLES
 from ..errors import Problem
 from ..kube.documents import PositionedDocument
 from ..kube.paths import Path
-from ..kube.unchecked import text_at
 from ..native.cases import NativeDecision
-from ..native.documents import Located, identity_of, is_native, param_kinds, read
+from ..native.documents import Kinds, Located, identity_of, is_beside, is_native, read
 from ..native.model import MUTATING
 from ..native.mutating import Mutated, MutatingPolicies
 from ..native.params import Objects
@@ -29,17 +27,6 @@ from .decided import REQUESTER
 from .other_files import is_part_of_a_tool
 from .result import Finding, Result
 from .sources import Document, Source, SourceFile, without_place
-
-Kinds = Container[tuple[str, str]]
-
-
-def is_beside(document: Mapping[str, Any], kinds: Kinds = ()) -> bool:
-    """Return whether a document is a native policy or what one needs: a definition, or an object of ``kinds``.
-
-    ``kinds`` are the kinds of params, each as its API group and kind.
-    """
-    version, kind = text_at(document, "apiVersion"), text_at(document, "kind")
-    return is_native(document) or kind == "CustomResourceDefinition" or (version.rpartition("/")[0], kind) in kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +43,6 @@ class Beside:
     def located(self) -> list[Located]:
         """Return the native policies among them."""
         return [Located.of(file, each) for file, each in self.documents if is_native(each.document)]
-
-
-def kinds_of_params(documents: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
-    """Return the kinds of the params of all policies among documents, each as its API group and kind."""
-    return {each for document in documents if is_native(document) for each in param_kinds(document)}
 
 
 def params_in(files: Iterable[SourceFile], kinds: Kinds) -> Iterator[Document]:
@@ -90,9 +72,7 @@ class Natives:
         self.namespace = namespace
         self._resources = Resources(every)
         of_gpu = snapshot.environment
-        self._environment = Environment(
-            of_gpu.schema, names=NATIVE_VARIABLES, mixes_types=False, deadline=of_gpu.deadline
-        )
+        self._environment = Environment(of_gpu.schema, names=NATIVE_VARIABLES, exact=True, deadline=of_gpu.deadline)
         self._review = ReviewContext(TopologyIndex.build([], snapshot.conventions), Need())
         self._objects = Objects(
             [*facts.config_maps.values(), *facts.namespaces.values(), *every], self._resources, namespace

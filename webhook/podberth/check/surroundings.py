@@ -11,8 +11,8 @@ from ..admission.snapshot import Snapshot
 from ..facts.object_kinds import KINDS, OF_NODES, Kind, kinds_of, of_role
 from ..kube.namespaces import with_name_label
 from ..kube.unchecked import text_at
+from ..native.documents import is_beside
 from ..topology.queues import QUEUE_KINDS
-from .natives import is_beside
 from .sources import Document, Source, SourceFile
 
 _COLLECTED: Final = frozenset(KINDS) - frozenset((*OF_NODES, *of_role("discovery", "owner")))

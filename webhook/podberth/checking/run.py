@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from ..admission.snapshot import Snapshot, load_working
 from ..check.live_workloads import Supposition, suppose
-from ..check.natives import Beside, Natives, is_beside, kinds_of_params, natives_of, params_in
+from ..check.natives import Beside, Natives, natives_of, params_in
 from ..check.other_files import chart_result
 from ..check.result import Report
 from ..check.run import Checked, CheckSettings, check, report, unreadable
@@ -29,6 +29,7 @@ from ..files.loading import read_policy_texts, read_topology
 from ..files.manifests import STDIN, Listing, read_manifest
 from ..files.repository import charts, patches
 from ..kube.documents import load_documents
+from ..native.documents import is_beside, kinds_of_params
 from ..policy.exceptions import of_unknown, without_effect
 from ..policy.parse import ParsedPolicies, parse_policies
 

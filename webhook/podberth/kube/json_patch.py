@@ -20,7 +20,7 @@ Steps: TypeAlias = tuple[str, ...]
 
 # apiserver pkg/server/config.go: JSONPatchMaxCopyBytes, the limit of what one patch copies
 MAX_COPIED_BYTES = 3 * 1024 * 1024
-_INDEX = re.compile(r"-?[0-9]{1,9}")
+_INDEX = re.compile(r"[+-]?[0-9]{1,18}")  # strconv.Atoi
 ABSENT: Any = object()
 """A marker for an absent value, because None is the value null."""
 
@@ -55,24 +55,31 @@ def steps_of(text: str) -> Steps:
 
 
 def edit(
-    document: dict[str, Any], operations: Sequence[Operation], admit: Callable[[Steps, Any], None]
+    document: dict[str, Any],
+    operations: Sequence[Operation],
+    admit: Callable[[Steps, Any], None],
+    *,
+    nothing_is_null: bool = False,
 ) -> dict[str, Any]:
     """Return ``document`` with the operations applied in order; the argument is unchanged, parts are shared.
 
-    ``admit`` is called with path and value before a value is written, and may raise to refuse it.
+    ``admit`` is called with path and value before a value is written, and may raise to refuse it. With
+    ``nothing_is_null`` an ``add`` or ``replace`` without a value, and a ``copy`` of a key that an object lacks, write
+    null as upstream; without it they are errors.
 
     Raises:
         UnmetError: a ``test`` operation does not hold.
         PatchError: an operation does not apply.
     """
-    return _Edit(document, admit).run(operations)
+    return _Edit(document, admit, nothing_is_null=nothing_is_null).run(operations)
 
 
 class _Edit:
     """A document while operations are applied to it. A container is copied before it is written for the first time."""
 
-    def __init__(self, document: dict[str, Any], admit: Callable[[Steps, Any], None]) -> None:
+    def __init__(self, document: dict[str, Any], admit: Callable[[Steps, Any], None], *, nothing_is_null: bool) -> None:
         self._admit = admit
+        self._nothing_is_null = nothing_is_null
         self._ours: dict[int, Any] = {}
         """The copied containers by ``id``. They are kept here, so that Python does not reuse an ``id``."""
         self._document = self._own(document)
@@ -100,7 +107,7 @@ class _Edit:
             case "copy":
                 self._put(each.path, self._copy(each.source))
             case "add" | "replace":
-                self._put(each.path, _required(each.value), replace=each.verb == "replace")
+                self._put(each.path, self._given(each.value, "got no value"), replace=each.verb == "replace")
 
     def _test(self, each: Operation) -> None:
         found = _child(self._at(each.path[:-1]), each.path[-1])
@@ -111,13 +118,19 @@ class _Edit:
 
     def _copy(self, source: Steps) -> Any:
         found = _child(self._at(source[:-1]), source[-1])
-        if found is ABSENT:
-            raise PatchError(f"there is nothing at {pointer(source)}")
+        found = self._given(found, f"there is nothing at {pointer(source)}")
         text = orjson.dumps(found)
         self._copied += len(text)
         if self._copied > MAX_COPIED_BYTES:
             raise PatchError(f"copies more than {MAX_COPIED_BYTES} bytes")
         return orjson.loads(text)
+
+    def _given(self, value: Any, message: str) -> Any:
+        if value is not ABSENT:
+            return value
+        if not self._nothing_is_null:
+            raise PatchError(message)
+        return None
 
     def _take(self, path: Steps) -> Any:
         container, key = self._place(path)
@@ -184,13 +197,8 @@ def _child(container: Any, key: str) -> Any:
 def _index(key: str, length: int) -> int:
     if not _INDEX.fullmatch(key):
         raise PatchError(f"got {key!r} for a list, want an index")
-    index = int(key) + (length if key.startswith("-") else 0)
+    index = int(key)
+    index += length if index < 0 else 0
     if not 0 <= index < length:
         raise PatchError(f"got index {key}, want one below {length}")
     return index
-
-
-def _required(value: Any) -> Any:
-    if value is ABSENT:
-        raise PatchError("got no value")
-    return value

@@ -53,6 +53,8 @@ class Schema:
     """Whether a map or an object is merged as one value."""
     default: Any = None
     """The default of a scalar that is left out; None if it has no default."""
+    bits: Literal[32, 64] = 64
+    """The size of a whole number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,8 @@ def _read(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Schema:
         return Schema(kind="any")
     kind = schema.get("type", "object")
     if kind in _SCALARS:
-        return Schema(kind=_SCALARS[kind], default=schema.get("default"))
+        bits: Literal[32, 64] = 32 if schema.get("format") == "int32" else 64
+        return Schema(kind=_SCALARS[kind], default=schema.get("default"), bits=bits)
     if kind == "array":
         return Schema(
             kind="array",

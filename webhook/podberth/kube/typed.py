@@ -46,11 +46,19 @@ def check(schema: PodSchema, kind: Schema, value: Any, where: str) -> None:
     if not isinstance(value, _PLAIN[kind.kind]) or (isinstance(value, bool) and kind.kind != "boolean"):
         got = "a map" if isinstance(value, dict) else "a list" if isinstance(value, list) else repr(value)[:40]
         raise MisfitError(f"{where}: got {got}, want {_named(kind)}")
+    if kind.kind == "integer" and isinstance(value, int) and value != wrapped(value, kind.bits):
+        raise MisfitError(f"{where}: got {value}, want a whole number of {kind.bits} bits")
     for at, child, below in children(schema, kind, value, where):
         place = f"{where}[{at}]" if isinstance(at, int) else f"{where}.{at}"
         if child is None and isinstance(at, int):
             raise MisfitError(f"{place}: got null, want {_named(below)}")
         check(schema, below, child, place)
+
+
+def wrapped(number: int, bits: int) -> int:
+    """Return the signed whole number of so many bits that Go's conversion makes of a number."""
+    half = 1 << (bits - 1)
+    return (number + half) % (2 * half) - half
 
 
 def children(schema: PodSchema, kind: Schema, value: Any, where: str) -> Iterator[tuple[str | int, Any, Schema]]:

@@ -5,6 +5,9 @@ from dataclasses import dataclass, replace
 
 from ..cel.engine import Environment
 from ..conventions import Conventions
+from ..kube.documents import load_documents
+from ..native.documents import Located, is_beside, is_native, kinds_of_params
+from ..native.refused import refused
 from ..policy.compile import compile_policies
 from ..policy.exceptions import compile_exceptions
 from ..policy.parse import parse_policies
@@ -14,6 +17,7 @@ from .findings import Level, Library, Linted, LintFinding
 from .rules import RULES
 from .suppress import suppressions
 
+_CONFIG_MAP = ("", "ConfigMap")
 SUPPRESSION = "suppression"
 """The name of the rule about comments that suppress nothing; its findings cannot be suppressed."""
 
@@ -80,7 +84,10 @@ def _library(
     environment: Environment,
     tested: set[str],
 ) -> Library:
-    parsed = parse_policies(texts)
+    with_params = ((file, text) for file, text in texts if "paramKind" in text)
+    kinds = kinds_of_params(each.document for file, text in with_params for each in load_documents(text, file)[0])
+    parsed = parse_policies(texts, lambda document: is_beside(document, kinds - {_CONFIG_MAP}))
+    natives = [Located.of(file, each) for file, each in parsed.others if is_native(each.document)]
     enabled = [each for each in parsed.policies if not each.policy.spec.disabled]
     disabled = [each for each in parsed.policies if each.policy.spec.disabled]
     compiled, problems = compile_policies(enabled, environment)
@@ -97,7 +104,8 @@ def _library(
         )
         for each in (*compiled, *switched_off)
     )
-    return Library(policies=policies, problems=(*parsed.problems, *problems, *of_exceptions), params=parsed.params)
+    found = (*parsed.problems, *problems, *of_exceptions, *refused(natives, environment))
+    return Library(policies=policies, problems=found, params=parsed.params)
 
 
 def _unsilenced(findings: Iterable[LintFinding], texts: Iterable[tuple[str, str]]) -> tuple[list[LintFinding], int]:

@@ -4,9 +4,9 @@ A policy becomes the form that ``policy.compile`` compiles; its paths are those 
 expressions have their place.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from pydantic import ValidationError
 
@@ -125,6 +125,23 @@ def param_kinds(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     kind, version = text_at(content, "spec", "paramKind", "kind"), text_at(content, "spec", "paramKind", "apiVersion")
     if kind:
         yield version.rpartition("/")[0], kind
+
+
+Kinds: TypeAlias = Container[tuple[str, str]]
+
+
+def is_beside(document: Mapping[str, Any], kinds: Kinds = ()) -> bool:
+    """Return whether a document is a native policy or what one needs: a definition, or an object of ``kinds``.
+
+    ``kinds`` are the kinds of params, each as its API group and kind.
+    """
+    version, kind = text_at(document, "apiVersion"), text_at(document, "kind")
+    return is_native(document) or kind == "CustomResourceDefinition" or (version.rpartition("/")[0], kind) in kinds
+
+
+def kinds_of_params(documents: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
+    """Return the kinds of the params of all policies among documents, each as its API group and kind."""
+    return {each for document in documents if is_native(document) for each in param_kinds(document)}
 
 
 def read(documents: Iterator[Located] | list[Located]) -> Read:

@@ -6,7 +6,7 @@ Source: pkg/admission/plugin/policy/mutating/patch and dispatchOne in dispatcher
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from ..errors import EvaluationError
 from ..kube import merge, typed
@@ -51,12 +51,30 @@ def _merged(kind: ResourceKind, schema: Schema | None, document: Mapping[str, An
             f"error applying patch: {render_path(path)}: got null, which the API server does not take for a field that "
             "is left out; want a value, or ?field: optional.none()"
         )
+    value = _wrapped(schema, value)
     stated = {**value, "apiVersion": kind.api_version, "kind": kind.kind}
     try:
         made: dict[str, Any] = merge.merge(_schema(), schema, document, stated)
     except merge.ConfigurationError as error:
         raise EvaluationError(f"error applying patch: {error}") from error
     return made
+
+
+def _wrapped(kind: Schema, value: Any) -> Any:
+    """Return a configuration whose whole numbers have the size of their fields, in which Go keeps their last bits.
+
+    Source: runtime.DefaultUnstructuredConverter of apimachinery (pkg/runtime/converter.go, fromUnstructured).
+    """
+    if kind.kind == "integer" and isinstance(value, int) and not isinstance(value, bool):
+        return typed.wrapped(value, kind.bits)
+    if not isinstance(value, (dict, list)):
+        return value
+    try:
+        parts = list(typed.children(_schema(), kind, value, ""))
+    except typed.MisfitError:  # merging refuses it
+        return value
+    made = [(key, _wrapped(below, item)) for key, item, below in parts]
+    return dict(made) if isinstance(value, dict) else [item for _, item in made]
 
 
 def _nulls(value: Any, path: Path) -> Iterator[Path]:
@@ -72,21 +90,46 @@ def _patched(kind: ResourceKind, schema: Schema | None, document: Mapping[str, A
     if schema is None and kind.built_in:
         raise UnjudgedError(f"jsonPatch of {kind.api_version} {kind.kind}: its fields are not known")
     operations = [operation(each, f"jsonPatch[{index}]") for index, each in enumerate(value)]
-    for each in value:
-        if each.get("op") in ("add", "replace") and "value" not in each:
-            raise UnjudgedError(f"jsonPatch: {each['op']} {each.get('path')} has no value")
     try:
-        made = edit(dict(document), operations, lambda _, __: None)
+        made = edit(dict(document), operations, lambda _, __: None, nothing_is_null=True)
     except UnmetError:
         return dict(document)
     except PatchError as error:
         raise EvaluationError(f"JSON Patch: {error}") from error
-    if schema is not None:
-        try:
-            typed.check(_schema(), schema, made, "object")
-        except typed.MisfitError as error:
-            raise InternalError(str(error)) from error
-    return made
+    if schema is None:
+        return made
+    try:
+        decoded: dict[str, Any] = _decoded(schema, made, "object")
+        typed.check(_schema(), schema, decoded, "object")
+    except typed.MisfitError as error:
+        raise InternalError(str(error)) from error
+    return decoded
+
+
+# What null becomes as a value of a map or an item of a list. Those of no one type are quantities.
+_ZEROS: Final[Mapping[str, Any]] = {
+    "boolean": False,
+    "integer": 0,
+    "number": 0,
+    "string": "",
+    "array": [],
+    "map": {},
+    "message": {},
+    "any": "0",
+}
+
+
+def _decoded(kind: Schema, value: Any, where: str) -> Any:
+    """Return a value without nulls, as Go reads them: no field, and in maps and lists the type's zero."""
+    if not isinstance(value, (dict, list)):
+        return value
+    read = []
+    for key, item, below in typed.children(_schema(), kind, value, where):
+        if item is None and kind.kind in ("map", "array"):
+            read.append((key, _ZEROS[below.kind]))
+        elif item is not None:
+            read.append((key, _decoded(below, item, f"{where}.{key}")))
+    return dict(read) if isinstance(value, dict) else [item for _, item in read]
 
 
 def _type_of(kind: ResourceKind) -> Schema | None:
