@@ -168,7 +168,8 @@ def test_json_of_a_cluster(snapshot: Path, capsys: Captured) -> None:
     assert first["transient"]["cordoned"] == ["h100-3"]
     assert {"node": "h100-5", "gpu": 2, "problem": LOST} in found["problems"]
     assert found["transient"]["h100-6"] == "MIG reconfiguring"
-    assert found["levels"][-1]["domains"][0] == {"domain": "::error::" + "wide" * 15, "nodes": 1, "devices": 1}
+    domain = {"domain": "::error::" + "wide" * 15, "nodes": 1, "devices": 1, "use": None}
+    assert found["levels"][-1]["domains"][0] == domain
 
 
 def test_several_shapes_are_simulated(capsys: Captured) -> None:

@@ -117,9 +117,10 @@ def test_what_is_free_on_unhealthy_nodes_is_counted_apart() -> None:
 # ---- free GPUs that are linked ---------------------------------------------------------------------------------------
 
 
-def linked(used: int, shape: str = "hgx-h100-8") -> FreeLinked | None:
+def linked(used: int, shape: str = "hgx-h100-8") -> tuple[int, int] | None:
     nodes = nodes_of(*machines(shape, 1))
-    return Holdings.of(nodes, [bound(used, nodes[0].name)] if used else []).nodes[nodes[0].name].linked
+    found = Holdings.of(nodes, [bound(used, nodes[0].name)] if used else []).nodes[nodes[0].name].linked
+    return found and (found.least, found.most)
 
 
 def test_in_a_full_mesh_all_free_gpus_are_linked() -> None:
@@ -128,7 +129,7 @@ def test_in_a_full_mesh_all_free_gpus_are_linked() -> None:
 
 def test_by_labels_alone_a_node_of_which_four_are_linked_has_bounds() -> None:
     found = use(bound(4, "a"), labels={LINK_DOMAIN_LABEL: "4"})
-    assert found.linked == FreeLinked(1, 4)
+    assert found.linked == FreeLinked(GPU, 1, 4)
 
 
 def test_gpus_in_mig_mode_are_in_no_link_domain() -> None:

@@ -76,6 +76,8 @@ class DeviceUse:
 class FreeLinked(NamedTuple):
     """The bounds of the largest number of free GPUs of one node that are all linked with each other."""
 
+    resource: str
+    """The resource of the node's whole GPUs."""
     least: int
     most: int
 
@@ -111,7 +113,7 @@ class Tally:
     free_unhealthy: int = 0
     """The free units on transient nodes, such as cordoned ones; most pods cannot get them."""
     most: int = 0
-    """The largest number of ``free`` units on one node."""
+    """The largest number of ``free`` units of one resource on one node."""
 
     @classmethod
     def of(cls, nodes: Iterable[NodeUse], resource: str = "") -> "Tally":
@@ -243,11 +245,11 @@ def _linked(node: Node, devices: Iterable[DeviceUse], capability: Capability) ->
         if gpus > len(uncut):
             return None
         gpus, sizes = len(uncut), [len(uncut.intersection(domain)) for domain in node.topology.links.domains]
-    return free_linked(sizes, gpus, whole.free)
+    return FreeLinked(whole.resource, *free_linked(sizes, gpus, whole.free))
 
 
-def free_linked(sizes: Iterable[int], gpus: int, free: int) -> FreeLinked:
-    """Return the bounds of the largest number of free GPUs in one link domain.
+def free_linked(sizes: Iterable[int], gpus: int, free: int) -> tuple[int, int]:
+    """Return the least and the most that the largest number of free GPUs in one link domain can be.
 
     Args:
         sizes: the numbers of GPUs in disjoint link domains; GPUs beyond their sum are linked with no other.
@@ -259,4 +261,4 @@ def free_linked(sizes: Iterable[int], gpus: int, free: int) -> FreeLinked:
     taken = gpus - free
     # The worst choice leaves ``least`` in each domain: it takes the rest of each, and has no more to take.
     least = next(each for each in range(free + 1) if sum(max(0, size - each) for size in domains) <= taken)
-    return FreeLinked(least, min(free, max(domains, default=0)))
+    return least, min(free, max(domains, default=0))

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..conventions import Conventions
+from ..devices.resources import COUNTED_KINDS, recognise
 from ..wellknown import HOSTNAME_LABEL
 from .holdings import Holdings, Tally
 from .node import PASSING_TAINTS, Node, Taint
@@ -156,8 +157,9 @@ def _count(kind: MachineSummary, members: list[Node], holdings: Holdings | None)
         names=tuple(node.name for node in members),
         transient={reason: tuple(names) for reason, names in sorted(transient.items())},
         where=tuple(sorted(where.items())),
-        use=holdings
-        and {name: Tally.of((holdings.nodes[node.name] for node in members), name) for name, _ in kind.offers},
+        use=None
+        if holdings is None
+        else {name: Tally.of((holdings.nodes[node.name] for node in members), name) for name, _ in kind.offers},
     )
 
 
@@ -174,10 +176,12 @@ def _level(key: str, nodes: Iterable[Node], holdings: Holdings | None) -> LevelS
         key=key,
         domains=tuple((domain, len(found), sum(map(_devices, found))) for domain, found in sorted(domains.items())),
         outside=outside,
-        use=holdings
-        and {domain: Tally.of(holdings.nodes[node.name] for node in found) for domain, found in domains.items()},
+        use=None
+        if holdings is None
+        else {domain: Tally.of(holdings.nodes[node.name] for node in found) for domain, found in domains.items()},
     )
 
 
 def _devices(node: Node) -> int:
-    return sum(node.durable.values())
+    found = ((recognise(name), amount) for name, amount in node.durable.items())
+    return sum(amount for known, amount in found if known is not None and known.kind in COUNTED_KINDS)
