@@ -63,7 +63,7 @@ def drawn(what: str, width: int, *, colour: bool = False, encoding: str = "utf-8
     elif what == "difference":
         show_difference(difference(NODES, changed()), terminal)
     else:
-        show_node(replace(picture_of(NAMED[name], use=held and held.nodes[name]), note=note), terminal)
+        show_node(replace(picture_of(NAMED[name], use=None if held is None else held.nodes[name]), note=note), terminal)
     stream.flush()
     return buffer.getvalue().decode(encoding)
 

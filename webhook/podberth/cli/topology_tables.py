@@ -156,7 +156,7 @@ def summary(cluster: ClusterPicture) -> str:
 def cluster_sections(cluster: ClusterPicture) -> Iterator[TableSection]:
     """Yield the tables about a cluster."""
     if cluster.kinds:
-        head = ("nodes", "kind", "each offers", "where")
+        head: Row = ("nodes", "kind", "each offers", "where")
         yield TableSection("kinds of nodes", (head, *map(_kind_row, cluster.kinds)))
     used = [(each, each.use) for each in cluster.kinds if each.use]
     if used:

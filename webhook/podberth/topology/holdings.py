@@ -149,13 +149,13 @@ class Holdings:
                 bound[_place(pod)] = read_bound_pod(pod)
             except TopologyError as error:
                 problems.append(str(error))
-        known = sorted((place, pod) for place, pod in bound.items() if pod is not None)
+        known = tuple(each for _, each in sorted(bound.items()) if each is not None)
         by_node: dict[str, list[BoundPod]] = {}
-        for _, pod in known:
-            by_node.setdefault(pod.node, []).append(pod)
+        for each in known:
+            by_node.setdefault(each.node, []).append(each)
         return cls(
             nodes={node.name: node_use(node, by_node.get(node.name, ())) for node in nodes},
-            pods=tuple(pod for _, pod in known),
+            pods=known,
             problems=tuple(sorted(problems)),
         )
 
