@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from builders import JSON, container, gpu_container, pod
 from node_builders import GPU, machines, node_manifest
-from podberth.facts.held import collect_with_holdings
+from podberth.facts.with_holdings import collect_with_holdings
 from podberth.topology.holdings import Tally
 from topology_scenes import as_list
 

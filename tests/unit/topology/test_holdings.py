@@ -6,7 +6,7 @@ import pytest
 
 from builders import JSON, gpu_pod, pod
 from node_builders import GPU, machines, node_manifest, nodes_of
-from podberth.topology.holdings import FreeLinked, Holder, Holdings, NodeUse, Tally, free_linked
+from podberth.topology.holdings import FreeLinked, HoldingPod, Holdings, NodeUse, Tally, free_linked
 from podberth.wellknown import LINK_DOMAIN_LABEL
 
 SLICE = "nvidia.com/mig-1g.5gb"
@@ -35,9 +35,9 @@ def test_a_pod_holds_its_devices_from_when_it_is_bound_until_it_ends() -> None:
     ).devices
     assert (gpus.allocatable, gpus.used, gpus.free) == (8, 4, 4)
     assert gpus.holders == (
-        Holder("default", "starting", 2),
-        Holder("default", "leaving", 1),
-        Holder("default", "running", 1),
+        HoldingPod("default", "starting", 2),
+        HoldingPod("default", "leaving", 1),
+        HoldingPod("default", "running", 1),
     )
 
 

@@ -15,10 +15,10 @@ from typing import Final, Literal
 
 from ..errors import UsageError
 from ..facts.cluster import collect
-from ..facts.held import collect_with_holdings
 from ..facts.object_kinds import Document
 from ..facts.pseudonyms import anonymised
 from ..facts.trim import as_list, trim
+from ..facts.with_holdings import collect_with_holdings
 from ..files.cluster_documents import params_of, read_documents
 from ..files.manifests import STDIN
 from ..files.naming import read_conventions

@@ -12,8 +12,8 @@ from ..admission.snapshot import load_snapshot
 from ..conventions import Conventions
 from ..errors import PolicyError, Problem, TopologyError, UsageError
 from ..facts.cluster import ClusterFacts, collect
-from ..facts.held import collect_with_holdings
 from ..facts.object_kinds import Document
+from ..facts.with_holdings import collect_with_holdings
 from ..kube.documents import load_documents
 from ..kube.openapi import prune
 from ..kube.schema import PodSchema

@@ -38,7 +38,7 @@ class BoundPod:
     """Whether the pod has ResourceClaims, whose devices are not in ``devices``."""
 
 
-class Holder(NamedTuple):
+class HoldingPod(NamedTuple):
     """A pod, and the number of units of one resource that it holds."""
 
     namespace: str
@@ -54,7 +54,7 @@ class DeviceUse:
     kind: Kind
     """The meaning of one unit on this node: ``nvidia.com/gpu`` is ``mig`` or ``shared`` if the node is set up so."""
     allocatable: int
-    holders: tuple[Holder, ...]
+    holders: tuple[HoldingPod, ...]
     """The pods that hold some of the resource, those with most units first."""
 
     @property
@@ -208,10 +208,10 @@ def _place(pod: Mapping[str, Any]) -> tuple[str, str]:
 
 def node_use(node: Node, pods: Iterable[BoundPod]) -> NodeUse:
     """Return the use of a node's accelerators by the pods that are bound to it."""
-    holders: dict[str, list[Holder]] = {}
+    holders: dict[str, list[HoldingPod]] = {}
     for pod in pods:
         for resource, units in pod.devices:
-            holders.setdefault(resource, []).append(Holder(pod.namespace, pod.name, units))
+            holders.setdefault(resource, []).append(HoldingPod(pod.namespace, pod.name, units))
     capability = capability_of(node)
     devices = tuple(
         DeviceUse(

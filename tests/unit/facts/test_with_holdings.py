@@ -1,7 +1,7 @@
 from builders import gpu_pod
 from node_builders import GPU, machines
 from podberth.facts.cluster import collect
-from podberth.facts.held import collect_with_holdings
+from podberth.facts.with_holdings import collect_with_holdings
 from topology_scenes import as_list
 
 NODES = machines("hgx-h100-8", 1)
