@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from builders import JSON
+from builders import JSON, gpu_pod
 from podberth.topology.codec import decode_topology, encode_topology
 from podberth.topology.node import Links, NodeTopology
 from podberth.topology.shapes import simulate
@@ -79,6 +79,21 @@ def hostile() -> list[JSON]:
     printable = "<img src=x onerror=alert(1)>&\"']]>"
     gpu = replace(topology.gpus[0], product=printable, problem=printable)
     return described(node, replace(topology, gpus=(gpu,), links=Links(levels=(("<b>&\"'",),))))
+
+
+def holders() -> list[JSON]:
+    """Return pods on these nodes: they hold GPUs, slices and one GPU that is lost; one pod has ended."""
+    held = (
+        ("h100-0", 7, "train-0"),
+        ("h100-3", 6, "train-1"),
+        ("h100-5", 8, "train-2"),
+        ("large", 6, "sweep"),
+        ("evil<b>&", 1, "i&<b>"),
+    )
+    slices = gpu_pod(3, resource="nvidia.com/mig-1g.5gb", name="notebook", nodeName="mig")
+    slices["metadata"]["namespace"] = "team-b"
+    ended = {**gpu_pod(1, name="done", nodeName="h100-0"), "status": {"phase": "Succeeded"}}
+    return [*(gpu_pod(gpus, name=name, nodeName=node) for node, gpus, name in held), slices, ended]
 
 
 def as_list(documents: Sequence[JSON]) -> JSON:

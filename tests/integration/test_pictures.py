@@ -10,7 +10,7 @@ import pytest
 
 from browser import Page, browsing, running
 from podberth.cli.main import main
-from topology_scenes import HOSTILE, LOST, as_list, cluster, hostile
+from topology_scenes import HOSTILE, LOST, as_list, cluster, holders, hostile
 
 # For every text in a picture: its place, its content, and its contrast with the box behind it.
 LOOK = """
@@ -42,7 +42,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Pat
     """Return the pictures of every node, and of the cluster under the empty name, by name and format."""
     folder = tmp_path_factory.mktemp("pictures")
     snapshot = folder / "snapshot.json"
-    snapshot.write_text(json.dumps(as_list([*cluster(), *hostile()])))
+    snapshot.write_text(json.dumps(as_list([*cluster(), *hostile(), *holders()])))
     found = {}
     with pytest.MonkeyPatch.context() as patch:
         for number, name in enumerate(NODES):
@@ -127,7 +127,10 @@ def test_a_page_describes_its_picture_in_words(browser: str, pages: dict[tuple[s
         assert ("heading", "Node h100-5: unhealthy GPU") in names
         assert [name for role, name in names if role == "image"] == ["Node h100-5: unhealthy GPU"]
         assert ("cell", LOST) in names
-        assert {"GPUs", "offers", "taints", "links between GPUs"} <= {name for role, name in names if role == "heading"}
+        assert ("cell", "default/train-2") in names
+        assert {"GPUs", "offers", "held by", "taints", "links between GPUs"} <= {
+            name for role, name in names if role == "heading"
+        }
         await page.open(pages["", "html"])
         assert {("cell", "h100-3"), ("cell", "cordoned"), ("cell", LOST)} <= set(await page.names())
 

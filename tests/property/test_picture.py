@@ -10,6 +10,7 @@ from podberth.check.report.styled_lines import visible
 from podberth.cli.topology_html import cluster_html, node_html
 from podberth.cli.topology_svg import cluster_svg, node_svg
 from podberth.topology.cluster_difference import difference
+from podberth.topology.holdings import BoundPod, Holdings, node_use
 from podberth.topology.node import Gpu, Links, MigInstance, MigOffer, Node, NodeTopology, Taint
 from podberth.topology.node_picture import picture_of
 from podberth.topology.overview import overview
@@ -17,6 +18,7 @@ from podberth.topology.overview import overview
 PROFILES = ["1g.5gb", "1g.10gb", "1g.10gb+me", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb", "9g.999gb", "1c.2g.10gb"]
 PRODUCTS = ["NVIDIA A100-SXM4-40GB", "NVIDIA A30", "Unheard-of", "", "<&\"'>"]
 PLACES = st.none() | st.integers(0, 8)
+HELD: Any = {"namespace": "\x1b", "devices": (("nvidia.com/gpu", 3),), "has_claims": False}
 TEXTS = st.text(max_size=20)
 
 
@@ -90,7 +92,7 @@ def test_instances_are_drawn_once_and_side_by_side(node: Node) -> None:
 
 @given(nodes("n<&\"'>\x1b"))
 def test_every_node_can_be_drawn(node: Node) -> None:
-    picture = picture_of(node)
+    picture = picture_of(node, use=node_use(node, [BoundPod(name="<&", node=node.name, **HELD)]))
     root = ET.fromstring(node_svg(picture))  # noqa: S314 - our own output
     title = root.find("{http://www.w3.org/2000/svg}title")
     assert title is not None
@@ -103,7 +105,7 @@ def test_every_node_can_be_drawn(node: Node) -> None:
 
 @given(CLUSTERS)
 def test_every_cluster_can_be_drawn_and_counts_every_node_once(known: list[Node]) -> None:
-    picture = overview(known)
+    picture = overview(known, holdings=Holdings.of(known, ()))
     assert sum(each.count for each in picture.kinds) == len(known) == picture.nodes
     for level in picture.levels:
         assert sum(count for _, count, _ in level.domains) == sum(bool(node.labels.get(level.key)) for node in known)

@@ -14,12 +14,14 @@ from podberth.cli.main import main
 from podberth.cli.topology_json import cluster_json, difference_json, node_json
 from podberth.facts.cluster import collect
 from podberth.topology.cluster_difference import KindDifference, difference
+from podberth.topology.holdings import Holdings
 from podberth.topology.node_picture import picture_of
 from podberth.topology.overview import overview
-from topology_scenes import cluster
+from topology_scenes import cluster, holders
 
 TOPOLOGY = page("docs/topology.md")
 NODES = collect(cluster(), now=None).nodes
+HELD = Holdings.of(NODES, holders())
 
 
 def section(name: str) -> str:
@@ -67,8 +69,8 @@ def test_every_field_of_json_is_named() -> None:
     documented = spans(section("JSON"))
     after = [node for node in NODES if node.name != "mig"]
     for answer in (
-        *(node_json(picture_of(node)) for node in NODES),
-        cluster_json(overview(NODES)),
+        *(node_json(picture_of(node, use=HELD.nodes[node.name])) for node in NODES),
+        cluster_json(overview(NODES, holdings=HELD)),
         difference_json(difference(NODES, after)),
         difference_json(difference(after, NODES)),
         difference_json(

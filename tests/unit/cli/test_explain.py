@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from builders import gpu_pod
 from podberth.cli.explain import MOST_PODS
 from podberth.cli.main import main
 from snapshots import cluster
@@ -59,6 +60,44 @@ def test_json_holds_every_value(nodes: str, capsys: pytest.CaptureFixture[str]) 
         {"text": "gpu.count", "asked": True, "value": 1, "parts": []}
     ]
     assert {operation["path"] for operation in review["changes"][0]["patch"]} == {"/spec/tolerations/-"}
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> str:
+    """Return a snapshot with Pods that hold the one GPU of a node, and all eight of another."""
+    pods = [gpu_pod(1, name="one", nodeName="l4-1-0"), gpu_pod(8, name="eight", nodeName="hgx-h100-8-0")]
+    file = tmp_path / "held.json"
+    documents = {"apiVersion": "v1", "kind": "List", "items": [*cluster(hgx_h100_8=1, l4_1=2), *pods]}
+    file.write_text(json.dumps(documents), encoding="utf-8")
+    return str(file)
+
+
+def test_with_pods_in_the_snapshot_the_nodes_with_free_devices_are_counted(
+    held: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", POD, *ONE, "--topology", held]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    said = (
+        "free now:     1 of these have 1 nvidia.com/gpu free (l4-1-1): "
+        "a fact of the moment of the snapshot, which no decision or denial uses"
+    )
+    lines = captured.out.splitlines()
+    assert lines[lines.index("nodes after:  3 of 3 (hgx-h100-8-0, l4-1-0, l4-1-1)") + 1] == said
+    (result,) = explained(capsys, POD, *ONE, "--topology", held)["results"]
+    assert result["nodes"]["after"] == {
+        "fit": ["hgx-h100-8-0", "l4-1-0", "l4-1-1"],
+        "preferred": [],
+        "free": ["l4-1-1"],
+    }
+
+
+def test_what_is_free_changes_no_decision(nodes: str, held: str, capsys: pytest.CaptureFixture[str]) -> None:
+    one, other = (explained(capsys, POD, "--topology", each)["results"][0] for each in (nodes, held))
+    assert one["nodes"]["after"]["free"] is None
+    for each in (one, other):
+        del each["nodes"]
+    assert one == other
 
 
 def test_each_template_of_a_workload_is_explained(capsys: pytest.CaptureFixture[str]) -> None:

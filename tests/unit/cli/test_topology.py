@@ -2,6 +2,7 @@ import io
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -9,23 +10,26 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from builders import JSON
+from builders import JSON, gpu_pod, pod
 from podberth.cli.main import main
 from podberth.cli.terminal import Terminal
 from podberth.cli.topology_text import show_cluster, show_difference, show_node
+from podberth.cli.topology_use import source_of_use
 from podberth.facts.cluster import collect
 from podberth.files.loading import read_objects
 from podberth.topology.cluster_difference import difference
+from podberth.topology.holdings import Holdings
 from podberth.topology.node_picture import picture_of
 from podberth.topology.overview import overview
 from podberth.topology.shapes import SHAPES, simulate
 from podberth.wellknown import NAMESPACE
-from topology_scenes import HOSTILE, LOST, ZONE, as_list, cluster, hostile
+from topology_scenes import HOSTILE, LOST, ZONE, as_list, cluster, holders, hostile
 
 GOLDEN = Path(__file__).parent / "golden"
 ROOT = Path(__file__).parents[3]
 NODES = collect([*cluster(), *hostile()], now=None).nodes
 NAMED = {node.name: node for node in NODES}
+HELD = Holdings.of(NODES, holders())
 Captured = pytest.CaptureFixture[str]
 
 
@@ -44,16 +48,22 @@ def run(*arguments: object, code: int = 0) -> None:
 
 
 def drawn(what: str, width: int, *, colour: bool = False, encoding: str = "utf-8") -> str:
-    """Return what a terminal of that width would be sent for a node, the cluster, or a difference."""
+    """Return what a terminal of that width would be sent for a node, the cluster, or a difference.
+
+    With ``held-`` before the node or the cluster, what its pods hold is known.
+    """
     buffer = io.BytesIO()
     stream = io.TextIOWrapper(buffer, encoding=encoding, errors="backslashreplace")
     terminal = Terminal(stream, colour=colour, width=width)
-    if what == "cluster":
-        show_cluster(overview(NODES), terminal)
+    name = what.removeprefix("held-")
+    held = HELD if name != what else None
+    note = "" if held is None else source_of_use(held)
+    if name == "cluster":
+        show_cluster(replace(overview(NODES, holdings=held), note=note), terminal)
     elif what == "difference":
         show_difference(difference(NODES, changed()), terminal)
     else:
-        show_node(picture_of(NAMED[what]), terminal)
+        show_node(replace(picture_of(NAMED[name], use=None if held is None else held.nodes[name]), note=note), terminal)
     stream.flush()
     return buffer.getvalue().decode(encoding)
 
@@ -80,6 +90,10 @@ def changed() -> list[Any]:
         ("mig", 160, False),
         ("large", 80, False),
         ("bare", 80, False),
+        ("held-cluster", 80, False),
+        ("held-cluster", 100, False),
+        ("held-h100-5", 80, False),
+        ("held-large", 100, False),
         ("difference", 80, False),
         ("difference", 160, True),
     ],
@@ -89,7 +103,7 @@ def test_text_is_as_it_was(what: str, width: int, *, colour: bool) -> None:
     assert drawn(what, width, colour=colour) == (GOLDEN / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("what", ["cluster", "difference", *NAMED])
+@pytest.mark.parametrize("what", ["cluster", "difference", *NAMED, "held-cluster", *(f"held-{name}" for name in NAMED)])
 @pytest.mark.parametrize("width", [80, 160])
 def test_no_line_is_wider_than_the_terminal_and_none_commands_it(what: str, width: int) -> None:
     lines = drawn(what, width).splitlines()
@@ -168,7 +182,106 @@ def test_json_of_a_cluster(snapshot: Path, capsys: Captured) -> None:
     assert first["transient"]["cordoned"] == ["h100-3"]
     assert {"node": "h100-5", "gpu": 2, "problem": LOST} in found["problems"]
     assert found["transient"]["h100-6"] == "MIG reconfiguring"
-    assert found["levels"][-1]["domains"][0] == {"domain": "::error::" + "wide" * 15, "nodes": 1, "devices": 1}
+    domain = {"domain": "::error::" + "wide" * 15, "nodes": 1, "devices": 1, "use": None}
+    assert found["levels"][-1]["domains"][0] == domain
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Path:
+    """Return a snapshot with Pods, in a list of its own."""
+    file = tmp_path / "held.yaml"
+    lists = as_list([*cluster(), *hostile()]), as_list(holders())
+    file.write_text("".join(f"---\n{json.dumps(each)}\n" for each in lists))
+    return file
+
+
+def test_json_of_a_cluster_has_what_is_used_and_free(held: Path, capsys: Captured) -> None:
+    run("show", "--topology", held, "-o", "json")
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)
+    assert captured.err == ""
+    assert found["kinds"][0]["use"] == [
+        {"resource": "nvidia.com/gpu", "used": 20, "free": 33, "freeUnhealthy": 10, "mostFree": 8}
+    ]
+    leaves = {each["domain"]: each for each in found["levels"][-1]["domains"]}
+    assert leaves["leaf-0"] == {
+        "domain": "leaf-0",
+        "nodes": 4,
+        "devices": 32,
+        "use": {"used": 13, "free": 17, "freeUnhealthy": 2, "mostFree": 8},
+    }
+
+
+def test_json_of_a_node_has_who_holds_what(held: Path, capsys: Captured) -> None:
+    run("show", "large", "--topology", held, "-o", "json")
+    found = json.loads(capsys.readouterr().out)
+    assert found["use"] == [
+        {
+            "resource": "nvidia.com/gpu",
+            "kind": "whole",
+            "allocatable": 8,
+            "used": 6,
+            "free": 2,
+            "holders": [{"namespace": "default", "pod": "sweep", "units": 6}],
+        }
+    ]
+    assert found["freeLinked"] == {"resource": "nvidia.com/gpu", "least": 1, "most": 2}
+
+
+@pytest.mark.parametrize("form", ["text", "html"])
+def test_without_pods_a_line_says_how_to_get_them_and_nothing_is_said_to_be_free(
+    form: str, snapshot: Path, capsys: Captured
+) -> None:
+    for name in ([], ["h100-0"]):
+        run("show", *name, "--topology", snapshot, "-o", form)
+        shown = " ".join(capsys.readouterr().out.split())
+        assert shown.count("used and free") == 1
+        assert "used and free are unknown, because the snapshot has no Pods; kubectl get nodes,configmaps,pods" in shown
+        run("show", *(["l4-1-0"] if name else name), "--simulate", "l4-1", "-o", form)
+        assert "used and free" not in capsys.readouterr().out
+
+
+def test_without_pods_json_has_null_for_what_is_free(snapshot: Path, capsys: Captured) -> None:
+    run("show", "--topology", snapshot, "-o", "json")
+    assert {repr(each["use"]) for each in json.loads(capsys.readouterr().out)["kinds"]} == {"None"}
+    run("show", "h100-0", "--topology", snapshot, "-o", "json")
+    found = json.loads(capsys.readouterr().out)
+    assert (found["use"], found["freeLinked"]) == (None, None)
+
+
+def test_html_has_the_tables_of_the_text(held: Path, capsys: Captured) -> None:
+    run("show", "--topology", held, "-o", "html")
+    shown = capsys.readouterr().out
+    assert "<h2>used and free, by kind</h2>" in shown
+    assert "<td>33 (+10)</td>" in shown
+    assert "free on all: 33 nvidia.com/gpu" in shown
+    run("show", "h100-5", "--topology", held, "-o", "html")
+    shown = capsys.readouterr().out
+    assert "<td>nvidia.com/gpu</td><td>8</td><td>default/train-2</td>" in shown
+    assert "pods hold 8 nvidia.com/gpu, but 7 are allocatable: devices were lost" in shown
+
+
+def test_a_pod_that_cannot_be_read_is_said(tmp_path: Path, capsys: Captured) -> None:
+    file = tmp_path / "snapshot.json"
+    broken = {**gpu_pod(1, name="odd", nodeName="h100-0"), "spec": {"nodeName": "h100-0", "containers": {}}}
+    file.write_text(json.dumps(as_list([*cluster(), *holders(), broken])))
+    run("show", "--topology", file, "-o", "json")
+    assert "podberth: Pod default/odd: spec.containers: got object, want list" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("pods", "said"),
+    [
+        (holders(), "by the requests of 6 pods on nodes (2 namespaces), when the snapshot was made"),
+        (holders()[:1], "1 pod on nodes (1 namespace), when the snapshot was made; if other namespaces have pods"),
+        (
+            [pod(name="claims", nodeName="bare", resourceClaims=[{"name": "gpu", "resourceClaimName": "one"}])],
+            "; 1 pod with ResourceClaims, whose devices are not counted",
+        ),
+    ],
+)
+def test_a_line_says_by_which_pods_devices_are_used(pods: list[JSON], said: str) -> None:
+    assert said in source_of_use(Holdings.of(NODES, pods))
 
 
 def test_several_shapes_are_simulated(capsys: Captured) -> None:

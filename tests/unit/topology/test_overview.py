@@ -1,8 +1,12 @@
+from builders import gpu_pod
+from node_builders import node_manifest, nodes_of
 from podberth.facts.cluster import collect
+from podberth.topology.holdings import Holdings, Tally
 from podberth.topology.overview import LevelSummary, overview
 from topology_scenes import LEAF, LOST, ZONE, cluster
 
-PICTURE = overview(collect(cluster(), now=None).nodes)
+NODES = collect(cluster(), now=None).nodes
+PICTURE = overview(NODES)
 
 
 def test_every_node_is_of_one_kind() -> None:
@@ -35,6 +39,44 @@ def test_layouts_are_reported_once() -> None:
 def test_levels_come_widest_first_with_their_domains() -> None:
     assert [level.key for level in PICTURE.levels] == ["topology.kubernetes.io/region", ZONE, LEAF]
     assert PICTURE.levels[-1] == LevelSummary(key=LEAF, domains=(("leaf-0", 4, 32), ("leaf-1", 4, 32)), outside=3)
+
+
+def test_nics_are_no_devices_of_a_domain() -> None:
+    nodes = nodes_of(
+        node_manifest("gpus", devices={"nvidia.com/gpu": "8", "nvidia.com/rdma-vf": "16"}, labels={LEAF: "leaf-0"}),
+        node_manifest("nics", devices={"nvidia.com/rdma-vf": "16"}),
+    )
+    assert overview(nodes).levels == (LevelSummary(key=LEAF, domains=(("leaf-0", 1, 8),), outside=0),)
+
+
+def held() -> Holdings:
+    """Return what pods hold in the cluster: seven GPUs of a node, six of a cordoned one, and two slices."""
+    pods = [
+        gpu_pod(7, name="seven", nodeName="h100-0"),
+        gpu_pod(6, name="six", nodeName="h100-3"),
+        gpu_pod(2, resource="nvidia.com/mig-1g.5gb", name="slices", nodeName="mig"),
+    ]
+    return Holdings.of(NODES, pods)
+
+
+def test_kinds_and_domains_have_what_is_used_and_free_on_their_nodes() -> None:
+    found = overview(NODES, holdings=held())
+    first = found.kinds[0]
+    # Five of eight nodes are healthy; one of the others offers seven of its GPUs.
+    assert first.use == {"nvidia.com/gpu": Tally(used=13, free=33, free_unhealthy=17, most=8)}
+    slices = next(each.use for each in found.kinds if each.names == ("mig",))
+    assert slices is not None
+    assert slices["nvidia.com/mig-1g.5gb"].used == 2
+    leaves = found.levels[-1]
+    assert leaves.use == {
+        "leaf-0": Tally(used=13, free=17, free_unhealthy=2, most=8),
+        "leaf-1": Tally(free=16, free_unhealthy=15, most=8),
+    }
+
+
+def test_without_pods_a_picture_has_nothing_of_what_is_free() -> None:
+    assert [each.use for each in PICTURE.kinds] == [None] * len(PICTURE.kinds)
+    assert [each.use for each in PICTURE.levels] == [None] * len(PICTURE.levels)
 
 
 def test_nothing_is_nothing() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..conventions import Conventions
 from ..kube.selector import NodeRequirements, tolerated
+from ..topology.holdings import Holdings
 from ..topology.index import Need, NodeSelection, TopologyIndex
 from ..topology.need import NODE_NAME_FIELD
 from ..topology.node import Node
@@ -29,13 +30,24 @@ class PodReach:
 
     nodes: tuple[str, ...]
     preferred: tuple[str, ...]
+    free: tuple[str, ...] | None = None
+    """The names of those of ``nodes`` that have the pod's devices free at the moment of the snapshot.
+
+    None: nobody knows what is free, or the pod asks for no devices.
+    """
 
 
 class ReachableCluster:
     """An index of a cluster's nodes that returns the nodes on which a pod could run."""
 
-    def __init__(self, nodes: Iterable[Node], conventions: Conventions | None = None) -> None:
-        """Index the nodes; ``conventions`` are the cluster's, by default the usual ones."""
+    def __init__(
+        self, nodes: Iterable[Node], conventions: Conventions | None = None, holdings: Holdings | None = None
+    ) -> None:
+        """Index the nodes; ``conventions`` are the cluster's, by default the usual ones.
+
+        ``holdings`` are what pods hold on these nodes; None: unknown.
+        """
+        self._holdings = holdings
         self._nodes = {node.name: node for node in nodes}
         self._index = TopologyIndex.build(self._nodes.values(), conventions)
 
@@ -51,10 +63,12 @@ class ReachableCluster:
         """
         spec = pod["spec"]
         # Declared GPU memory is left out: the scheduler knows nothing of it.
-        need = Need(gpu_facts(pod).totals, selector=NodeSelection.of(spec))
+        totals = gpu_facts(pod).totals
+        need = Need(totals, selector=NodeSelection.of(spec))
         fitting = self._index.nodes(need).durable_names()
         nodes = tuple(name for name in fitting if _admits(self._nodes[name], spec.get("tolerations") or ()))
-        return PodReach(nodes, self._preferred(nodes, spec))
+        free = self._holdings.with_room(nodes, totals) if self._holdings is not None and totals else None
+        return PodReach(nodes, self._preferred(nodes, spec), free)
 
     def _preferred(self, names: tuple[str, ...], spec: Mapping[str, Any]) -> tuple[str, ...]:
         affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}

@@ -19,7 +19,7 @@ from ..check.surroundings import assumed
 from ..errors import PolicyError, Problem, ReviewError, UsageError
 from ..facts.cluster import ClusterFacts
 from ..files.library import served
-from ..files.loading import read_policy_texts, read_topology
+from ..files.loading import read_policy_texts, read_topology_with_holdings
 from ..files.manifests import STDIN, read_manifest
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import render_path
@@ -51,7 +51,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--topology",
         metavar="SNAPSHOT",
         type=Path,
-        help="a file or directory with what kubectl get nodes,configmaps -o yaml prints (default: no node is known)",
+        help="a file or directory with what kubectl get nodes,configmaps -o yaml prints (default: no node is known); "
+        "with pods of all namespaces, the nodes with free devices are counted, too",
     )
     add_cluster_files(parser)
     parser.add_argument("--policy", metavar="NAME", default="", help="show only this policy; all are evaluated")
@@ -66,8 +67,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Explain every pod of the file and return the exit code; a denied pod counts as a finding."""
-    objects = ClusterFacts() if arguments.topology is None else read_topology(arguments.topology)
-    talk(objects.problems)
+    objects, holdings = ClusterFacts(), None
+    if arguments.topology is not None:
+        objects, holdings = read_topology_with_holdings(arguments.topology)
+    talk([*objects.problems, *(holdings.problems if holdings else ())])
     files = cluster_files_of(arguments)
     conventions = files.names()
     policies = _policies(arguments.policies)
@@ -75,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     names = sorted(policy.name for policy in snapshot.policies)
     if arguments.policy and arguments.policy not in names:
         raise UsageError(f"--policy: got {arguments.policy!r}, want one of {', '.join(names)}")
-    cluster = ReachableCluster(objects.nodes, conventions) if objects.nodes else None
+    cluster = ReachableCluster(objects.nodes, conventions, holdings) if objects.nodes else None
     tracers: dict[str, Tracer] = {}
     places = list(islice(_pods(arguments.pod, arguments.namespace), MOST_PODS + 1))
     if len(places) > MOST_PODS:

@@ -60,7 +60,11 @@ def _subject(subject: ExplainedPod) -> dict[str, Any]:
 
 
 def _reach(reach: PodReach) -> dict[str, Any]:
-    return {"fit": list(reach.nodes), "preferred": list(reach.preferred)}
+    return {
+        "fit": list(reach.nodes),
+        "preferred": list(reach.preferred),
+        "free": None if reach.free is None else list(reach.free),
+    }
 
 
 def _policy(policy: Explained) -> dict[str, Any]:

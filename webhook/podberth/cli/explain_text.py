@@ -9,6 +9,8 @@ from ..admission.explain import Evaluated, Explained, PolicyExplained
 from ..admission.reach import PodReach
 from ..cel.trace import ExpressionResult, Traced
 from ..check.report.styled_lines import Line, Span, visible
+from ..words import listed
+from ..workload.gpus import gpu_facts
 from .explain_json import ExplainedPod
 from .terminal import Terminal, columns, cut
 
@@ -43,6 +45,8 @@ def _show(subject: ExplainedPod, terminal: Terminal) -> None:
     if subject.before is not None:
         after = "none: it is denied" if subject.after is None else _where(subject.after, subject.node_count)
         terminal.paragraph(after, first=[Span("nodes after:  ")])
+        if subject.after is not None and subject.after.nodes and subject.after.free is not None:
+            terminal.paragraph(_free(subject, subject.after.free), first=[Span("free now:     ")])
     terminal.put([Line((Span("verdict: "), verdict))])
 
 
@@ -51,6 +55,14 @@ def _where(reach: PodReach | None, known: int) -> str:
         return "not known; give --topology"
     text = f"{len(reach.nodes)} of {known}{_named(reach.nodes)}"
     return f"{text}; prefers {len(reach.preferred)}{_named(reach.preferred)}" if reach.preferred else text
+
+
+def _free(subject: ExplainedPod, free: Sequence[str]) -> str:
+    devices = listed([f"{units} {resource}" for resource, units in gpu_facts(subject.explanation.pod or {}).totals])
+    return (
+        f"{len(free)} of these have {devices} free{_named(free)}: "
+        "a fact of the moment of the snapshot, which no decision or denial uses"
+    )
 
 
 def _named(nodes: Sequence[str]) -> str:

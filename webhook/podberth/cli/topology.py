@@ -6,6 +6,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
 from importlib import import_module
@@ -17,6 +18,7 @@ from ..facts.cluster import collect
 from ..facts.object_kinds import Document
 from ..facts.pseudonyms import anonymised
 from ..facts.trim import as_list, trim
+from ..facts.with_holdings import collect_with_holdings
 from ..files.cluster_documents import params_of, read_documents
 from ..files.manifests import STDIN
 from ..files.naming import read_conventions
@@ -29,6 +31,7 @@ from ..wellknown import NAMESPACE
 from .access import add_conventions, add_output
 from .exitcodes import ExitCode
 from .output import talk, write, write_text
+from .topology_use import source_of_use
 
 SHOW_FORMATS: Final = ("text", "json", "svg", "html")
 DIFF_FORMATS: Final = ("text", "json")
@@ -43,7 +46,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     show = actions.add_parser("show", help="show the cluster, or one node", allow_abbrev=False)
     show.add_argument("node", metavar="NODE", nargs="?", default="", help="a node (default: the whole cluster)")
     source = show.add_mutually_exclusive_group(required=True)
-    source.add_argument("--topology", metavar="SNAPSHOT", help=_SNAPSHOT)
+    source.add_argument(
+        "--topology", metavar="SNAPSHOT", help=f"{_SNAPSHOT}; with Pods in it, what is free is shown, too"
+    )
     source.add_argument(
         "--simulate", metavar="SHAPE[:COUNT],…", help=f"machines that podberth ships: {', '.join(SHAPES)}"
     )
@@ -83,15 +88,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _show(arguments: argparse.Namespace) -> int:
     conventions = read_conventions(arguments.conventions)
+    holdings, note = None, ""
     if arguments.simulate is not None:
-        documents = [document for pair in _simulated(arguments.simulate) for document in pair]
+        nodes = _nodes([document for pair in _simulated(arguments.simulate) for document in pair], arguments.at)
     else:
         documents = read_documents([arguments.topology], sys.stdin.buffer)
-    nodes = _nodes(documents, arguments.at)
+        objects, holdings = collect_with_holdings(documents, now=arguments.at)
+        talk([*objects.problems, *(holdings.problems if holdings else ())])
+        nodes, note = objects.nodes, source_of_use(holdings)
     if arguments.node:
-        _print(arguments.output, "node", picture_of(_named(nodes, arguments.node), conventions))
+        node = _named(nodes, arguments.node)
+        use = None if holdings is None else holdings.nodes[node.name]
+        _print(arguments.output, "node", replace(picture_of(node, conventions, use), note=note))
     else:
-        _print(arguments.output, "cluster", overview(nodes, conventions))
+        _print(arguments.output, "cluster", replace(overview(nodes, conventions, holdings), note=note))
     return ExitCode.OK
 
 

@@ -40,23 +40,24 @@ def node_html(node: NodePicture) -> str:
     ]
     if bars:
         sections.append(TableSection("MIG slices", (("GPU", "from the first memory slice (slices)", "room"), *bars)))
-    return _page(f"Node {node.name}: {state_of(node.transient).text}", node_svg(node), sections)
+    return _page(f"Node {node.name}: {state_of(node.transient).text}", node_svg(node), sections, node.note)
 
 
 def cluster_html(cluster: ClusterPicture) -> str:
     """Return the HTML page about a cluster."""
-    return _page("GPU topology", cluster_svg(cluster), cluster_sections(cluster))
+    return _page("GPU topology", cluster_svg(cluster), cluster_sections(cluster), cluster.note)
 
 
-def _page(title: str, picture: str, sections: Iterable[TableSection]) -> str:
+def _page(title: str, picture: str, sections: Iterable[TableSection], note: str) -> str:
     tables = "".join(part for section in sections for part in _section(section))
+    below = f"<p>{safe(note)}</p>\n" if note else ""
     style = resources.files(__package__).joinpath("data", "page.css").read_text(encoding="utf-8")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         f"<title>{safe(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n"
-        f"<h1>{safe(title)}</h1>\n<figure>\n{picture}</figure>\n{tables}</main>\n</body>\n</html>\n"
+        f"<h1>{safe(title)}</h1>\n<figure>\n{picture}</figure>\n{tables}{below}</main>\n</body>\n</html>\n"
     )
 
 

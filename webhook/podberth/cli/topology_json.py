@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..topology.cluster_difference import Difference
+from ..topology.holdings import DeviceUse, Tally
 from ..topology.node_picture import GpuPicture, NodePicture
 from ..topology.overview import ClusterPicture, MachineSummary
 
@@ -23,6 +24,8 @@ def node_json(node: NodePicture) -> dict[str, Any]:
         "links": {"shape": node.shape, "domains": node.domains, "levels": node.levels, "fabric": node.fabric},
         "numa": [{"node": number, "gpus": indexes} for number, indexes in node.numa],
         "offers": [asdict(each) for each in node.offers],
+        "use": None if node.use is None else [_device_use(each) for each in node.use.devices],
+        "freeLinked": None if node.use is None or node.use.linked is None else node.use.linked._asdict(),
         "taints": [taint.as_dict() for taint in node.taints],
         "labels": dict(node.labels),
     }
@@ -45,6 +48,17 @@ def _gpu(each: GpuPicture) -> dict[str, Any]:
     }
 
 
+def _device_use(each: DeviceUse) -> dict[str, Any]:
+    return {
+        "resource": each.resource,
+        "kind": each.kind,
+        "allocatable": each.allocatable,
+        "used": each.used,
+        "free": each.free,
+        "holders": [one._asdict() for one in each.holders],
+    }
+
+
 def cluster_json(cluster: ClusterPicture) -> dict[str, Any]:
     """Return a cluster as plain JSON values."""
     return {
@@ -57,6 +71,9 @@ def cluster_json(cluster: ClusterPicture) -> dict[str, Any]:
                 "nodes": each.names,
                 "where": dict(each.where),
                 "transient": dict(each.transient),
+                "use": None
+                if each.use is None
+                else [{"resource": name, **_tally(tally)} for name, tally in each.use.items()],
             }
             for each in cluster.kinds
         ],
@@ -65,13 +82,28 @@ def cluster_json(cluster: ClusterPicture) -> dict[str, Any]:
                 "key": level.key,
                 "outside": level.outside,
                 "domains": [
-                    {"domain": domain, "nodes": nodes, "devices": devices} for domain, nodes, devices in level.domains
+                    {
+                        "domain": domain,
+                        "nodes": nodes,
+                        "devices": devices,
+                        "use": None if level.use is None else _tally(level.use[domain]),
+                    }
+                    for domain, nodes, devices in level.domains
                 ],
             }
             for level in cluster.levels
         ],
         "transient": dict(cluster.unhealthy),
         "problems": [{"node": node, "gpu": gpu, "problem": problem} for node, gpu, problem in cluster.ill],
+    }
+
+
+def _tally(found: Tally) -> dict[str, int]:
+    return {
+        "used": found.used,
+        "free": found.free,
+        "freeUnhealthy": found.free_unhealthy,
+        "mostFree": found.most,
     }
 
 

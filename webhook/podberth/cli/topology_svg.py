@@ -193,12 +193,11 @@ def _kind(each: KindCount, ill: set[str], parts: list[str], top: float) -> float
     across = int(room // _SQUARE)
     lines = -(-len(groups) // across)
     height = 56 + lines * _SQUARE
-    offers = ", ".join(f"{amount} {resource}" for resource, amount in each.kind.offers) or "nothing"
     scale = f"; a square is {every} nodes" if every > 1 else ""
     parts += [
         box(_MARGIN, top, room + 28, height, "panel"),
         text(_MARGIN + 14, top + 22, fitted(_title(each), room, _TITLE), "ink b", size=_TITLE),
-        text(_MARGIN + 14, top + 40, fitted(f"each offers {offers}{scale}", room, 11), "faint", size=11),
+        text(_MARGIN + 14, top + 40, fitted(f"{_offers(each)}{scale}", room, 11), "faint", size=11),
     ]
     for number, names in enumerate(groups):
         x, y = _MARGIN + 14 + number % across * _SQUARE, top + 48 + number // across * _SQUARE
@@ -208,6 +207,12 @@ def _kind(each: KindCount, ill: set[str], parts: list[str], top: float) -> float
         if look != "good":  # visible without colours, too
             parts.append(text(x + (_SQUARE - 3) / 2, y + 9, _MARKS[look], "paper b", size=9, anchor="middle"))
     return top + height + _GAP / 2
+
+
+def _offers(each: KindCount) -> str:
+    offers = ", ".join(f"{amount} {resource}" for resource, amount in each.kind.offers)
+    free = ", ".join(f"{tally.free} {resource}" for resource, tally in (each.use or {}).items())
+    return f"each offers {offers or 'nothing'}{f'; free on all: {free}' if free else ''}"
 
 
 def _title(each: KindCount) -> str:
@@ -224,7 +229,7 @@ def _level(level: LevelSummary, parts: list[str], top: float) -> float:
     ordered = sorted(level.domains, key=lambda one: (-one[1], one[0]))
     rest = sum(nodes for _, nodes, _ in ordered[_MOST_DOMAINS:])
     shown = [
-        (domain, nodes, f"{domain}: {counted(nodes, 'node')}, {counted(devices, 'device')}")
+        (domain, nodes, f"{domain}: {counted(nodes, 'node')}, {counted(devices, 'device')}{_free_in(domain, level)}")
         for domain, nodes, devices in ordered[:_MOST_DOMAINS]
     ]
     if rest:
@@ -242,3 +247,7 @@ def _level(level: LevelSummary, parts: list[str], top: float) -> float:
             parts.append(text(x + (width - 2) / 2, top + 37, label, size=11, anchor="middle"))
         x += width
     return top + 18 + _LEVEL_BAR + _GAP
+
+
+def _free_in(domain: str, level: LevelSummary) -> str:
+    return "" if level.use is None else f", {level.use[domain].free} of them free"

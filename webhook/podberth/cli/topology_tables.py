@@ -1,14 +1,16 @@
 """The tables of ``podberth topology show``, for text and HTML output."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from ..check.report.styled_lines import Span
+from ..topology.holdings import NodeUse, Tally
 from ..topology.node_picture import GpuPicture, NodePicture
 from ..topology.overview import ClusterPicture, KindCount, LevelSummary
 from ..words import counted
+from .topology_use import beyond, brackets, free_and_more, free_text
 
 Cell: TypeAlias = str | Span
 Row: TypeAlias = tuple[Cell | tuple[Cell, ...], ...]
@@ -57,6 +59,7 @@ def facts(node: NodePicture) -> tuple[tuple[str, str], ...]:
     found = (
         ("GPUs", node.machine or "none are known"),
         ("links", _links(node)),
+        ("free", free_text(node.use) if node.use else ""),
         ("fabric", node.fabric),
         ("NUMA", numa),
         ("health", "; ".join(f"GPU {each.gpu.index}: {each.state}" for each in node.gpus if each.state != "healthy")),
@@ -77,19 +80,36 @@ def node_sections(node: NodePicture) -> Iterator[TableSection]:
     if node.gpus:
         yield TableSection("GPUs", (("GPU", "NUMA", "product", "memory", "MIG", "state"), *map(_gpu_row, node.gpus)))
     if node.offers:
-        rows = (
-            (
-                each.resource,
-                Span(str(each.allocatable), "yellow" if each.allocatable < each.capacity else ""),
-                str(each.capacity),
-            )
-            for each in node.offers
-        )
-        yield TableSection("offers", (("resource", "allocatable", "capacity"), *rows))
+        yield _offers(node)
+    if node.use:
+        yield from _holders(node.use)
     if node.taints:
         yield TableSection("taints", (("key", "value", "effect"), *((t.key, t.value, t.effect) for t in node.taints)))
     if node.labels:
         yield TableSection("relevant labels", (("label", "value"), *node.labels))
+
+
+def _offers(node: NodePicture) -> TableSection:
+    use = {each.resource: each for each in node.use.devices} if node.use else {}
+    rows = (
+        (
+            each.resource,
+            Span(str(each.allocatable), "yellow" if each.allocatable < each.capacity else ""),
+            str(each.capacity),
+            *((str(use[each.resource].used), str(use[each.resource].free)) if node.use else ()),
+        )
+        for each in node.offers
+    )
+    head = ("resource", "allocatable", "capacity", *(("used", "free") if node.use else ()))
+    return TableSection("offers", (head, *rows), tuple(beyond(node.use)) if node.use else ())
+
+
+def _holders(use: NodeUse) -> Iterator[TableSection]:
+    rows: list[Row] = [
+        (each.resource, str(one.units), f"{one.namespace}/{one.pod}") for each in use.devices for one in each.holders
+    ]
+    if rows:
+        yield TableSection("held by", (("resource", "number", "pod"), *rows[:MOST_LISTED]), _rest(len(rows)))
 
 
 def _gpu_row(each: GpuPicture) -> Row:
@@ -136,8 +156,13 @@ def summary(cluster: ClusterPicture) -> str:
 def cluster_sections(cluster: ClusterPicture) -> Iterator[TableSection]:
     """Yield the tables about a cluster."""
     if cluster.kinds:
-        head = ("nodes", "kind", "each offers", "where")
+        head: Row = ("nodes", "kind", "each offers", "where")
         yield TableSection("kinds of nodes", (head, *map(_kind_row, cluster.kinds)))
+    used = [(each, each.use) for each in cluster.kinds if each.use]
+    if used:
+        head = ("nodes", "kind", "resource", "used", "free", "on one node")
+        more = brackets(tally for _, use in used for tally in use.values())
+        yield TableSection("used and free, by kind", (head, *(_use_row(each, use) for each, use in used)), more)
     taints = Counter(taint for each in cluster.kinds for taint in each.kind.taints for _ in each.names)
     if taints:
         rows = ((each.key, each.value, each.effect, str(taints[each])) for each in sorted(taints))
@@ -170,6 +195,17 @@ def _kind_row(each: KindCount) -> Row:
     )
 
 
+def _use_row(each: KindCount, use: Mapping[str, Tally]) -> Row:
+    return (
+        str(each.count),
+        each.kind.machine or "no GPU is known",
+        tuple(use),
+        tuple(str(tally.used) for tally in use.values()),
+        tuple(free_and_more(tally) for tally in use.values()),
+        tuple(f"{tally.most} at most" for tally in use.values()),
+    )
+
+
 def _short(place: str) -> str:
     """Return the name of a domain, truncated to the length of usual ones: it may be any label value."""
     return place if len(place) <= _LONGEST_PLACE else f"{place[: _LONGEST_PLACE - 1]}…"
@@ -178,17 +214,19 @@ def _short(place: str) -> str:
 def _level_section(level: LevelSummary) -> TableSection:
     sizes = Counter(nodes for _, nodes, _ in level.domains)
     spread = ", ".join(f"{count} of {counted(size, 'node')}" for size, count in sorted(sizes.items(), reverse=True)[:4])
+    use = level.use or {}
+    shown = sorted(level.domains, key=lambda one: (-one[1], one[0]))[:MOST_LISTED]
     rows = [
-        (domain, str(nodes), str(devices))
-        for domain, nodes, devices in sorted(level.domains, key=lambda one: (-one[1], one[0]))[:MOST_LISTED]
+        (domain, str(nodes), str(devices), *((str(use[domain].used), free_and_more(use[domain])) if use else ()))
+        for domain, nodes, devices in shown
     ]
     rest = _rest(len(level.domains))
-    outside = (f"{counted(level.outside, 'node')} with devices without this label",) if level.outside else ()
-    return TableSection(
-        f"{level.key}: {counted(len(level.domains), 'domain')}",
-        (("domain", "nodes", "devices"), *rows),
-        (*((f"{rest[0]}; domains: {spread}",) if rest else ()), *outside),
+    more = (
+        *((f"{rest[0]}; domains: {spread}",) if rest else ()),
+        *((f"{counted(level.outside, 'node')} with devices without this label",) if level.outside else ()),
     )
+    head = ("domain", "nodes", "devices", *(("used", "free") if use else ()))
+    return TableSection(f"{level.key}: {counted(len(level.domains), 'domain')}", (head, *rows), more)
 
 
 def _rest(total: int) -> tuple[str, ...]:

@@ -49,6 +49,7 @@ def show_node(node: NodePicture, terminal: Terminal) -> None:
         if section.title == "GPUs":
             _show_links(node, terminal)
             _show_cuts(node, terminal)
+    _show_note(node.note, terminal)
 
 
 def show_cluster(cluster: ClusterPicture, terminal: Terminal) -> None:
@@ -56,6 +57,13 @@ def show_cluster(cluster: ClusterPicture, terminal: Terminal) -> None:
     terminal.line(summary(cluster), "bold")
     for section in cluster_sections(cluster):
         _show_section(section, terminal)
+    _show_note(cluster.note, terminal)
+
+
+def _show_note(note: str, terminal: Terminal) -> None:
+    if note:
+        terminal.line()
+        terminal.line(note, "dim")
 
 
 def _show_section(section: TableSection, terminal: Terminal) -> None:

@@ -12,11 +12,14 @@ from ..admission.snapshot import load_snapshot
 from ..conventions import Conventions
 from ..errors import PolicyError, Problem, TopologyError, UsageError
 from ..facts.cluster import ClusterFacts, collect
+from ..facts.object_kinds import Document
+from ..facts.with_holdings import collect_with_holdings
 from ..kube.documents import load_documents
 from ..kube.openapi import prune
 from ..kube.schema import PodSchema
 from ..policy.parse import ParsedPolicies, parse_policies
 from ..suite import GOLDEN_SUFFIX
+from ..topology.holdings import Holdings
 from .deadline import new_environment
 from .reading import MAX_FILE_BYTES, MAX_POLICIES_BYTES, MAX_POLICY_BYTES, in_time, read_in_time, read_text, reason_of
 from .source import Loaded
@@ -123,6 +126,10 @@ def read_objects(path: Path) -> ClusterFacts:
         TopologyError: a file cannot be read, is no YAML or JSON, or holds no object, or there is no file. A file is
             empty while the command that writes it has only just begun.
     """
+    return collect(_documents(path), now=None)
+
+
+def _documents(path: Path) -> list[Document]:
     files, problems = _listing(path)
     texts, unreadable = _texts(path, files, MAX_FILE_BYTES, MAX_FILE_BYTES)
     problems += unreadable
@@ -135,7 +142,7 @@ def read_objects(path: Path) -> ClusterFacts:
         problems.append(_no_object(str(path)))
     if problems:
         raise TopologyError("\n".join(map(str, sorted(problems)[:_MAX_PROBLEMS])))
-    return collect(documents, now=None)
+    return documents
 
 
 def read_topology(path: Path) -> ClusterFacts:
@@ -145,9 +152,24 @@ def read_topology(path: Path) -> ClusterFacts:
         TopologyError: as ``read_objects``; or no object is a Node, as in the output of ``podberth topology show``.
     """
     objects = read_objects(path)
+    _require_node(path, objects)
+    return objects
+
+
+def read_topology_with_holdings(path: Path) -> tuple[ClusterFacts, Holdings | None]:
+    """Return the objects of a snapshot as ``read_topology`` does, and what its Pods hold; None: it has no Pods.
+
+    Raises:
+        TopologyError: as ``read_topology``.
+    """
+    objects, holdings = collect_with_holdings(_documents(path), now=None)
+    _require_node(path, objects)
+    return objects, holdings
+
+
+def _require_node(path: Path, objects: ClusterFacts) -> None:
     if not objects.nodes:
         raise TopologyError(str(Problem(str(path), 0, 0, "", f"got no Node, {_WANTED}")))
-    return objects
 
 
 def _no_object(file: str) -> Problem:

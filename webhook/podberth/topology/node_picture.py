@@ -11,6 +11,7 @@ from ..conventions import Conventions
 from ..devices import mig, mig_placement
 from ..devices.mig_tables import MigTable
 from .capability import capability_of, live_table
+from .holdings import NodeUse
 from .node import Gpu, LinkShape, MigInstance, Node, Taint
 
 _PRODUCT = "nvidia.com/gpu.product"
@@ -110,12 +111,16 @@ class NodePicture:
     labels: tuple[tuple[str, str], ...]
     """The labels to show: first the labels of levels, widest first, then labels about the hardware."""
     observed: str
+    use: NodeUse | None = None
+    """The pods that hold the node's devices, and what is free; None: the snapshot has no Pods."""
+    note: str = ""
+    """A line about the picture as a whole; empty: there is none."""
 
 
-def picture_of(node: Node, conventions: Conventions | None = None) -> NodePicture:
+def picture_of(node: Node, conventions: Conventions | None = None, use: NodeUse | None = None) -> NodePicture:
     """Return the data for the picture of a node.
 
-    ``conventions`` choose and order the labels; None: the defaults.
+    ``conventions`` choose and order the labels; None: the defaults. ``use`` is the use of this node.
     """
     conventions = conventions or Conventions()
     topology = node.topology
@@ -137,6 +142,7 @@ def picture_of(node: Node, conventions: Conventions | None = None) -> NodePictur
         taints=node.taints,
         labels=_labels(node.labels, conventions),
         observed=topology.observed if topology else "",
+        use=use,
     )
 
 

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..conventions import Conventions
+from ..devices.resources import COUNTED_KINDS, recognise
 from ..wellknown import HOSTNAME_LABEL
+from .holdings import Holdings, Tally
 from .node import PASSING_TAINTS, Node, Taint
 from .node_picture import UNCUT, layout_of, machine_of, shape_of
 
@@ -49,6 +51,8 @@ class KindCount:
     """The names of the transient nodes, by the reason."""
     where: tuple[tuple[str, int], ...]
     """Each zone (else region) with its number of nodes; nodes without both labels are under the empty name."""
+    use: Mapping[str, Tally] | None = None
+    """The use of each resource that the nodes offer, by the resource's name; None: the snapshot has no Pods."""
 
     @property
     def count(self) -> int:
@@ -65,6 +69,8 @@ class LevelSummary:
     """Each domain, sorted, with its number of nodes and the GPUs (or parts of GPUs) on these nodes when healthy."""
     outside: int
     """The number of GPU nodes that lack the level's label."""
+    use: Mapping[str, Tally] | None = None
+    """The use of the accelerators in each domain; None: the snapshot has no Pods."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +88,8 @@ class ClusterPicture:
     """The name and the reason of each transient node, sorted by name."""
     ill: tuple[tuple[str, int, str], ...]
     """The node, the GPU's index and the problem, for each unhealthy GPU."""
+    note: str = ""
+    """A line about the picture as a whole; empty: there is none."""
 
 
 def kind_of(node: Node) -> MachineSummary:
@@ -96,19 +104,21 @@ def kind_of(node: Node) -> MachineSummary:
     )
 
 
-def overview(nodes: Iterable[Node], conventions: Conventions | None = None) -> ClusterPicture:
-    """Return the overview of a cluster's nodes."""
+def overview(
+    nodes: Iterable[Node], conventions: Conventions | None = None, holdings: Holdings | None = None
+) -> ClusterPicture:
+    """Return the overview of a cluster's nodes, with what is free if ``holdings`` are those of these nodes."""
     conventions = conventions or Conventions()
     known = sorted(nodes, key=lambda node: node.name)
     kinds: dict[MachineSummary, list[Node]] = {}
     for node in known:
         kinds.setdefault(kind_of(node), []).append(node)
     counted = sorted(kinds.items(), key=lambda item: (not item[0].offers, -len(item[1]), item[0]))
-    levels = (_level(key, known) for key in conventions.levels if key != HOSTNAME_LABEL)
+    levels = (_level(key, known, holdings) for key in conventions.levels if key != HOSTNAME_LABEL)
     return ClusterPicture(
         nodes=len(known),
         described=sum(node.topology is not None for node in known),
-        kinds=tuple(_count(kind, members) for kind, members in counted),
+        kinds=tuple(_count(kind, members, holdings) for kind, members in counted),
         levels=tuple(level for level in levels if level.domains),
         unhealthy=tuple((node.name, node.transient) for node in known if node.transient),
         ill=tuple(
@@ -135,7 +145,7 @@ def _counted(layout: str) -> str:
     return " + ".join(f"{count} x {profile}" if count > 1 else profile for profile, count in profiles.items())
 
 
-def _count(kind: MachineSummary, members: list[Node]) -> KindCount:
+def _count(kind: MachineSummary, members: list[Node], holdings: Holdings | None) -> KindCount:
     transient: dict[str, list[str]] = {}
     for node in members:
         if node.transient:
@@ -147,17 +157,31 @@ def _count(kind: MachineSummary, members: list[Node]) -> KindCount:
         names=tuple(node.name for node in members),
         transient={reason: tuple(names) for reason, names in sorted(transient.items())},
         where=tuple(sorted(where.items())),
+        use=None
+        if holdings is None
+        else {name: Tally.of((holdings.nodes[node.name] for node in members), name) for name, _ in kind.offers},
     )
 
 
-def _level(key: str, nodes: Iterable[Node]) -> LevelSummary:
-    domains: dict[str, list[int]] = {}
+def _level(key: str, nodes: Iterable[Node], holdings: Holdings | None) -> LevelSummary:
+    domains: dict[str, list[Node]] = {}
     outside = 0
     for node in nodes:
-        domain, devices = node.labels.get(key, ""), sum(node.durable.values())
+        domain = node.labels.get(key, "")
         if domain:
-            domains.setdefault(domain, []).append(devices)
-        elif devices:
+            domains.setdefault(domain, []).append(node)
+        elif _devices(node):
             outside += 1
-    found = ((domain, len(devices), sum(devices)) for domain, devices in sorted(domains.items()))
-    return LevelSummary(key=key, domains=tuple(found), outside=outside)
+    return LevelSummary(
+        key=key,
+        domains=tuple((domain, len(found), sum(map(_devices, found))) for domain, found in sorted(domains.items())),
+        outside=outside,
+        use=None
+        if holdings is None
+        else {domain: Tally.of(holdings.nodes[node.name] for node in found) for domain, found in domains.items()},
+    )
+
+
+def _devices(node: Node) -> int:
+    found = ((recognise(name), amount) for name, amount in node.durable.items())
+    return sum(amount for known, amount in found if known is not None and known.kind in COUNTED_KINDS)

@@ -6,8 +6,8 @@ from typing import Final
 
 from ..devices.resources import recognise
 from ..errors import did_you_mean
+from ..kube.amounts import POD_SLOTS, is_device, number, shown
 from ..words import counted, listed, named
-from .amounts import POD_SLOTS, is_device, number, shown
 from .diagnosis import Diagnosis
 from .machines import Machine
 from .picture import Picture, Ref

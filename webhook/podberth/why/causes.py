@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from ..kube.amounts import POD_SLOTS
 from ..kube.unchecked import text_at
 from ..words import counted, lasting
 from . import capacity, claims, groups, held, neighbours, placed, refusals, room, selection, volumes
-from .amounts import POD_SLOTS
 from .diagnosis import Answer, Diagnosis, Said
 from .machines import Machine, machines
 from .picture import ALL_PODS, NotRead, Picture, Ref, pods_on

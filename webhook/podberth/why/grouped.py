@@ -10,6 +10,7 @@ from ..group_checks.checks import wrong_groups
 from ..kinds.places import BARE
 from ..kinds.queues import QueuedKind, QueueForm
 from ..kinds.systems import POD_GROUPS, PodGroupKind
+from ..kube.amounts import is_device
 from ..kube.pod import annotations, labels
 from ..kube.unchecked import list_at, text_at
 from ..topology.index import Need, TopologyIndex
@@ -20,7 +21,6 @@ from ..words import named
 from ..workload.gangs import gang_of
 from ..workload.gpus import gpu_facts
 from ..workload.templates import Template
-from .amounts import is_device
 from .diagnosis import Diagnosis
 from .picture import ALL_PODS, Document, Picture, Ref, pods_in
 from .queueing import QUEUED

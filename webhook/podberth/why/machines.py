@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ..kube.amounts import amounts, requested
 from ..kube.pod import labels
 from ..kube.unchecked import list_at, mapping_at, text_at
-from .amounts import amounts, requested
 from .picture import Document, NotRead, Picture, pods_on
 
 

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from ..kube.amounts import POD_SLOTS, is_device, number, shown
 from ..kube.unchecked import at, text_at
 from ..words import counted, lasting, listed, named
-from .amounts import POD_SLOTS, is_device, number, shown
 from .diagnosis import Diagnosis
 from .machines import Machine
 from .picture import Document

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ..kube.amounts import requested
 from ..words import counted, named
-from .amounts import requested
 from .machines import Machine
 from .picture import Picture
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from ..kube.pod import containers
-from ..kube.quantity import parse_quantity, reserved
-from ..kube.unchecked import mapping_at
+from .pod import containers
+from .quantity import parse_quantity, reserved
+from .unchecked import mapping_at
 
 Amounts = Mapping[str, int]
 """Thousandths of a unit by resource: 1000 of ``nvidia.com/gpu`` is one GPU, of ``memory`` it is one byte."""

@@ -1,0 +1,56 @@
+"""The texts of ``podberth topology show`` about what pods hold of nodes, and what is free."""
+
+from collections.abc import Iterable, Iterator
+
+from ..topology.holdings import DeviceUse, Holdings, NodeUse, Tally
+from ..words import counted
+
+_KINDS = {"mig": "MIG instances", "shared": "shares"}
+
+
+def source_of_use(holdings: Holdings | None) -> str:
+    """Return a line that says from which pods the use is known, or how to get them."""
+    if holdings is None:
+        return (
+            "used and free are unknown, because the snapshot has no Pods; "
+            "kubectl get nodes,configmaps,pods --all-namespaces -o yaml prints them, too"
+        )
+    pods, spaces = counted(len(holdings.pods), "pod"), counted(holdings.namespaces, "namespace")
+    claims = f"; {counted(holdings.claimants, 'pod')} with ResourceClaims, whose devices are not counted"
+    alone = "; if other namespaces have pods, print them, too: --all-namespaces"
+    return (
+        f"used and free: by the requests of {pods} on nodes ({spaces}), when the snapshot was made"
+        f"{claims if holdings.claimants else ''}{alone if holdings.namespaces == 1 else ''}"
+    )
+
+
+def free_text(use: NodeUse) -> str:
+    """Return what is free on a node in one line: ``4 of 8 nvidia.com/gpu, 2 to 4 of them linked``."""
+    return "; ".join(_free_of(each, use) for each in use.accelerators)
+
+
+def _free_of(device: DeviceUse, use: NodeUse) -> str:
+    # The name of the resource says it of all others.
+    kind = f" ({_KINDS[device.kind]})" if device.resource == "nvidia.com/gpu" and device.kind in _KINDS else ""
+    text = f"{device.free} of {device.allocatable} {device.resource}{kind}"
+    if use.linked is None or device.resource != use.linked.resource or not device.free:
+        return text
+    least, most = use.linked.least, use.linked.most
+    return f"{text}, {most if least == most else f'{least} to {most}'} of them linked"
+
+
+def free_and_more(tally: Tally) -> str:
+    """Return the free units of several nodes as text, those on unhealthy nodes in brackets: ``33 (+17)``."""
+    return f"{tally.free} (+{tally.free_unhealthy})" if tally.free_unhealthy else str(tally.free)
+
+
+def brackets(tallies: Iterable[Tally]) -> tuple[str, ...]:
+    """Return the line that explains the brackets of ``free_and_more``; empty if none of the texts has any."""
+    return ("(+n): free on unhealthy nodes",) if any(each.free_unhealthy for each in tallies) else ()
+
+
+def beyond(use: NodeUse) -> Iterator[str]:
+    """Yield a line for each resource of which pods hold more than is allocatable."""
+    for each in use.devices:
+        if each.held > each.allocatable:
+            yield f"pods hold {each.held} {each.resource}, but {each.allocatable} are allocatable: devices were lost"

@@ -1,0 +1,38 @@
+"""The facts of a snapshot together with the accelerators that its Pods hold.
+
+Pods are no facts of ``ClusterFacts``: decisions are made from those, and no decision may depend on what is free.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from ..topology.holdings import Holdings
+from .cluster import ClusterFacts, collect
+from .object_kinds import Document, unlist
+
+
+def collect_with_holdings(
+    documents: Iterable[Document], *, now: datetime | None
+) -> tuple[ClusterFacts, Holdings | None]:
+    """Return the facts of all objects, as ``collect`` does, and the holdings; None: there is no Pod among the objects.
+
+    Without Pods nothing is known of what is free, because every cluster with nodes has Pods.
+    """
+    pods: list[Document] = []
+    others: list[Document] = []
+    for document in documents:
+        singles = list(unlist(document))
+        found = [each for each in singles if _is_pod(each)]
+        pods += found
+        if not found:
+            others.append(document)
+        elif len(found) < len(singles):
+            others.append(
+                {"apiVersion": "v1", "kind": "List", "items": [each for each in singles if not _is_pod(each)]}
+            )
+    facts = collect(others, now=now)
+    return facts, Holdings.of(facts.nodes, pods) if pods else None
+
+
+def _is_pod(document: Document) -> bool:
+    return document.get("apiVersion") == "v1" and document.get("kind") == "Pod"

@@ -1,0 +1,264 @@
+"""The accelerators that pods hold on each node, and the rest, which is free: facts of the moment of a snapshot.
+
+The amounts are the scheduler's: a pod holds what it requests, from the time when it is bound to a node until it ends.
+Devices of ResourceClaims are not in a node's allocatable, so claims are not counted. No decision uses these facts.
+
+The scheduler counts devices and does not know which ones they are: the kubelet chooses them. So the number of free GPUs
+that are linked with each other has bounds, and is exact only if the bounds are equal.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+from ..devices.resources import COUNTED_KINDS, Accelerator, AcceleratorKind, recognise
+from ..errors import TopologyError
+from ..kube.amounts import requested
+from ..kube.shape import shape_problems
+from ..kube.unchecked import list_at, text_at
+from .capability import Capability, capability_of
+from .node import Node
+
+_UNIT: Final = 1000
+_NVIDIA_GPU: Final = "nvidia.com/gpu"
+_ENDED: Final = frozenset({"Succeeded", "Failed"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundPod:
+    """A pod that is bound to a node and has not ended."""
+
+    namespace: str
+    name: str
+    node: str
+    devices: tuple[tuple[str, int], ...]
+    """The units of each accelerator resource that the pod holds, sorted by the resource's name; never zero."""
+    has_claims: bool
+    """Whether the pod has ResourceClaims, whose devices are not in ``devices``."""
+
+
+class HoldingPod(NamedTuple):
+    """A pod, and the number of units of one resource that it holds."""
+
+    namespace: str
+    pod: str
+    units: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceUse:
+    """The use of one accelerator resource of a node. ``used`` and ``free`` together are ``allocatable``."""
+
+    resource: str
+    kind: AcceleratorKind
+    """The meaning of one unit on this node: ``nvidia.com/gpu`` is ``mig`` or ``shared`` if the node is set up so."""
+    allocatable: int
+    holders: tuple[HoldingPod, ...]
+    """The pods that hold some of the resource, those with most units first."""
+
+    @property
+    def held(self) -> int:
+        """The units that pods hold. They exceed ``allocatable`` if devices became unhealthy while pods held them."""
+        return sum(each.units for each in self.holders)
+
+    @property
+    def used(self) -> int:
+        """The allocatable units that pods hold."""
+        return min(self.held, self.allocatable)
+
+    @property
+    def free(self) -> int:
+        """The allocatable units that no pod holds."""
+        return self.allocatable - self.used
+
+
+class FreeLinked(NamedTuple):
+    """The bounds of the largest number of free GPUs of one node that are all linked with each other."""
+
+    resource: str
+    """The resource of the node's whole GPUs."""
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeUse:
+    """The use of the accelerators of one node."""
+
+    devices: tuple[DeviceUse, ...]
+    """The use of each resource in the node's allocatable or capacity, sorted by name."""
+    linked: FreeLinked | None
+    """None: the node's links are unknown, no GPUs are linked, or pods get less than whole GPUs."""
+    is_healthy: bool
+    """Whether the node is not transient."""
+
+    @property
+    def accelerators(self) -> Iterator[DeviceUse]:
+        """The use of devices and parts of devices, without NICs and without resources that modify a request."""
+        return (each for each in self.devices if each.kind in COUNTED_KINDS)
+
+    def free_of(self, resource: str) -> int:
+        """Return the free units of a resource; 0 if the node does not offer it."""
+        return next((each.free for each in self.devices if each.resource == resource), 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """The use of devices of several nodes. ``used``, ``free`` and ``free_unhealthy`` are all allocatable units."""
+
+    used: int = 0
+    free: int = 0
+    """The free units on healthy nodes."""
+    free_unhealthy: int = 0
+    """The free units on transient nodes, such as cordoned ones; most pods cannot get them."""
+    most: int = 0
+    """The largest number of ``free`` units of one resource on one node."""
+
+    @classmethod
+    def of(cls, nodes: Iterable[NodeUse], resource: str = "") -> "Tally":
+        """Return the sum over nodes for one resource; without a resource, for all accelerators."""
+        used = 0
+        free: dict[bool, list[int]] = {True: [0], False: [0]}
+        for node in nodes:
+            devices = [each for each in node.devices if each.resource == resource] if resource else node.accelerators
+            for each in devices:
+                used += each.used
+                free[node.is_healthy].append(each.free)
+        return cls(used=used, free=sum(free[True]), free_unhealthy=sum(free[False]), most=max(free[True]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Holdings:
+    """The accelerators that the Pods of a snapshot hold on its nodes."""
+
+    nodes: Mapping[str, NodeUse]
+    """The use of each node, by its name."""
+    pods: tuple[BoundPod, ...]
+    """The pods that are bound to nodes and have not ended, sorted by namespace and name."""
+    problems: tuple[str, ...]
+    """Messages about Pods that cannot be read and are not counted, sorted."""
+
+    @classmethod
+    def of(cls, nodes: Iterable[Node], pods: Iterable[Mapping[str, Any]]) -> "Holdings":
+        """Return the holdings from nodes and Pods; of two Pods with one name, the later counts."""
+        bound: dict[tuple[str, str], BoundPod | None] = {}
+        problems = []
+        for pod in pods:
+            try:
+                bound[_place(pod)] = read_bound_pod(pod)
+            except TopologyError as error:
+                problems.append(str(error))
+        known = tuple(each for _, each in sorted(bound.items()) if each is not None)
+        by_node: dict[str, list[BoundPod]] = {}
+        for each in known:
+            by_node.setdefault(each.node, []).append(each)
+        return cls(
+            nodes={node.name: node_use(node, by_node.get(node.name, ())) for node in nodes},
+            pods=known,
+            problems=tuple(sorted(problems)),
+        )
+
+    @cached_property
+    def claimants(self) -> int:
+        """The number of pods with ResourceClaims, whose devices are not counted."""
+        return sum(pod.has_claims for pod in self.pods)
+
+    @cached_property
+    def namespaces(self) -> int:
+        """The number of namespaces with pods."""
+        return len({pod.namespace for pod in self.pods})
+
+    def with_room(self, names: Iterable[str], totals: Iterable[tuple[str, int]]) -> tuple[str, ...]:
+        """Return those of the named nodes that have these amounts of all resources free; no other resource counts."""
+        wanted = tuple(totals)
+        return tuple(
+            name
+            for name in names
+            if name in self.nodes and all(self.nodes[name].free_of(resource) >= units for resource, units in wanted)
+        )
+
+
+def read_bound_pod(pod: Mapping[str, Any]) -> BoundPod | None:
+    """Return what a Pod holds of its node; None if it is bound to no node, or has ended.
+
+    Raises:
+        TopologyError: a field is wrong; the message names the Pod and the field.
+    """
+    namespace, name = _place(pod)
+    problems = shape_problems(pod)
+    if problems:
+        raise TopologyError(f"Pod {namespace}/{name}: {problems[0]}; its devices are not counted")
+    node = text_at(pod, "spec", "nodeName")
+    if not node or text_at(pod, "status", "phase") in _ENDED:
+        return None
+    held = {resource: -(-amount // _UNIT) for resource, amount in requested(pod).items() if recognise(resource)}
+    return BoundPod(
+        namespace=namespace,
+        name=name,
+        node=node,
+        devices=tuple(sorted((resource, units) for resource, units in held.items() if units > 0)),
+        has_claims=bool(list_at(pod, "spec", "resourceClaims")),
+    )
+
+
+def _place(pod: Mapping[str, Any]) -> tuple[str, str]:
+    return text_at(pod, "metadata", "namespace") or "default", text_at(pod, "metadata", "name")
+
+
+def node_use(node: Node, pods: Iterable[BoundPod]) -> NodeUse:
+    """Return the use of a node's accelerators by the pods that are bound to it."""
+    holders: dict[str, list[HoldingPod]] = {}
+    for pod in pods:
+        for resource, units in pod.devices:
+            holders.setdefault(resource, []).append(HoldingPod(pod.namespace, pod.name, units))
+    capability = capability_of(node)
+    devices = tuple(
+        DeviceUse(
+            resource=resource,
+            kind=_kind(resource, known, capability),
+            allocatable=node.allocatable.get(resource, 0),
+            holders=tuple(sorted(holders.get(resource, ()), key=lambda each: (-each.units, each))),
+        )
+        for resource in sorted(node.allocatable.keys() | node.capacity.keys())
+        if (known := recognise(resource)) is not None
+    )
+    return NodeUse(devices=devices, linked=_linked(node, devices, capability), is_healthy=not node.transient)
+
+
+def _kind(resource: str, known: Accelerator, capability: Capability) -> AcceleratorKind:
+    if resource in capability.shares:
+        return "shared"
+    # Under MIG strategy single a MIG instance has the name of a whole GPU.
+    return "mig" if resource == _NVIDIA_GPU and capability.cut else known.kind
+
+
+def _linked(node: Node, devices: Iterable[DeviceUse], capability: Capability) -> FreeLinked | None:
+    """Return the bounds of the largest free link domain of a node, from its document, else from its labels."""
+    # Only the resource of whole GPUs has a link domain.
+    whole = next((each for each in devices if each.resource in capability.domain_of), None)
+    if whole is None:
+        return None
+    gpus, sizes = node.durable[whole.resource], [capability.domain_of[whole.resource]]
+    if node.topology is not None and node.topology.links.domains:
+        uncut = {gpu.index for gpu in node.topology.gpus if not gpu.mig_enabled}
+        if gpus > len(uncut):
+            return None
+        gpus, sizes = len(uncut), [len(uncut.intersection(domain)) for domain in node.topology.links.domains]
+    return FreeLinked(whole.resource, *free_linked(sizes, gpus, whole.free))
+
+
+def free_linked(sizes: Iterable[int], gpus: int, free: int) -> tuple[int, int]:
+    """Return the least and the most that the largest number of free GPUs in one link domain can be.
+
+    Args:
+        sizes: the numbers of GPUs in disjoint link domains; GPUs beyond their sum are linked with no other.
+        gpus: the number of GPUs of the node.
+        free: the number of GPUs that are free; any of them may be.
+    """
+    domains = [size for size in sizes if size > 0]
+    domains += [1] * max(0, gpus - sum(domains))
+    taken = gpus - free
+    # The worst choice leaves ``least`` in each domain: it takes the rest of each, and has no more to take.
+    least = next(each for each in range(free + 1) if sum(max(0, size - each) for size in domains) <= taken)
+    return least, min(free, max(domains, default=0))
