@@ -54,6 +54,7 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
     "nodes": ("unreadable",),
     "configmaps": ("unreadable", "no node"),
     "leases": ("unreadable",),
+    "controller": (),
     "namespaces": (),
     "params": (),
 }
