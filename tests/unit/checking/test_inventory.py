@@ -3,12 +3,13 @@
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from pages import ROOT
-from podberth.api.protocol import PARAMS, Resource, Timing
+from podberth.api.protocol import CONTROLLER, PARAMS, Resource, Timing
 from podberth.check.surroundings import REFERRED
 from podberth.checking.inventory import Inventory, Lister, kinds_to_list, take_inventory
 from podberth.errors import ClusterError
@@ -231,6 +232,16 @@ def test_the_configuration_that_says_which_namespaces_are_left_out_is_read() -> 
     )
     taken = inventory(server, nodes=False)
     assert (objects(taken), taken.gathered.missing) == (["ValidatingWebhookConfiguration/podberth"], [])
+
+
+def test_without_a_lease_in_force_nobody_makes_groups_and_without_the_right_to_look_nobody_knows() -> None:
+    spec = {"holderIdentity": "a", "leaseDurationSeconds": 15, "renewTime": datetime.now(UTC).isoformat()}
+    running, ended = listed("podberth-controller"), listed("podberth-controller")
+    running["items"][0]["spec"] = spec
+    ended["items"][0]["spec"] = {**spec, "renewTime": "2026-01-01T00:00:00Z"}
+    for answer, makerless in ((listed(), True), (running, False), (ended, True), (refused(""), False)):
+        server = Scripted({"/apis": groups(), "/api/v1": CORE, CONTROLLER.path: answer})
+        assert inventory(server).gathered.is_makerless is makerless
 
 
 def test_an_api_whose_server_is_away_costs_itself_alone() -> None:
