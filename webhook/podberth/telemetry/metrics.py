@@ -54,9 +54,9 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
     "nodes": ("unreadable",),
     "configmaps": ("unreadable", "no node"),
     "leases": ("unreadable",),
-    "controller": (),
     "namespaces": (),
     "params": (),
+    "controller": (),
 }
 """For each watched resource, the reasons for which an object can be left out."""
 OF_TOPOLOGY = ("nodes", "configmaps", "leases")
