@@ -1,4 +1,4 @@
-"""Native PodGroups are served and a policy chooses them: who applies a gang is told while no controller makes groups.
+"""Native PodGroups are served and chosen by a policy: a gang's author gets a warning while no controller makes groups.
 
 Real API server and Job controller; podberth and its controller each with a token of their own.
 """
@@ -52,14 +52,14 @@ def said(space: Space) -> list[str]:
     return [each for each in lines if UNMADE in each] if any("joins" in each for each in lines) else ["not heard"]
 
 
-def test_the_author_is_told_once_until_a_controller_runs_and_again_when_it_has_ended(
+def test_the_author_gets_one_warning_until_a_controller_runs_and_again_when_it_has_ended(
     chosen: Space, tmp_path: Path
 ) -> None:
-    def told() -> bool:
+    def warned() -> bool:
         return [UNMADE in each for each in said(chosen)] == [True]
 
-    wait_for(told, timeout_seconds=SECONDS, what=lambda: f"the warning; got {said(chosen)}")
+    wait_for(warned, timeout_seconds=SECONDS, what=lambda: f"the warning; got {said(chosen)}")
     with Controller(chosen.control_plane, tmp_path) as controller:
         wait_for(controller.leads, timeout_seconds=SECONDS, what="the controller to lead")
         wait_for(lambda: said(chosen) == [], timeout_seconds=SECONDS, what=lambda: f"no line; got {said(chosen)}")
-    wait_for(told, timeout_seconds=SECONDS, what=lambda: f"the warning; got {said(chosen)}")
+    wait_for(warned, timeout_seconds=SECONDS, what=lambda: f"the warning; got {said(chosen)}")

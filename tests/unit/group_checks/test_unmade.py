@@ -53,7 +53,7 @@ def test_a_group_that_the_author_names_is_the_authors() -> None:
 
 
 @pytest.mark.parametrize(("makerless", "objects", "said"), [(True, (), 1), (False, (), 0), (True, (GROUP,), 0)])
-def test_a_bare_pod_is_told_unless_its_group_is_there(*, makerless: bool, objects: tuple[Any, ...], said: int) -> None:
+def test_a_bare_pod_gets_it_unless_its_group_is_there(*, makerless: bool, objects: tuple[Any, ...], said: int) -> None:
     pod = gpu_pod(8, labels={"podberth.io/gang": "ring"}, annotations={"podberth.io/gang-size": "2"})
     pod["metadata"]["namespace"] = "ml"
     by = known(*objects, makerless=makerless)
