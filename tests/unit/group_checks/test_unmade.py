@@ -5,11 +5,15 @@ from typing import Any
 
 import pytest
 
-from builders import gpu_pod, pod_group, review, workload_review
+from builders import gpu_pod, job, pod_group, review, workload_review
 from podberth.admission import decide
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.admission.workload import validate_workload
+from podberth.check.run import CheckSettings
+from podberth.check.sources import SourceFile, without_place
+from podberth.checking.against import Gathered, LiveRequest, run_live
+from podberth.checking.run import Policies
 from podberth.kube.patch import apply
 from snapshots import cluster, policy, snapshot
 
@@ -30,12 +34,17 @@ def known(*objects: dict[str, Any], makerless: bool = True) -> Snapshot:
     return replace(found, facts=replace(found.facts, listed=True, served=served, is_makerless=makerless))
 
 
-def lines(by: Snapshot, gang: str = "ring", **template: Any) -> list[str]:
-    """Return what is said about an Indexed Job of two whole machines."""
-    pod = gpu_pod(8, annotations={"podberth.io/gang-size": "2"}, subdomain=gang, restartPolicy="Never", **template)
-    spec = {"completionMode": "Indexed", "parallelism": 2, "completions": 2, "template": pod}
-    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": gang, "namespace": "ml"}, "spec": spec}
-    warnings = validate_workload(decode_review(workload_review(job, "jobs", namespace="ml")), by).warnings
+def ring(**template: Any) -> dict[str, Any]:
+    """Return an Indexed Job of two whole machines."""
+    pod = gpu_pod(8, annotations={"podberth.io/gang-size": "2"}, **template)
+    made = job(pod, name="ring", indexed=True, parallelism=2)
+    made["metadata"]["namespace"] = "ml"
+    return made
+
+
+def lines(by: Snapshot, **template: Any) -> list[str]:
+    """Return what is said about the Job."""
+    warnings = validate_workload(decode_review(workload_review(ring(**template), "jobs", namespace="ml")), by).warnings
     return [each for each in warnings if SAID in each]
 
 
@@ -61,3 +70,16 @@ def test_a_bare_pod_gets_it_unless_its_group_is_there(*, makerless: bool, object
     assert joined["spec"]["schedulingGroup"] == {"podGroupName": "ring"}
     warnings = decide.validate(decode_review(review(joined, namespace="ml")), by).warnings
     assert len([each for each in warnings if SAID in each]) == said
+
+
+@pytest.mark.parametrize("makerless", [True, False])
+def test_a_check_of_a_live_cluster_says_it_too(*, makerless: bool) -> None:
+    served = {"apiVersion": "v1", "kind": "APIResourceList", "groupVersion": "scheduling.k8s.io/v1alpha2"}
+    objects = [*cluster(hgx_h100_8=2), {**served, "resources": [{"name": "podgroups"}]}, ring()]
+    sources = tuple(without_place("cluster", each) for each in objects)
+    file = SourceFile(name="cluster", text="", documents=(), sources=sources, problems=())
+    policies = Policies(texts=(("joins.yaml", JOINS),), problems=(), where="")
+    request = LiveRequest(settings=CheckSettings(), topology=None)
+    done = run_live(request, policies, Gathered(files=[file], is_makerless=makerless))
+    found = [each.message for result in done.report.results for each in result.warnings]
+    assert [SAID in each for each in found] == ([True] if makerless else [])
