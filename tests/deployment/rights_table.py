@@ -207,6 +207,12 @@ ROWS: Final = (
     ),
     # ---- the audit: manifests/components/audit
     Row("podberth-audit", "list", PLACEMENT, "read them in every namespace"),
+    Row(
+        "podberth-audit",
+        "get",
+        "validatingwebhookconfigurations.admissionregistration.k8s.io/podberth",
+        "read which reviews are sent",
+    ),
     Row("podberth-audit", "list", OPERATORS + OTHER_WORKLOADS, _READ),
     Row("podberth-audit", "list", "configmaps leases.coordination.k8s.io", "read params and nodes", OWN_NAMESPACE),
     Row(

@@ -17,7 +17,7 @@ from podberth.kube.documents import load_documents
 from podberth.policy.every_pod import VALIDATING, entries_wanted, sends_every_pod
 
 from .charted import CHART, Helm
-from .rendering import Document, composed, documents, only, overlay, unfolded
+from .rendering import STRICT, Document, composed, documents, only, overlay, unfolded
 
 SECONDS = 60.0
 CONVENTIONS = "podberth-conventions"
@@ -38,56 +38,109 @@ def assert_equal(rendered: list[Document], built: list[Document]) -> None:
         assert unfolded(document) == unfolded(other[key]), key
 
 
-DEV = ("replicas.min=1", "replicas.max=1", "agent.simulate=hgx-h100-8")
+def assert_taken(control_plane: ControlPlane, rendered: list[Document]) -> None:
+    """Assert that the API server takes all objects, and knows each of their fields."""
+    objects = json.dumps({"apiVersion": "v1", "kind": "List", "items": rendered})
+    said = control_plane.kubectl("apply", *STRICT, "-f", "-", input=objects).stdout
+    assert len(said.splitlines()) == len(rendered)
 
 
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("self-signed", ()),
-        ("cert-manager", ("certificates=cert-manager",)),
-        ("fail-closed", ("failurePolicy.creations=Fail",)),
-        ("dev", DEV),
-    ],
+OVERLAID = {
+    "self-signed": (),
+    "cert-manager": ("certificates=cert-manager",),
+    "fail-closed": ("failurePolicy.creations=Fail",),
+    "dev": ("replicas.min=1", "replicas.max=1", "agent.simulate=hgx-h100-8"),
+}
+"""By the overlay, the values that say the same."""
+COMPOSED = {
+    "all-pods": "allPods=true",
+    "fail-closed": "failurePolicy.creations=Fail",
+    "fail-closed-updates": "failurePolicy.updates=Fail",
+    "gpu-metrics": "agent.metrics=true",
+    "agent-mig": "agent.mig=true",
+    "agent-gke": "agent.platform=gke",
+    "agent-bottlerocket": "agent.platform=bottlerocket",
+    "agent-gpu-operator": "agent.gpuOperator=true",
+    "agent-amd": "agent.amd=true",
+    "agent-amd agent-mig agent-gpu-operator agent-gke agent-labels gpu-metrics": (
+        "agent.amd=true,agent.mig=true,agent.gpuOperator=true,agent.platform=gke,agent.labels=own,agent.metrics=true"
+    ),
+    "agent-amd agent-mig agent-bottlerocket agent-nfd-labels gpu-metrics": (
+        "agent.amd=true,agent.mig=true,agent.platform=bottlerocket,agent.labels=nfd-object,agent.metrics=true"
+    ),
+    "monitoring": "monitoring.enabled=true",
+    "agent-labels": "agent.labels=own",
+    "agent-nfd-labels": "agent.labels=nfd-object",
+    "audit": "audit.enabled=true",
+    "controller": "controller.enabled=true",
+    "client-auth": "clientCertificate=true",
+    "own-policies": "policies.shipped=false",
+    "host-network": "hostNetwork=true",
+    "audit controller own-policies": "audit.enabled=true,controller.enabled=true,policies.shipped=false",
+}
+"""By the components, the value that says the same."""
+SAID = (
+    "controller.enabled=true",
+    "audit.enabled=true",
+    "imagePullSecrets[0].name=r",
+    *(
+        f"{process}.{value}"
+        for process in ("agent", "controller", "audit")
+        for value in (
+            "extraArgs[0]=--log=x",
+            "extraEnv[0].name=A",
+            "extraEnv[0].value=b",
+            "nodeSelector.pool=infra",
+            "resources.limits.memory=3Gi",
+            "tolerations[0].key=infra",
+        )
+    ),
 )
+"""Of processes, what the page has."""
+JUDGED = ("audit.enabled=true", "conventions.nodeGroupsGrow=false")
+GUARDED = ("audit.enabled=true", "controller.enabled=true", "allPods=true")
+EXCLUDING = (*GUARDED, "excludedNamespaces={storage,ingress}")
+OWN = ("policies.own.a\\.yaml=text", "policies.shipped=false")
+COMBINATIONS = (
+    *OVERLAID.values(),
+    *(("certificates=files", each) for each in COMPOSED.values()),
+    SAID,
+    JUDGED,
+    GUARDED,
+    EXCLUDING,
+    OWN,
+)
+OF_OTHERS = ("certificates=cert-manager", "agent.metrics=true", "monitoring.enabled=true")
+"""These values render objects of other projects' kinds."""
+
+
+def of_others(values: tuple[str, ...]) -> bool:
+    return any(each in value for value in values for each in OF_OTHERS)
+
+
+@pytest.mark.parametrize(("name", "values"), OVERLAID.items())
 def test_each_overlay_is_a_choice_of_values(chart: Helm, name: str, values: tuple[str, ...]) -> None:
     assert_equal(chart.render(*values), overlay(chart.control_plane, name))
 
 
-@pytest.mark.parametrize(
-    ("component", "value"),
-    [
-        ("all-pods", "allPods=true"),
-        ("fail-closed", "failurePolicy.creations=Fail"),
-        ("fail-closed-updates", "failurePolicy.updates=Fail"),
-        ("gpu-metrics", "agent.metrics=true"),
-        ("agent-mig", "agent.mig=true"),
-        ("agent-gke", "agent.platform=gke"),
-        ("agent-bottlerocket", "agent.platform=bottlerocket"),
-        ("agent-gpu-operator", "agent.gpuOperator=true"),
-        ("agent-amd", "agent.amd=true"),
-        (
-            "agent-amd agent-mig agent-gpu-operator agent-gke agent-labels gpu-metrics",
-            "agent.amd=true,agent.mig=true,agent.gpuOperator=true,agent.platform=gke,agent.labels=own,agent.metrics=true",
-        ),
-        (
-            "agent-amd agent-mig agent-bottlerocket agent-nfd-labels gpu-metrics",
-            "agent.amd=true,agent.mig=true,agent.platform=bottlerocket,agent.labels=nfd-object,agent.metrics=true",
-        ),
-        ("monitoring", "monitoring.enabled=true"),
-        ("agent-labels", "agent.labels=own"),
-        ("agent-nfd-labels", "agent.labels=nfd-object"),
-        ("audit", "audit.enabled=true"),
-        ("controller", "controller.enabled=true"),
-        ("client-auth", "clientCertificate=true"),
-        ("own-policies", "policies.shipped=false"),
-        ("host-network", "hostNetwork=true"),
-        ("audit controller own-policies", "audit.enabled=true,controller.enabled=true,policies.shipped=false"),
-    ],
-)
+@pytest.mark.parametrize(("component", "value"), COMPOSED.items())
 def test_each_component_is_a_value(chart: Helm, tmp_path: Path, component: str, value: str) -> None:
     built = chart.control_plane.kubectl("kustomize", str(composed(tmp_path, component.split()))).stdout
     assert_equal(chart.render("certificates=files", value), documents(built))
+
+
+@pytest.mark.parametrize("values", [each for each in COMBINATIONS if not of_others(each)], ids=",".join)
+def test_each_combination_is_taken(chart: Helm, installed: ControlPlane, values: tuple[str, ...]) -> None:
+    assert_taken(installed, chart.render(*values))
+
+
+@pytest.mark.shared("crds/cert-manager", "crds/prometheus-operator")
+@pytest.mark.usefixtures("others")
+@pytest.mark.parametrize("values", [each for each in COMBINATIONS if of_others(each)], ids=",".join)
+def test_each_combination_with_objects_of_others_is_taken(
+    chart: Helm, installed: ControlPlane, values: tuple[str, ...]
+) -> None:
+    assert_taken(installed, chart.render(*values))
 
 
 HERE, KUSTOMIZATION = (
@@ -135,19 +188,7 @@ def read_conventions_of(objects: list[Document], folder: Path) -> Conventions:
 
 def test_each_process_has_what_is_said_about_it(chart: Helm) -> None:
     """As `extraArgs` of the webhook and its like, which the page has."""
-    values = [
-        f"{process}.{value}"
-        for process in ("agent", "controller", "audit")
-        for value in (
-            "extraArgs[0]=--log=x",
-            "extraEnv[0].name=A",
-            "extraEnv[0].value=b",
-            "nodeSelector.pool=infra",
-            "resources.limits.memory=3Gi",
-            "tolerations[0].key=infra",
-        )
-    ]
-    rendered = chart.render("controller.enabled=true", "audit.enabled=true", "imagePullSecrets[0].name=r", *values)
+    rendered = chart.render(*SAID)
     audit = only(rendered, "CronJob", "podberth-audit")["spec"]["jobTemplate"]["spec"]
     for template in (
         audit["template"],
@@ -165,17 +206,15 @@ def test_each_process_has_what_is_said_about_it(chart: Helm) -> None:
 def test_the_audit_judges_by_the_same_conventions(chart: Helm, tmp_path: Path) -> None:
     chosen = ["audit", "conventions"]
     built = chart.control_plane.kubectl("kustomize", str(composed(tmp_path, chosen))).stdout
-    rendered = chart.render("certificates=files", "audit.enabled=true", "conventions.nodeGroupsGrow=false")
+    rendered = chart.render("certificates=files", *JUDGED)
     jobs = [only(each, "CronJob", "podberth-audit") for each in (documents(built), rendered)]
     assert jobs[0] == jobs[1]
     [container] = jobs[0]["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
     assert container["args"][-1] == "--conventions=/etc/podberth/conventions/conventions.yaml"
 
 
-def test_namespaces_of_ones_own_are_left_out_by_every_entry_and_guard_but_the_audits(chart: Helm) -> None:
-    """The audit judges what is in them, and writes its reports there."""
-    enabled = ("audit.enabled=true", "controller.enabled=true", "allPods=true")
-    before, after = chart.render(*enabled), chart.render(*enabled, "excludedNamespaces={storage,ingress}")
+def test_namespaces_of_ones_own_are_left_out_by_every_entry_and_guard(chart: Helm) -> None:
+    before, after = chart.render(*GUARDED), chart.render(*EXCLUDING)
     guards: list[str] = []
     for old, new in zip(before, after, strict=True):
         for was, now in zip(old.pop("webhooks", ()), new.pop("webhooks", ()), strict=True):
@@ -185,7 +224,7 @@ def test_namespaces_of_ones_own_are_left_out_by_every_entry_and_guard_but_the_au
         if old != new:
             assert json.dumps(new) == json.dumps(old).replace(LAST, f"{LAST}, 'storage', 'ingress'")
             guards.append(new["metadata"]["name"])
-    assert sorted(guards) == ["podberth-controller", "podberth-events", "podberth-exemption"]
+    assert sorted(guards) == ["podberth-audit", "podberth-controller", "podberth-events", "podberth-exemption"]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +257,7 @@ def test_without_agents_nothing_of_theirs_is_left(chart: Helm) -> None:
 
 
 def test_policies_of_ones_own_lie_beside_the_shipped_ones_or_alone(chart: Helm) -> None:
-    rendered = chart.render("policies.own.a\\.yaml=text", "policies.shipped=false")
+    rendered = chart.render(*OWN)
     assert only(rendered, "ConfigMap", "podberth-policies")["data"] == {"a.yaml": "text"}
     [container] = only(rendered, "Deployment")["spec"]["template"]["spec"]["containers"]
     directory = {each["name"]: each.get("value") for each in container["env"]}["PODBERTH_POLICIES"]

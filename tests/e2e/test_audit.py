@@ -18,6 +18,7 @@ from controlplane.wait import wait_for
 from crds import FOLDER
 from podberth.check.report.policy_report import NAME
 from podberth.checking.policy_reports import MANAGER
+from podberth.kube.documents import load_documents
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE
 from snapshots import policy
@@ -223,6 +224,24 @@ def test_a_report_of_the_name_that_somebody_else_keeps_stays_theirs(audited: Aud
     assert "PolicyReport theirs/podberth: " in talk
     assert audited.reports()["theirs"]["metadata"]["resourceVersion"] == foreign["metadata"]["resourceVersion"]
     audited.plane.kubectl("delete", "policyreport,pod", "-n", "theirs", "--all", *AT_ONCE)
+
+
+def test_a_namespace_that_the_webhook_leaves_out_has_no_findings(audited: Audited) -> None:
+    audited.plane.add_namespace("storage")
+    audited.plane.create(pod("p", "storage", 5))
+    _, report, _ = audited.check("--report", "--namespace", "storage")
+    assert (report["live"]["workloads"], report["live"]["exempt"]) == (1, 0)
+    assert "storage" in audited.reports()
+    [configuration] = load_documents((ROOT / "manifests/base/validating-webhook.yaml").read_text(), "webhook.yaml")[0]
+    for entry in configuration.document["webhooks"]:
+        if "namespaceSelector" in entry:
+            entry["namespaceSelector"]["matchExpressions"][0]["values"].append("storage")
+    audited.plane.apply(configuration.document)
+    code, report, talk = audited.check("--report", "--namespace", "storage")
+    assert (code, report["live"]["workloads"], report["live"]["exempt"]) == (0, 0, 1), talk
+    assert "storage" not in audited.reports()
+    audited.plane.kubectl("delete", "validatingwebhookconfiguration", "podberth")
+    audited.plane.kubectl("delete", "pod", "-n", "storage", "p", *AT_ONCE)
 
 
 def test_policies_of_the_cluster_judge_alone_or_over_those_of_files(audited: Audited) -> None:

@@ -15,7 +15,17 @@ from podberth.admission.notices import _REASONS
 from podberth.admission.outcome import Action
 from podberth.admission.response import CODES
 from podberth.admission.review import AdmissionRequest, decode_review
-from podberth.api.protocol import EXCEPTIONS, HEARTBEATS, NODES, OBJECTS, POLICIES, TOPOLOGIES, ListReason, Reason
+from podberth.api.protocol import (
+    CONTROLLER,
+    EXCEPTIONS,
+    HEARTBEATS,
+    NODES,
+    OBJECTS,
+    POLICIES,
+    TOPOLOGIES,
+    ListReason,
+    Reason,
+)
 from podberth.cli.exitcodes import ExitCode
 from podberth.cli.serve import DECIDERS
 from podberth.facts.object_kinds import FOLLOWED
@@ -80,7 +90,8 @@ def test_every_metric_has_a_row_with_its_labels() -> None:
 def test_every_reason_of_a_watch_is_named_and_is_one_that_is_counted() -> None:
     assert get_args(Reason) == WATCH_REASONS
     assert get_args(ListReason) == LIST_REASONS
-    assert tuple(LEFT_OUT) == tuple(resource.name for resource in (NODES, TOPOLOGIES, HEARTBEATS, *OBJECTS))
+    followed = (NODES, TOPOLOGIES, HEARTBEATS, *OBJECTS, CONTROLLER)
+    assert tuple(LEFT_OUT) == tuple(resource.name for resource in followed)
     table = OPERATING.partition("\n| reason | what happened |")[2].partition("\n\n")[0]
     assert rows(table).keys() - {"---"} == set(WATCH_REASONS)
     assert set(LIST_REASONS) <= spans(OPERATING_ROWS["podberth_watch_lists_total"][2])
@@ -211,7 +222,7 @@ def test_it_may_do_what_it_watches_and_nothing_else() -> None:
             granted |= {(name, each.document["kind"], group) for name in names for group in groups}
     expected = {("gpupolicies/status", "ClusterRole", "podberth.io"), ("events", "ClusterRole", "events.k8s.io")}
     expected |= {(each, "ClusterRole", "admissionregistration.k8s.io") for each in CONFIGURATIONS}
-    for resource in (NODES, TOPOLOGIES, HEARTBEATS, *OBJECTS, POLICIES, EXCEPTIONS):
+    for resource in (NODES, TOPOLOGIES, HEARTBEATS, *OBJECTS, CONTROLLER, POLICIES, EXCEPTIONS):
         group = resource.path.split("/")[2] if resource.path.startswith("/apis/") else ""
         role = "Role" if "/namespaces/" in resource.path else "ClusterRole"
         expected.add((resource.path.rpartition("/")[2], role, group))

@@ -157,6 +157,38 @@ def test_what_is_done_or_out_of_sight_is_counted_apart() -> None:
     assert (tops.owners, tops.finished, tops.exempt) == ((), 3, 1)
 
 
+def test_namespaces_that_the_webhook_leaves_out_are_counted_apart() -> None:
+    """By name or by any label, as the cluster's own configuration says."""
+    rules = [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}]
+    selector = {
+        "matchExpressions": [
+            {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["storage"]},
+            {"key": "example.com/infra", "operator": "DoesNotExist"},
+        ]
+    }
+    entry = {"name": "pods.validate.podberth.io", "rules": rules, "namespaceSelector": selector}
+    configuration = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "podberth", "uid": "podberth"},
+        # Of policies, not of pods: sent from every namespace.
+        "webhooks": [entry, {**entry, "rules": [{**rules[0], "resources": ["jobs"]}], "namespaceSelector": {}}],
+    }
+    placed = []
+    for namespace in ("a", "storage", "infra"):
+        placed.append(workload("Deployment", f"d-{namespace}"))
+        placed[-1]["metadata"]["namespace"] = namespace
+    namespaces = {"infra": {"metadata": {"name": "infra", "labels": {"example.com/infra": ""}}}}
+
+    def found(*others: Document) -> tuple[list[str], int]:
+        tops = top_owners(sources([*others, *placed]), CheckSettings(), (), namespaces)
+        return names(tops), tops.exempt
+
+    assert found(configuration) == (["Deployment/d-a"], 2)
+    another = {**configuration, "metadata": {"name": "another", "uid": "another"}}
+    assert found(another) == (["Deployment/d-a", "Deployment/d-storage", "Deployment/d-infra"], 0)
+
+
 def test_workflows_that_are_done_are_no_findings() -> None:
     def workflow(name: str, phase: str) -> Document:
         spec = {

@@ -3,12 +3,13 @@
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from pages import ROOT
-from podberth.api.protocol import PARAMS, Resource, Timing
+from podberth.api.protocol import CONTROLLER, PARAMS, Resource, Timing
 from podberth.check.surroundings import REFERRED
 from podberth.checking.inventory import Inventory, Lister, kinds_to_list, take_inventory
 from podberth.errors import ClusterError
@@ -24,6 +25,7 @@ Document = dict[str, Any]
 Answer = Callable[[dict[str, str]], Document] | Document
 # Waits of no length that anybody notices.
 QUICK = Timing(first_wait_seconds=0.0, least_wait_seconds=0.0)
+REGISTRATION = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/podberth"
 PODS = Resource("pods", collection_path("v1", "pods"))
 CORE = {
     "resources": [
@@ -74,6 +76,12 @@ class Scripted:
 
 def refused(path: str) -> ClusterError:
     return ClusterError("refused", f"GET {path}: got 403")
+
+
+def gone() -> ClusterError:
+    error = ClusterError("refused", "got 404")
+    error.status = 404
+    return error
 
 
 def expired() -> ClusterError:
@@ -131,7 +139,8 @@ def test_what_is_refused_is_missing_and_what_is_not_served_is_reported() -> None
     taken = inventory(server, nodes=False)
     assert objects(taken) == ["Pod/p"]
     missing = [each.partition(":")[0] for each in taken.gathered.missing]
-    assert missing == ["apps/v1 Deployment", "v1 Namespace", "v1 ConfigMap"]
+    configuration = "admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration"
+    assert missing == ["apps/v1 Deployment", "v1 Namespace", "v1 ConfigMap", configuration]
     assert "Deployment.apps" not in taken.unserved
     assert {"Job.batch", "JobSet.jobset.x-k8s.io"} <= {*taken.unserved}
 
@@ -176,6 +185,7 @@ def test_what_serve_follows_besides_workloads_is_listed() -> None:
             "/apis/scheduling.k8s.io/v1/priorityclasses": listed("high"),
             "/api/v1/namespaces": listed(),
             PARAMS.path: listed(),
+            REGISTRATION: gone(),
         }
     )
     taken = inventory(server, "a", nodes=False)
@@ -193,21 +203,45 @@ def test_what_serve_follows_besides_workloads_is_listed() -> None:
 
 
 def test_what_a_cluster_does_not_serve_besides_workloads_is_neither_missing_nor_reported() -> None:
-    gone = ClusterError("refused", "got 404")
-    gone.status = 404
     server = Scripted(
         {
             "/apis": groups(resource_k8s_io="v1beta1"),
             "/api/v1": {"resources": []},
             "/apis/resource.k8s.io/v1beta1": kinds(DeviceClass="deviceclasses"),
-            "/apis/resource.k8s.io/v1beta1/deviceclasses": gone,
+            "/apis/resource.k8s.io/v1beta1/deviceclasses": gone(),
             "/api/v1/namespaces": listed(),
             PARAMS.path: listed(),
+            REGISTRATION: gone(),
         }
     )
     taken = inventory(server, nodes=False)
     assert (objects(taken), taken.gathered.missing) == ([], [])
     assert not [each for each in taken.unserved if each.startswith(("PodGroup", "DeviceClass", "Resource"))]
+
+
+def test_the_configuration_that_says_which_namespaces_are_left_out_is_read() -> None:
+    metadata = {"name": "podberth", "resourceVersion": "1"}
+    server = Scripted(
+        {
+            "/apis": groups(),
+            "/api/v1": {"resources": []},
+            "/api/v1/namespaces": listed(),
+            PARAMS.path: listed(),
+            REGISTRATION: {"kind": "ValidatingWebhookConfiguration", "metadata": metadata, "webhooks": []},
+        }
+    )
+    taken = inventory(server, nodes=False)
+    assert (objects(taken), taken.gathered.missing) == (["ValidatingWebhookConfiguration/podberth"], [])
+
+
+def test_without_a_lease_in_force_nobody_makes_groups_and_without_the_right_to_look_nobody_knows() -> None:
+    spec = {"holderIdentity": "a", "leaseDurationSeconds": 15, "renewTime": datetime.now(UTC).isoformat()}
+    running, ended = listed("podberth-controller"), listed("podberth-controller")
+    running["items"][0]["spec"] = spec
+    ended["items"][0]["spec"] = {**spec, "renewTime": "2026-01-01T00:00:00Z"}
+    for answer, makerless in ((listed(), True), (running, False), (ended, True), (refused(""), False)):
+        server = Scripted({"/apis": groups(), "/api/v1": CORE, CONTROLLER.path: answer})
+        assert inventory(server).gathered.is_makerless is makerless
 
 
 def test_an_api_whose_server_is_away_costs_itself_alone() -> None:

@@ -11,10 +11,11 @@ from podberth.installation.observation import LetThrough, Unread, Unrecorded
 from snapshots import policy
 from status_scenes import NOW, gpu_policy, observed, workload
 
+RULES = [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}]
 SELECTOR = {"matchExpressions": [{"key": "podberth.io/exempt", "operator": "DoesNotExist"}]}
 REGISTERED = {
     "metadata": {"name": "podberth", "creationTimestamp": (NOW - timedelta(days=1)).isoformat()},
-    "webhooks": [{"name": "pods.mutate.podberth.io", "namespaceSelector": SELECTOR}],
+    "webhooks": [{"name": "pods.mutate.podberth.io", "rules": RULES, "namespaceSelector": SELECTOR}],
 }
 LABELS = policy("labels", "  mutations:\n  - labels: {a.example/b: \"'c'\"}")
 DENIES = policy(

@@ -74,7 +74,7 @@ def test_the_phases_of_a_review_fall_into_buckets_each_of_its_own() -> None:
 def test_the_age_of_the_topology_is_that_of_its_oldest_resource() -> None:
     metrics = _metrics()
     assert isnan(_samples(metrics)["podberth_topology_age_seconds"])
-    ages = dict(zip(LEFT_OUT, (1.0, 5.0, 3.0, 100.0, 100.0), strict=True))
+    ages = dict(zip(LEFT_OUT, (1.0, 5.0, 3.0, 100.0, 100.0, 100.0), strict=True))
     watched = {resource: WatchFacts(objects=0, contact_age_seconds=age, left_out={}) for resource, age in ages.items()}
     WatchMetrics(metrics, lambda: watched, lambda: 0)
     assert _samples(metrics)["podberth_topology_age_seconds"] == 5.0

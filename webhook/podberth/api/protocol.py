@@ -73,6 +73,8 @@ NODES = Resource("nodes", collection_path("v1", "nodes"))
 # Any version of the document: a newer agent's document must be reported, not ignored.
 TOPOLOGIES = Resource("configmaps", collection_path("v1", "configmaps", NAMESPACE), TOPOLOGY_LABEL)
 HEARTBEATS = Resource("leases", collection_path("coordination.k8s.io/v1", "leases", NAMESPACE), TOPOLOGY_LABEL)
+CONTROLLER = Resource("controller", HEARTBEATS.path, fields="metadata.name=podberth-controller")
+"""The Lease of podberth's controller (``api.election``): while a replica renews it, groups are made."""
 NAMESPACES = Resource("namespaces", collection_path("v1", "namespaces"))
 # Only from podberth's own namespace: a writer of ConfigMaps there may decide how podberth decides.
 PARAMS = Resource("params", TOPOLOGIES.path, f"!{TOPOLOGY_LABEL}")

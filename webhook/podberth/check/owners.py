@@ -10,12 +10,15 @@ from typing import Any, Final
 
 from ..kube import pod as pods
 from ..kube.object_names import cron_job_of
+from ..policy.every_pod import VALIDATING, sends_namespace
 from ..workload.kinds import LINKS, TEMPLATES_ONLY, is_known, row_for
 from ..workload.owners import is_finished
 from ..workload.templates import templates
 from .run import CheckSettings, is_exempt
 from .sources import Document, Source, without_place
 
+_PODBERTH: Final = "podberth"
+"""The name of podberth's webhook configurations (manifests/base)."""
 _HASH: Final = "pod-template-hash"
 # An owner of an owner of an owner: AppWrapper, JobSet, Job, Pod. The limit ends circular references.
 _DEEPEST: Final = 10
@@ -45,7 +48,7 @@ class TopOwners:
     finished: int
     """The number of top owners that create no more pods."""
     exempt: int
-    """The number of top owners in exempt namespaces."""
+    """The number of top owners in namespaces whose pods podberth is not asked about."""
     unknown: Mapping[str, int] = field(default_factory=dict)
     """The number of objects of each kind whose pods podberth cannot predict, by ``apiVersion kind``."""
 
@@ -58,8 +61,9 @@ def top_owners(
 ) -> TopOwners:
     """Return the objects among ``sources`` that represent workloads.
 
-    ``known`` are the documents that workloads may refer to. ``namespaces`` are the cluster's Namespaces by name;
-    workloads in exempt ones are only counted.
+    ``known`` are the documents that workloads may refer to. ``namespaces`` are the cluster's Namespaces by name.
+    Workloads in namespaces that podberth is not asked about are only counted: those that are exempt, and those that
+    podberth's ValidatingWebhookConfiguration leaves out, if it is among ``sources``.
     """
     return _Owners(sources, settings, known).select(namespaces)
 
@@ -80,6 +84,7 @@ class _Owners:
         """All objects by uid: an object whose kind creates no pods may still link pods to their top owner."""
         self.by_name = {self._place(each, each.kind, each.name): each for each in self.workloads}
         self._with_templates: dict[int, bool] = {}
+        self._configuration = next((each.content for each in sources if _is_registration(each)), None)
 
     def select(self, namespaces: Mapping[str, Mapping[str, Any]]) -> TopOwners:
         tops = [(each, self._top(each)) for each in self.workloads]
@@ -89,7 +94,7 @@ class _Owners:
                 live.setdefault(id(top), []).append(each.content)
         chosen = [each for each, top in tops if top is each and self._has_templates(each)]
         going = [each for each in chosen if not _ended(each.content)]
-        seen = [each for each in going if not is_exempt(each.namespace(self.settings.namespace), namespaces)]
+        seen = [each for each in going if self._is_sent(each.namespace(self.settings.namespace), namespaces)]
         return TopOwners(
             owners=tuple(TopOwner(source=as_created(each), pods=tuple(live.get(id(each), ()))) for each in seen),
             owned=sum(top is not each for each, top in tops),
@@ -97,6 +102,13 @@ class _Owners:
             exempt=len(going) - len(seen),
             unknown=dict(sorted(self.unknown.items())),
         )
+
+    def _is_sent(self, namespace: str, namespaces: Mapping[str, Mapping[str, Any]]) -> bool:
+        """Return whether podberth is asked about a namespace's pods, by the webhook's own selector if it is known."""
+        if is_exempt(namespace, namespaces):
+            return False
+        labels = namespaces.get(namespace, {}).get("metadata", {}).get("labels") or {}
+        return self._configuration is None or sends_namespace(self._configuration, namespace, labels)
 
     def _may_make_pods(self, source: Source) -> bool:
         content = source.content
@@ -159,6 +171,10 @@ class _Owners:
             found = bool(templates(source.content, namespace=namespace, known=self.known, extra=paths))
             self._with_templates[id(source)] = found
         return found
+
+
+def _is_registration(source: Source) -> bool:
+    return (source.kind, source.name) == (VALIDATING, _PODBERTH) and isinstance(source.content.get("webhooks"), list)
 
 
 def _controller(content: Document) -> Mapping[str, Any] | None:

@@ -45,6 +45,8 @@ class Gathered:
     files: Sequence[SourceFile]
     problems: Sequence[Problem] = ()
     missing: Sequence[str] = ()
+    is_makerless: bool = False
+    """Whether no replica of podberth's controller runs."""
     now: datetime | None = None
     """The time with which heartbeats of nodes are compared; None if no node is to be reported as stale."""
 
@@ -114,7 +116,11 @@ def _objects(request: LiveRequest, gathered: Gathered) -> ClusterFacts:
     if request.topology is not None:
         return read_topology(request.topology)
     contents = [each.content for file in gathered.files for each in file.sources]
-    return replace(collect([each for each in contents if kinds_of(each)], now=gathered.now), listed=True)
+    return replace(
+        collect([each for each in contents if kinds_of(each)], now=gathered.now),
+        listed=True,
+        is_makerless=gathered.is_makerless,
+    )
 
 
 def _talk(request: LiveRequest, parsed: ParsedPolicies) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 from ..api.opening import Client
 from ..api.protocol import (
+    CONTROLLER,
     HEARTBEATS,
     NODES,
     OBJECTS,
@@ -23,6 +24,7 @@ from ..api.protocol import (
     ServedKind,
     Timing,
     read_kinds,
+    read_object,
     read_versions,
 )
 from ..api.reflector import PAGE, pages
@@ -31,7 +33,9 @@ from ..check.surroundings import REFERRED
 from ..errors import ClusterError
 from ..facts.object_kinds import FOLLOWED
 from ..kinds.systems import POD_GROUPS
-from ..kube.api_path import ApiPath, version_path
+from ..kube.api_path import ApiPath, collection_path, version_path
+from ..policy.every_pod import VALIDATING
+from ..topology.heartbeats import is_stale
 from ..workload.kinds import KINDS, LINKS, TEMPLATES_ONLY
 from .against import Gathered
 
@@ -50,6 +54,9 @@ _SURROUNDINGS: Final[tuple[tuple[Resource, str, str], ...]] = (
     (HEARTBEATS, "coordination.k8s.io/v1", "Lease"),
     *((each, "v1", "Namespace" if each.name == "namespaces" else "ConfigMap") for each in OBJECTS),
 )
+_ADMISSION: Final = "admissionregistration.k8s.io/v1"
+_REGISTRATION: Final = collection_path(_ADMISSION, "validatingwebhookconfigurations").below("podberth")
+"""The API path of podberth's own configuration: which namespaces' pods it is asked about."""
 _BESIDES: Final = {(each.group, each.kind): each for each in FOLLOWED if each.role != "owner"}
 """The kinds that ``serve`` follows besides workloads, by group and kind: decisions may depend on their objects."""
 
@@ -99,6 +106,14 @@ class Lister:
         """
         return await self._again(lambda: self._pages(resource))
 
+    async def object(self, path: ApiPath) -> Document:
+        """Return one object by its path.
+
+        Raises:
+            ClusterError: the object cannot be read; its ``status`` is 404 if there is none.
+        """
+        return read_object(await self._again(lambda: self._client.get(path, {})), f"GET {path}")
+
     async def _pages(self, resource: Resource) -> list[Document]:
         found: list[Document] = []
         async for page in pages(self._client, resource, size=self._page):
@@ -141,6 +156,7 @@ async def take_inventory(lister: Lister, namespace: str, extra: Collection[str],
         else:
             kept = [each for each in found if row is None or row.fact(each) is not None]
             documents += [{"apiVersion": version, "kind": kind, **each} for each in kept]
+    documents += await _registration(lister, missing)
     documents += [_discovered(each.version) for each in kinds if each.kind == "PodGroup"]
     file = SourceFile(
         name=FILE,
@@ -150,8 +166,33 @@ async def take_inventory(lister: Lister, namespace: str, extra: Collection[str],
         problems=(),
     )
     return Inventory(
-        gathered=Gathered(files=[file], missing=missing, now=datetime.now(UTC)), unserved=tuple(sorted(unserved))
+        gathered=Gathered(
+            files=[file],
+            missing=missing,
+            is_makerless=nodes and await _is_makerless(lister),
+            now=datetime.now(UTC),
+        ),
+        unserved=tuple(sorted(unserved)),
     )
+
+
+async def _is_makerless(lister: Lister) -> bool:
+    """Return whether certainly no replica of podberth's controller runs; not certain if its Lease may not be read."""
+    try:
+        leases = await lister.objects(CONTROLLER)
+    except ClusterError:  # the same collection as the heartbeats, which is then in ``missing``
+        return False
+    return all(is_stale(each, datetime.now(UTC)) for each in leases)
+
+
+async def _registration(lister: Lister, missing: list[str]) -> list[Document]:
+    """Return podberth's ValidatingWebhookConfiguration; nothing if there is none, or if it is added to ``missing``."""
+    try:
+        found = await lister.object(_REGISTRATION)
+    except ClusterError as error:
+        missing += [] if error.status == HTTPStatus.NOT_FOUND else [f"{_ADMISSION} {VALIDATING}: {error}"]
+        return []
+    return [{"apiVersion": _ADMISSION, "kind": VALIDATING, **found}]
 
 
 def _discovered(version: str) -> Document:

@@ -22,8 +22,7 @@ from ..files.bundle import NAME
 from ..files.cluster_files import ClusterFiles
 from ..installation.nodes import listed
 from ..installation.observation import Document, InstallationState, LetThrough, Read, Unread, as_list, option
-from ..kube.selector import label_selector_matches
-from ..policy.every_pod import MUTATING
+from ..policy.every_pod import MUTATING, sends_namespace
 from .run import Policies, policies_in
 
 _SHIPPED: Final = "/etc/podberth/policies"
@@ -73,12 +72,11 @@ def let_through(observed: InstallationState) -> Read[LetThrough] | None:
 
 
 def _sent(pods: Iterable[Document], configuration: Document, namespaces: Iterable[Document]) -> Iterator[Document]:
-    """Yield the pods in namespaces whose pods are sent to podberth: the selector of all entries is the same."""
-    selector = next((each.get("namespaceSelector") for each in configuration.get("webhooks") or ()), None)
+    """Yield the pods in namespaces whose pods are sent to podberth."""
     labels = {str(each["metadata"]["name"]): each["metadata"].get("labels") or {} for each in namespaces}
     for each in pods:
         namespace = str(each["metadata"].get("namespace", ""))
-        if label_selector_matches(selector, {**labels.get(namespace, {}), "kubernetes.io/metadata.name": namespace}):
+        if sends_namespace(configuration, namespace, labels.get(namespace, {})):
             yield each
 
 

@@ -62,7 +62,7 @@ class LiveCluster:
         )
         self._followed: list[tuple[ClusterConsumer, list[Reflector]]] = [
             (part, [Reflector(one, self.connect(), sink, watching, log, timing) for one, sink in part.sinks.items()])
-            for part in (self.topology, *self.others)
+            for part in (self.topology, *self.others, self.workloads.maker)
         ]
 
     def unlisted(self) -> list[str]:

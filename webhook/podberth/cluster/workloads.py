@@ -15,6 +15,7 @@ from ..facts.object_kinds import Kind, ObjectKey
 from ..facts.table import Table
 from ..kube.unchecked import text_at
 from ..telemetry.log import Log
+from .group_maker import GroupMaker
 from .live_nodes import Documents
 from .whole_objects import rounds
 
@@ -47,6 +48,7 @@ class LiveWorkloads(LiveKinds):
         self._on_change = on_change
         self._wake = asyncio.Event()
         self._facts = ClusterFacts(listed=True)
+        self.maker = GroupMaker(self._wake.set)
         super().__init__(kinds, self._wake.set, log)
 
     async def hand_on(self) -> None:
@@ -63,6 +65,7 @@ class LiveWorkloads(LiveKinds):
             {kind: each.table() for kind, each in filed},
             served=frozenset(kind.group for kind, each in filed if kind.role == "pod group" and each.is_served),
             is_groupless=bool(grouping) and all(each.is_absent for each in grouping),
+            is_makerless=self.maker.is_away,
             is_claimless=bool(templates) and all(each.is_absent for each in templates),
             cut_queues=frozenset(
                 (kind.group, kind.kind) for kind, each in filed if kind.role == "queue" and each.left_out

@@ -70,6 +70,8 @@ class ClusterFacts:
     """API groups whose PodGroups the API server serves, in addition to those in ``served_groups``."""
     is_groupless: bool = False
     """Whether API discovery says that the cluster serves no PodGroups and no queues that podberth reads."""
+    is_makerless: bool = False
+    """Whether no replica of podberth's controller runs, so nobody makes the PodGroups that policies name."""
     is_claimless: bool = False
     """Whether API discovery says that the cluster serves no ResourceClaimTemplates in a version that podberth reads."""
     cut_queues: frozenset[QueueKind] = frozenset()

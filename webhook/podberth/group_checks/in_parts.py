@@ -1,4 +1,7 @@
-"""The check for gangs that nothing starts as a whole, so that two of them may each hold a part of the GPUs and wait."""
+"""The check for gangs that nothing starts as a whole, so that two of them may each hold a part of the GPUs and wait.
+
+And for gangs that nothing starts at all, because nobody makes their group.
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -9,21 +12,28 @@ from ..kinds.group_rules import StatedMinimum
 from ..kube.paths import ELEMENT, Path
 from ..kube.unchecked import at, count
 from ..wellknown import GANG_LABEL
-from ..workload.systems import PLAIN, SYSTEMS
+from ..workload.systems import JOINED, PLAIN, SYSTEMS
 from .case import GroupCase, Pods, Wrong
 from .least_pods import starts
 
 _STATED: Final = tuple(each for row in DOSSIERS for each in row.stated_minimums if each.needed_at)
 _OF_SCHEDULER: Final = {scheduler: row for row in SYSTEMS for scheduler in row.schedulers}
+_UNMADE: Final = (
+    "the pods wait for a PodGroup that nothing makes, for no podberth controller runs; ask the cluster's admins for it"
+)
 _DEFAULT: Final = "default-scheduler"
 
 
 def started_in_parts(case: GroupCase) -> Iterator[Wrong]:
     """Yield one problem for an object with a gang that its scheduler starts pod by pod.
 
-    There are three causes: the scheduler reads the gang's minimum from the workload, and the workload states none; the
-    scheduler makes no group of bare pods; or the cluster has no group system. A stated minimum is never a problem.
+    There are four causes: the pods wait for a group that nobody makes; the scheduler reads the gang's
+    minimum from the workload, and the workload states none; the scheduler makes no group of bare pods; or the cluster
+    has no group system. A stated minimum is never a problem.
     """
+    if unmade := _unmade(case):
+        yield unmade
+        return
     if case.is_bare:
         yield from _bare(case)
         return
@@ -34,6 +44,21 @@ def started_in_parts(case: GroupCase) -> Iterator[Wrong]:
         if found is not None:
             yield found
             return
+
+
+def _unmade(case: GroupCase) -> Wrong | None:
+    """Return the problem of pods whose PodGroup podberth's controller would make, while none runs; else None.
+
+    The controller makes the group that a pod names by podberth's label and by a system's reference alike.
+    """
+    for each in case.pods if case.known.facts.is_makerless else ():
+        name = at(each.pod, "metadata", "labels", GANG_LABEL)
+        for row in JOINED.values() if isinstance(name, str) else ():
+            if at(each.pod, *row.reference) == name and not case.known.has_group(
+                (row.pod_groups,), case.namespace, name
+            ):
+                return each.wrong(row.reference, _UNMADE)
+    return None
 
 
 def _bare(case: GroupCase) -> Iterator[Wrong]:

@@ -1,4 +1,4 @@
-"""Checks whether the webhook configurations send all new pods, as policies of ``scope: All`` need them.
+"""The pods that webhook configurations send: all new pods, as policies of ``scope: All`` need them; by namespace.
 
 The shipped entries send pods with GPUs and pods of gangs, by the match conditions ``asks-for-accelerators`` and
 ``gpu-or-gang``. An entry for pod creations with neither of them sends all other pods, too
@@ -8,6 +8,8 @@ The shipped entries send pods with GPUs and pods of gangs, by the match conditio
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from ..kube.namespaces import NAME_LABEL
+from ..kube.selector import label_selector_matches
 from ..wellknown import NEEDS_EVERY_POD_ANNOTATION
 
 MUTATING: Final = "MutatingWebhookConfiguration"
@@ -40,6 +42,15 @@ def sends_every_pod(configuration: Mapping[str, Any]) -> bool:
     return any(
         _of_new_pods(entry.get("rules") or ())
         and not any(each.get("name") in _NARROWED_BY for each in entry.get("matchConditions") or ())
+        for entry in configuration.get("webhooks") or ()
+    )
+
+
+def sends_namespace(configuration: Mapping[str, Any], name: str, labels: Mapping[str, str]) -> bool:
+    """Return whether a webhook configuration has an entry that sends new pods of a namespace with these labels."""
+    named = {**labels, NAME_LABEL: name}
+    return any(
+        _of_new_pods(entry.get("rules") or ()) and label_selector_matches(entry.get("namespaceSelector"), named)
         for entry in configuration.get("webhooks") or ()
     )
 

@@ -56,6 +56,7 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
     "leases": ("unreadable",),
     "namespaces": (),
     "params": (),
+    "controller": (),
 }
 """For each watched resource, the reasons for which an object can be left out."""
 OF_TOPOLOGY = ("nodes", "configmaps", "leases")

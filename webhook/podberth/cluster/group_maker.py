@@ -1,0 +1,66 @@
+"""Follows the Lease of podberth's controller, without which nobody makes the PodGroups that policies name."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Final
+
+from ..api.protocol import CONTROLLER, Document, Resource
+from ..topology.heartbeats import Heartbeats, WatchClock
+
+# A third of the time that a Lease lasts (api.election.Term): a controller that has ended is noticed soon enough.
+_LOOK_SECONDS: Final = 5.0
+
+
+class GroupMaker:
+    """Knows whether a replica of podberth's controller runs: it has renewed the Lease in time."""
+
+    def __init__(self, notify: Callable[[], None]) -> None:
+        """Create the object, for which nothing is known yet. ``notify`` is called when ``is_away`` has changed."""
+        self.is_away = False
+        """Whether certainly no replica runs: the Lease was listed, and there is none, or it has expired."""
+        self.sinks: Mapping[Resource, GroupMaker] = {CONTROLLER: self}
+        self._notify = notify
+        self._leases: set[str] = set()
+        self._beats = Heartbeats()
+        self._sight = WatchClock()
+        self._wake = asyncio.Event()
+
+    def left_out(self, resource: Resource) -> Mapping[str, int]:
+        """Return the number of unusable objects by reason: always empty, a Lease that says nothing has expired."""
+        del resource
+        return {}
+
+    async def hand_on(self) -> None:
+        """Update ``is_away`` now, after each change of the Lease, and when it may have expired, until cancelled."""
+        while True:
+            self._wake.clear()
+            at = self._sight.read(time.monotonic())
+            away = not self._leases or any(self._beats.stale(name, at) for name in self._leases)
+            if away != self.is_away:
+                self.is_away = away
+                self._notify()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), _LOOK_SECONDS)
+
+    def put(self, name: str, document: Document) -> None:
+        """Note that the Lease is there, or was renewed."""
+        self._leases.add(name)
+        self._beats.renew(name, document, now=datetime.now(UTC), at=self._sight.read(time.monotonic()))
+        self._wake.set()
+
+    def drop(self, name: str) -> None:
+        """Note that the Lease is gone."""
+        self._leases.discard(name)
+        self._beats.forget(name)
+        self._wake.set()
+
+    def lost(self, at: float) -> None:
+        """Note that the watch is lost: until it is regained, the Lease does not expire."""
+        self._sight.lose(at)
+
+    def regained(self, at: float) -> None:
+        """Note that the Lease is watched again."""
+        self._sight.regain(at)
