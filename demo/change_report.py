@@ -4,13 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from podberth.topology.picture import shape_of
-
 from podberth.check.report.difference import difference
 from podberth.check.report.styled_lines import Span
 from podberth.cli.terminal import Terminal
 from podberth.facts.cluster import collect
 from podberth.topology.codec import decode_topology
+from podberth.topology.node_picture import shape_of
 
 from .trial import Placement
 from .walk import show_diff

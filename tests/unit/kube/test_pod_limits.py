@@ -87,7 +87,7 @@ def test_every_row_is_a_list_or_a_map_of_a_pod() -> None:
 
 
 def test_all_lists_together_have_a_bound_too() -> None:
-    containers = [{"env": [{}] * 9_000}]
+    containers: list[dict[str, Any]] = [{"env": [{}] * 9_000}]
     found: dict[str, Any] = {"spec": {"containers": containers, "tolerations": [{}] * (ALL_ENTRIES - 9_001)}}
     assert excess(found) == ""
     found["spec"]["tolerations"].append({})
