@@ -204,6 +204,57 @@ FOUND: Mapping[str, Genome] = {
         "100 ephemeralContainers.volumeDevices 0 + 100 topologySpreadConstraints 1 + "
         "500 topologySpreadConstraints.labelSelector.matchLabels 2 + 8 GPUs + 50 claims + 262144 annotated"
     ),
+    "found 13": read(
+        "100 metadata.labels 0 + 250 metadata.managedFields 2 + 100 nodeAffinity.preferred 3! + "
+        "500 nodeAffinity.preferred.preference.expressions 2 + 500 nodeAffinity.preferred.preference.fields 0 + "
+        "100 nodeAffinity.required.nodeSelectorTerms 3 + 100 podAffinity.preferred 2 + "
+        "100 podAffinity.required 0 + 250 podAffinity.required.labelSelector.matchLabels 3 + "
+        "250 podAffinity.required.matchLabelKeys 1 + 100 podAffinity.required.namespaceSelector.expressions 2 + "
+        "8 podAffinity.required.namespaceSelector.expressions.values 3! + "
+        "8 podAffinity.required.namespaceSelector.matchLabels 0! + 100 podAntiAffinity.preferred 0 + "
+        "500 podAntiAffinity.preferred.podAffinityTerm.labelSelector.expressions 2! + "
+        "500 podAntiAffinity.preferred.podAffinityTerm.labelSelector.expressions.values 2 + "
+        "8 podAntiAffinity.preferred.podAffinityTerm.labelSelector.matchLabels 0 + "
+        "100 podAntiAffinity.preferred.podAffinityTerm.mismatchLabelKeys 0 + "
+        "500 podAntiAffinity.preferred.podAffinityTerm.namespaceSelector.expressions 2! + "
+        "100 podAntiAffinity.required 3! + 8 podAntiAffinity.required.matchLabelKeys 0 + 200 containers 2 + "
+        "250 containers.args 3 + 100 containers.resources.requests 3 + 100 containers.volumeMounts 3 + "
+        "200 ephemeralContainers 2! + 250 ephemeralContainers.ports 1 + "
+        "100 ephemeralContainers.resources.claims 1 + 200 initContainers 2 + "
+        "250 initContainers.resources.requests 1! + 500 nodeSelector 2! + 500 schedulingGates 0 + "
+        "100 tolerations 3 + 10 topologySpreadConstraints 3 + "
+        "500 topologySpreadConstraints.labelSelector.expressions 3 + "
+        "500 topologySpreadConstraints.labelSelector.expressions.values 3! + 8 GPUs + 50 claims + "
+        "16384 characters + 262144 annotated"
+    ),
+    "found 14": read(
+        "1000 metadata.annotations 2 + 500 metadata.labels 3 + 8 nodeAffinity.preferred 0 + "
+        "100 nodeAffinity.required.nodeSelectorTerms 0! + "
+        "1000 nodeAffinity.required.nodeSelectorTerms.expressions 2 + "
+        "500 nodeAffinity.required.nodeSelectorTerms.expressions.values 0 + 10 podAffinity.preferred 2 + "
+        "100 podAffinity.preferred.podAffinityTerm.namespaceSelector.expressions 3 + 8 podAffinity.required 1 + "
+        "100 podAffinity.required.mismatchLabelKeys 3 + "
+        "500 podAntiAffinity.preferred.podAffinityTerm.labelSelector.matchLabels 1 + "
+        "50 podAntiAffinity.required 2 + 100 podAntiAffinity.required.labelSelector.expressions 2 + "
+        "200 containers 2 + 500 containers.resources.claims 0 + 100 containers.resources.limits 2 + "
+        "200 ephemeralContainers 3! + 1000 ephemeralContainers.envFrom 3 + "
+        "500 ephemeralContainers.resources.limits 1 + 1000 hostAliases 0 + 20 initContainers 2 + "
+        "8 initContainers.resources.requests 0 + 8 topologySpreadConstraints 3 + "
+        "500 topologySpreadConstraints.labelSelector.expressions 2 + "
+        "100 topologySpreadConstraints.labelSelector.expressions.values 2! + 4 GPUs + 50 claims + "
+        "16384 characters + 262144 annotated"
+    ),
+    "found 15": read(
+        "1000 metadata.managedFields 2 + 1000 metadata.ownerReferences 0 + 100 nodeAffinity.preferred 3! + "
+        "1000 nodeAffinity.preferred.preference.expressions 0 + "
+        "1000 nodeAffinity.preferred.preference.fields 2 + 50 nodeAffinity.required.nodeSelectorTerms 3 + "
+        "100 podAffinity.required 0 + 100 podAffinity.required.namespaceSelector.expressions 1 + "
+        "10 podAntiAffinity.required 0 + 1000 podAntiAffinity.required.labelSelector.expressions 0 + "
+        "1000 podAntiAffinity.required.labelSelector.expressions.values 3 + "
+        "8 podAntiAffinity.required.labelSelector.matchLabels 1! + 200 containers 2 + 8 containers.command 2 + "
+        "100 containers.resources.limits 0 + 1000 initContainers.ports 3 + 8 resources.limits 0! + 1 gang + "
+        "50 claims + 16384 characters + 262144 annotated"
+    ),
 }
 
 WORKLOADS: tuple[Shape, ...] = (
