@@ -35,7 +35,7 @@ class ReachableCluster:
     """An index of a cluster's nodes that returns the nodes on which a pod could run."""
 
     def __init__(self, nodes: Iterable[Node], conventions: Conventions | None = None) -> None:
-        """Index the nodes; ``conventions`` are the cluster's, by default the usual ones."""
+        """Index the nodes; ``conventions`` are those of the cluster, by default podberth's default conventions."""
         self._nodes = {node.name: node for node in nodes}
         self._index = TopologyIndex.build(self._nodes.values(), conventions)
 
@@ -50,7 +50,7 @@ class ReachableCluster:
         Transient nodes are left out, and DRA claims and declared GPU memory are ignored.
         """
         spec = pod["spec"]
-        # Declared GPU memory is left out: the scheduler knows nothing of it.
+        # Declared GPU memory is left out, because the scheduler does not know it.
         need = Need(gpu_facts(pod).totals, selector=NodeSelection.of(spec))
         fitting = self._index.nodes(need).durable_names()
         nodes = tuple(name for name in fitting if _admits(self._nodes[name], spec.get("tolerations") or ()))
