@@ -15,6 +15,7 @@ from podberth.kube.pod_limits import (
     LARGEST,
     MAX_BYTES,
     MAX_NAME_BYTES,
+    entries_in,
     excess,
 )
 from podberth.kube.schema import PodSchema, Schema
@@ -92,6 +93,26 @@ def test_all_lists_together_have_a_bound_too() -> None:
     assert excess(found) == ""
     found["spec"]["tolerations"].append({})
     assert f"all lists together: got more than {ALL_ENTRIES:,} entries" in excess(found)
+
+
+_MAPS = ("annotations", "labels", "nodeSelector", "overhead")
+
+
+def test_lists_that_are_small_each_are_within_the_bound_of_all_together_too() -> None:
+    below = ("env", "envFrom", "args", "command", "ports", "volumeMounts", "volumeDevices", "resizePolicy")
+    amounts = {name: {str(at): 1 for at in range(64)} for name in ("limits", "requests", "claims")}
+    container = {**{name: [{}] * 64 for name in below}, "resources": amounts}
+    for values, is_within in ((46, True), (48, False)):
+        terms = [{"matchExpressions": [{"values": ["v"] * values}]}] * 100
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+        pod: dict[str, Any] = {"spec": {"containers": [container] * 6, "affinity": {"nodeAffinity": required}}}
+        for path in LARGEST:
+            if len(path) == 2 and path[1] not in ("containers", "initContainers", "ephemeralContainers"):
+                of_part = pod.setdefault(path[0], {})
+                of_part.setdefault(path[1], {str(at): "" for at in range(64)} if path[1] in _MAPS else [{}] * 64)
+        del pod["spec"]["topologySpreadConstraints"]
+        assert (entries_in(pod) > 0) is is_within
+        assert (excess(pod) == "") is is_within
 
 
 def test_annotations_have_the_bound_of_the_api_server() -> None:

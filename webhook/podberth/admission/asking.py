@@ -33,7 +33,7 @@ class Asking:
         self.asked: set[str] = set()
         """The names of the policies whose mutations have been evaluated."""
         self.asked_again: list[Footprint | None] = []
-        """The footprints of the matchConditions that were evaluated alone, such as again after a write."""
+        """The footprints of the matchConditions that were evaluated without the batch, such as again after a write."""
 
     def all_conditions(self) -> Sequence[bool | EvaluationError]:
         """Return the results of the matchConditions of all policies in ``plan.batch``; empty if the plan has no batch.
@@ -94,7 +94,7 @@ class Asking:
         return Evaluation(policy, self._activation(params), self.watch)
 
     def _activation(self, params: Params | None) -> Activation:
-        """Return the values of the CEL variables; a watch may show any part of the pod."""
+        """Return the values of the CEL variables; with a watch, of the whole pod, because a watch may show any part."""
         return self.under.activation(params, self.plan.read_of_pod if self.watch is None else None)
 
     def _with_facts(self, asked: Asked) -> Asked:

@@ -76,8 +76,8 @@ def _excess(pod: object, at_most_bytes: int | None) -> str:
 def excess_after_writes(pod: Mapping[str, Any], request: AdmissionRequest) -> str:
     """Return the message about a bound that a pod exceeds after policies wrote on it; empty if it exceeds none.
 
-    The record annotation, which is written last, counts as one more annotation. If a pod beyond its bounds were stored,
-    every policy would fail at its next review.
+    The record annotation, which is written last, counts as one more annotation. If such a pod were stored, every policy
+    would fail at the pod's next review.
     """
     near = request.size_bytes is not None and request.size_bytes > MAX_BYTES - _ROOM_FOR_POLICIES
     found = _excess(pod, None if near else 0)

@@ -24,14 +24,14 @@ from ..workload.gpus import GpuFacts, facts_of, gpu_facts
 from ..workload.systems import ACCOUNTING, PLAIN, SYSTEMS, is_accounted, more_decisive
 from .snapshot import Snapshot
 
-# The parts of a pod that each variable is made from: a write below one of these changes the variable.
+# The parts of a pod from which each CEL variable is computed: a write below one of these may change the variable.
 _GPU_PARTS: tuple[Path, ...] = (
     ("spec", "containers"),
     ("spec", "initContainers"),
     ("spec", "resourceClaims"),
-    ("spec", "schedulingGroup"),  # its pods share the group's claims
+    ("spec", "schedulingGroup"),  # the pods of a group share its claims
     ("spec", "schedulerName"),
-    ("metadata", "annotations"),  # the memory need, and the dialects of other systems
+    ("metadata", "annotations"),  # the needed memory, and the keys of dialects
 )
 _GANG_PARTS: tuple[Path, ...] = (
     ("metadata", "labels"),
@@ -53,7 +53,7 @@ _PARTS: Mapping[str, tuple[Path, ...]] = {
     "mig": _TOPOLOGY_PARTS,
 }
 
-# Descriptions are kept as keys of remembered answers, and anybody can send a pod of a megabyte.
+# Cached answers keep descriptions as their keys, and anybody can send a pod of a megabyte.
 _MOST_REQUESTS = 16
 _LONGEST_NAME = 253
 
@@ -122,7 +122,7 @@ def describe_again(
 
 @cache
 def parts_of(reads: frozenset[tuple[str, ...]]) -> tuple[Path, ...]:
-    """Return the paths in a pod on which expressions depend that read the access paths ``reads``.
+    """Return the paths in a pod that may change the values of expressions with the access paths ``reads``.
 
     An access path begins with a CEL variable; ``gang`` and ``gpu`` stand for the pod's fields that they are computed
     from.
@@ -151,7 +151,7 @@ def gang_in(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> Gang:
     system = more_decisive(gang.system, _taken_over(pod, namespace, snapshot))
     if system == gang.system:
         return replace(gang, asks_topology=True) if _group_asks(gang, pod, namespace, snapshot) else gang
-    # What takes the pod over later may have made its group before.
+    # The system may have made and accounted a group for the pod's gang before it takes the pod over.
     accounted = system in ACCOUNTING and (gang.known or is_accounted(system, pod))
     return replace(gang, system=system, accounted=accounted, alone=False, asks_topology=False, topology_needs="")
 
@@ -185,7 +185,7 @@ _NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 
 
 def roles_of(gang: Gang, snapshot: Snapshot) -> Roles:
-    """Return the different needs among a gang's roles, each after its number of pods; empty if all needs are equal.
+    """Return the different needs of a gang's roles as (number of pods, need); empty if all needs are equal.
 
     A role whose pod template is unknown is left out. The result is equal for all members, because the needs come from
     the owner's templates.

@@ -1,7 +1,7 @@
-"""Excepting: which policies are not evaluated for the pod under review, because of exceptions that are in force.
+"""Excepting: finds the policies that are not evaluated for the pod under review, because an exception holds.
 
-An exception is compared with the pod as the review has it, before any policy writes. If its expression fails, it does
-not hold, so that the policy is evaluated. The same is true of a podSelector if the pod's labels are unknown.
+An exception is compared with the pod in the request, before any policy writes. If the exception's expression fails, or
+if it has a podSelector and the pod's labels are unknown, it does not hold: the policy is evaluated.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,9 +18,9 @@ from .under_review import PodUnderReview
 
 
 def excepted(under: PodUnderReview, policies: Iterable[CompiledPolicy]) -> Mapping[str, CompiledException]:
-    """Return the exceptions that hold for the pod, by the names of the ``policies`` that they except from.
+    """Return the exception that holds for the pod, by the policy's name, for each of ``policies`` that has one.
 
-    Of several exceptions from one policy, it is the first by name.
+    If several exceptions from one policy hold, it is the first by name.
 
     Raises:
         ValueError: the moment of the snapshot is not set (``Snapshot.at``), which is a bug.
@@ -52,7 +52,7 @@ def decision_of(policy: str, exception: CompiledException) -> Decision:
 
 
 def text_of(exception: CompiledException) -> str:
-    """Return the words about an exception that holds for a pod."""
+    """Return the message about an exception that holds for a pod."""
     spec = exception.parsed.source.spec
     return f"not evaluated: exception {exception.name} until {spec.expires_at}, for {spec.requested_by}: {spec.reason}"
 

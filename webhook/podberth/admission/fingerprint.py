@@ -15,10 +15,10 @@ from ..workload.gpus import GpuFacts
 from .description import Description
 from .recall import Footprint
 
-# A remembered fingerprint stays a few KiB: anybody can send a pod of a megabyte.
+# A cached fingerprint has a few KiB at most, because anybody can send a pod of a megabyte.
 _LONGEST_VALUES = 4096
 
-# The fields of CEL's gpu and gang, as the facts have them; a field that is no scalar is compared as a whole.
+# The functions that return the fields of CEL's ``gpu`` and ``gang``; a list or object is compared as a whole.
 _GPU_FIELDS: dict[str, Callable[[GpuFacts], Hashable]] = {
     "count": attrgetter("count"),
     "perContainer": attrgetter("per_container"),
@@ -39,7 +39,7 @@ _GPU_FIELDS["requests."] = lambda gpu: len(gpu.requests)
 _GANG_FIELDS: Mapping[str, Callable[[Gang], Hashable]] = {
     field: attrgetter(field) for field in DECLARED["podberth.Gang"]
 }
-# What may be written on a system's pod (``gate``) depends on more than the system.
+# ``gate`` decides what policies may write on a system's pod by these attributes, not by the system alone.
 _GANG_COMPARED: Mapping[str, Callable[[Gang], Hashable]] = {
     **_GANG_FIELDS,
     "system": attrgetter("system", "accounted", "alone", "asks_topology", "topology_needs"),
@@ -56,9 +56,9 @@ def fingerprint(
 ) -> tuple[Hashable, Hashable, Hashable, bytes] | None:
     """Return the values of one pod that a footprint says are read; equal results mean equal answers.
 
-    The result has four parts: the fields of ``gpu``; the fields of ``gang``; what the pod and the roles of its gang
-    need of nodes (None if no expression looks for nodes); the JSON of the values at the footprint's paths in the pod.
-    It is None without a footprint, or if the values are too large to be compared.
+    The result has four parts: the fields of ``gpu``; the fields of ``gang``; the needs of the pod and of its gang's
+    roles (None if no expression looks for nodes); the JSON of the values at the footprint's paths in the pod. It is
+    None without a footprint, or if the values are too large to be compared.
     """
     if read is None or not description.comparable:
         return None

@@ -1,6 +1,6 @@
-"""Keeps policies from deciding what the pod's group system decides, as placement (docs/rules.md, rules 2 and 3).
+"""Prevents policies from deciding what a pod's group system decides, such as placement (docs/rules.md, rules 2 and 3).
 
-What is refused for the pods of each system is in its dossier (``kinds.systems.System``).
+The dossier of each system has the facts from which it follows what is refused (``kinds.systems.System``).
 """
 
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ def refusal(policy: CompiledPolicy, mutation: CompiledMutation, draft: Draft, kn
     if gang.system == "plain" or concern.in_group(draft, known):
         return None
     if concern.decides == "placement":
-        # Nobody places the gang of a pod that its system starts by itself.
+        # The system starts this pod alone and does not place its gang, so a policy may.
         return None if gang.alone else _advice(gang, draft) if mutation.concern == "topology" else ""
     if concern.decides == "grouping":
         # The group system has already set the pod's scheduler and its group.
@@ -67,7 +67,7 @@ def refusal_of_writes(gang: Gang, written: Iterable[Path]) -> str:
 
 
 def _advice(gang: Gang, draft: Draft) -> str:
-    """Return where to request topology from the system; empty if it is requested, or there is no such field."""
+    """Return where to request topology from the system; empty if it is already requested, or if no field does it."""
     row = BY_NAME[gang.system]
     general = row.topology if gang.accounted else row.alone_topology or row.topology
     own = _OWN_TOPOLOGY.get((gang.system, gang.source))

@@ -19,7 +19,7 @@ from .outcome import Action, Decision
 from .recall import Footprint, footprint
 
 OF_AUDIT: Final = "auditAnnotations: "
-"""What the message about an audit annotation that cannot be evaluated begins with."""
+"""The beginning of the message about an audit annotation that cannot be evaluated."""
 _ACTIONS: Mapping[str, Action] = {"Deny": "deny", "Warn": "warn", "Audit": "audit"}
 
 
@@ -40,7 +40,7 @@ def judge(matching: Matching) -> Judged:
 
 
 def _key(matching: Matching) -> Hashable:
-    """Return the cache key of ``judge``: the values it depends on; None if they are too large or the whole pod."""
+    """Return the cache key of ``judge``, the values on which its result depends; None if it must not be cached."""
     question, under = matching.question, matching.under
     if question is None:
         return None
@@ -65,7 +65,7 @@ def _judged(matching: Matching) -> Judged:
     return Judged(
         decisions=tuple(decision for decision, _ in found),
         reasons=tuple(reason for decision, reason in found if decision.action == "deny"),
-        # One policy may be asked with several params objects: upstream joins their values, each once.
+        # A policy is evaluated with each of its params objects; upstream joins the different values of one key.
         audit={key: ", ".join(values) for key, values in audit.items()},
     )
 

@@ -1,8 +1,8 @@
-"""Matching: which policies apply to the pod under review, and with which params.
+"""Matching: finds the policies that apply to the pod under review, each with its params.
 
-The order is upstream's: constraints, rollout, params, then the conditions with each params object. The conditions of
-all policies are first evaluated together. After a policy has written, the conditions of a later policy are evaluated
-again only if they read a part of the pod that was written.
+The order is upstream's, with the rollout added: constraints, rollout, params, then the conditions with each params
+object. The conditions of all policies are first evaluated together. After a policy has written, the conditions of a
+later policy are evaluated again only if they read a part of the pod that was written.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -157,7 +157,7 @@ class Matching:
 
     def _matches_with(self, params: Params | None, index: int, policy: CompiledPolicy) -> Iterator[Matched | Fault]:
         try:
-            # Asked for each params object: with an earlier one the policy may have changed what its conditions read.
+            # Checked for each params object: with an earlier one, the policy may have written what its conditions read.
             holds = self._answers_of(index, policy) is not None or self.asking.still_matches(policy, params)
         except EvaluationError as error:
             yield Fault(policy, str(error))
@@ -187,7 +187,7 @@ class Matching:
             namespace=request.namespace,
             object=self.under.pod,
             old_object=request.old_object,
-            # A policy that may be about the pod has the error: failurePolicy decides, and not the unread labels.
+            # With unknown labels each objectSelector matches: the policy then fails, and its failurePolicy decides.
             has_labels=not request.unparsed,
         )
         constraint = mismatch(policy.source, asked, self.under.snapshot.facts.namespaces)

@@ -14,7 +14,7 @@ from ..policy.model import LabelSelector
 class KnownParams:
     """The ConfigMaps of a snapshot. A selector is compared with the ConfigMaps of a namespace once, not in each review.
 
-    What is kept is bounded by the policies and the namespaces that have a ConfigMap, whatever namespaces reviews name.
+    A result is kept for each policy and each namespace with a ConfigMap; reviews of other namespaces add none.
     """
 
     def __init__(self, config_maps: Mapping[tuple[str, str], Params]) -> None:

@@ -24,7 +24,7 @@ from .review import AdmissionRequest
 
 _SERVERS = frozenset({"creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"})
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-# More than a screen; an author with more problems fixes these first.
+# They fill more than a screen; an author with more problems fixes these first.
 _MAX_PROBLEMS = 20
 _MOST_MISFITS = 5
 
@@ -58,7 +58,7 @@ def validate_policy(
     if misfits := metadata_problems(policy):
         raise ReviewError(400, "; ".join(f"request.object.{each}" for each in misfits[:_MOST_MISFITS]))
     parsed = parse_policies([(file, as_yaml(_as_written(policy)))])
-    # As when it is loaded: a policy can be switched off whatever is wrong with its expressions.
+    # As when policies are loaded: a policy with wrong expressions can still be switched off.
     enabled = [each for each in parsed.policies if not each.policy.spec.disabled]
     _, problems = compile_policies(enabled, environment, late=late)
     _, wrong = compile_exceptions(parsed.exceptions, environment, late=late)
@@ -106,7 +106,7 @@ def _denied(request: AdmissionRequest, found: Iterable[Problem]) -> Outcome:
 def _as_written(policy: Mapping[str, Any]) -> dict[str, Any]:
     """Return the policy without the fields that the API server and kubectl added, with keys in kubectl's order.
 
-    Of an exception the time of creation stays, from which its year is counted.
+    The creationTimestamp of an exception stays, because the year that an exception may last begins then.
     """
     dropped = _SERVERS - {"creationTimestamp"} if policy.get("kind") == EXCEPTION_KIND else _SERVERS
     metadata = {key: value for key, value in (policy.get("metadata") or {}).items() if key not in dropped}

@@ -43,7 +43,7 @@ class ReachableCluster:
     def __init__(
         self, nodes: Iterable[Node], conventions: Conventions | None = None, holdings: Holdings | None = None
     ) -> None:
-        """Index the nodes; ``conventions`` are the cluster's, by default the usual ones.
+        """Index the nodes; ``conventions`` are those of the cluster, by default podberth's.
 
         ``holdings`` are what pods hold on these nodes; None: unknown.
         """
@@ -62,7 +62,7 @@ class ReachableCluster:
         Transient nodes are left out, and DRA claims and declared GPU memory are ignored.
         """
         spec = pod["spec"]
-        # Declared GPU memory is left out: the scheduler knows nothing of it.
+        # Declared GPU memory is left out, because the scheduler does not know it.
         totals = gpu_facts(pod).totals
         need = Need(totals, selector=NodeSelection.of(spec))
         fitting = self._index.nodes(need).durable_names()

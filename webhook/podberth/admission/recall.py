@@ -20,16 +20,16 @@ _Answer = TypeVar("_Answer")
 _NOTHING: Any = object()
 
 
-# The pods of a cluster have a few hundred different requests. More comes from misuse, and forgetting all is cheap.
+# The pods of a cluster have a few hundred different requests. More answers come from misuse, and dropping all is cheap.
 _REMEMBERED = 4096
-# For the pods of 2,000 workloads (bench.reviews), with 256 instead of 512, 8 % more of the shared questions are asked
-# again; with 1,024, 7 % fewer. An answer takes some 6 KiB.
+# For the pods of 2,000 workloads (bench.reviews), with 256 instead of 512, 8 % more of the answers that pods share are
+# computed again; with 1,024, 7 % fewer. An answer takes some 6 KiB.
 _ON_TRIAL = 512
 
 _POD, _GPU, _GANG = "object", "gpu", "gang"
 _OF_THE_NEED = frozenset({"topology", "mig"})
-# These names add nothing to a footprint: params are part of the question, the reads of variables are among the paths,
-# and the others only have functions of their arguments.
+# These names add nothing to a footprint: params are part of the cache key, the reads of a policy's variables are among
+# the paths already, and the functions of the others depend only on their arguments.
 _ELSEWHERE = frozenset({"params", "variables", "jsonpatch", "shell", "models"})
 _REQUESTS = "requests"
 _PART_OF_EACH = 3

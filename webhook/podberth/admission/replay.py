@@ -31,7 +31,7 @@ from .writing import Writing
 _OF_GPUS = frozenset({("spec", "resourceClaims"), ("spec", "schedulerName")})
 # The inputs of ``gpu`` outside the pod: the requests of the claims that it names, and which claims its group shares.
 _CLAIMS = ("gpu", "claims")
-# The annotation of the record, which nothing about a gang is read from.
+# The key of the record's annotation; nothing about a gang is read from it.
 _OWN_KEY = record.PATH[-1]
 # The fields of a pod besides labels and annotations that its gang is read from (``description``).
 _GROUP_FIELDS = ("schedulingGroup", "workloadRef", "schedulerName")
@@ -50,7 +50,7 @@ class Inputs:
     policies: frozenset[str]
     """The names of the policies that match the unchanged pod."""
     of_gang: bool
-    """Whether one of them may make the pod a member of its gang, so that the gang is read again."""
+    """Whether one of these policies may make the pod a member of its gang, so that the gang is read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,12 @@ class DecisionKey:
 class GangAgain:
     """The gang of a pod after a policy's write, with the labels and annotations that had been written by then.
 
-    A cached decision has it because a gang depends on all labels and annotations, of which its key has only some.
+    A cached decision has it because a gang depends on all labels and annotations, and the key of the decision has only
+    some of these.
     """
 
     written: Mapping[str, Mapping[str, str]]
-    """The labels and annotations that had been written."""
+    """The labels and annotations that policies had written by then."""
     gang: Gang
     """The gang without the pod's index."""
 
@@ -77,8 +78,8 @@ class GangAgain:
     def of(cls, under: PodUnderReview, pod: Mapping[str, Any], gang: Gang) -> "GangAgain | None":
         """Return ``gang``, which was read from the changed ``pod``, with the labels and annotations policies wrote.
 
-        None if more than these may decide another pod's gang: a label or annotation was removed, a field of the spec
-        that names a group was changed, or the namespace has a group with the gang's name.
+        None if the gang of another pod may depend on more than these: a label or annotation was removed, a field of the
+        spec that names a group was changed, or the namespace has a group with the gang's name.
         """
         before = under.request.object or {}
         if under.gang_facts.group_of(gang.name) or any(
@@ -117,10 +118,10 @@ class KeptDecision:
     decisions: tuple[Decision, ...]
     warnings: tuple[str, ...]
     gangs: tuple[GangAgain, ...]
-    """What was read of the gang in the course of the decision, which has to hold for another pod."""
+    """The gangs that were read after writes; the decision is right for another pod only if each holds for that pod."""
 
     def holds(self, under: PodUnderReview) -> bool:
-        """Return whether the decision is also right for another pod with an equal key: whether the gangs agree."""
+        """Return whether the decision is also right for another pod with an equal key: all of ``gangs`` hold for it."""
         return all(each.holds(under) for each in self.gangs)
 
     def for_pod(self, under: PodUnderReview) -> Outcome:

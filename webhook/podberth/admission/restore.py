@@ -36,7 +36,7 @@ def restored(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
         return answering.unread(request, f"nothing is restored: {review.excess}")
     draft = Draft(review.pod)
     found = record.find(request.old_object, request.namespace, snapshot.sealer)
-    # The record comes with the pod: a name in it that no policy has must not get into metrics and logs.
+    # The pod's record may name policies that do not exist; such names must not get into metrics and logs.
     names = {policy.name for policy in snapshot.policies}
     phrases = restore(draft, request.old_object, found.lasting)
     decisions = tuple(Decision(policy, "restore", text) for policy, text in phrases if policy in names)

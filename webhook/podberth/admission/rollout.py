@@ -23,8 +23,8 @@ def rollout_key(policy: str, pod: dict[str, Any], namespace: str, snapshot: Snap
     own name, or the beginning of a generated one.
 
     The text has no uid and no pod-template-hash, so that a new revision gets the same result. It depends only on fields
-    that the policy saw on /mutate, so that /validate gets the same result. So it has no gang that, by the record
-    ``known``, this policy or a later one wrote.
+    that the policy saw on /mutate, so that /validate gets the same result. So a gang does not count if, by the record
+    ``known``, this policy or a later one wrote it.
     """
     pod = _as_seen_by(policy, pod, snapshot, known)
     group = gang_in(pod, namespace, snapshot)

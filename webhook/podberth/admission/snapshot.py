@@ -56,12 +56,12 @@ class Plan:
     batch_reads: Footprint | None
     slices: tuple[slice | None, ...]
     footprints: Mapping[str, Footprint | None]
-    """The paths that each policy's mutations (or validations) read, by the policy's name; None if too many."""
+    """The footprint of each policy's mutations (or validations), by the policy's name; None if it cannot be bounded."""
     condition_footprints: Mapping[str, Footprint | None]
-    """The paths that each policy's matchConditions read, by the policy's name; None if too many."""
+    """The footprint of each policy's matchConditions, by the policy's name; None if it cannot be bounded."""
     read_of_pod: Tree | None
-    """The paths below the pod that any expression of the policies reads; None if one reads most of the pod, or if not
-    all are compiled yet, which a check of a few manifests spares itself."""
+    """The paths below the pod that any expression of the policies reads; None if one reads most of the pod, or if a
+    policy is not compiled yet, as in a check of a few manifests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,11 +87,11 @@ class Snapshot:
     exceptions: tuple[CompiledException, ...] = ()
     """All exceptions, by name, those without effect included."""
     now: datetime | None = None
-    """The moment for which ``in_force`` was computed; None: it was not (``at``)."""
+    """The moment for which ``at`` computed ``in_force``; None: ``at`` was not called."""
     in_force: Mapping[str, tuple[CompiledException, ...]] = field(default_factory=dict)
     """The exceptions that have an effect at ``now``, by namespace, and in each by name."""
     until: datetime = NEVER
-    """The first instant after ``now`` at which other exceptions are in force."""
+    """The first instant after ``now`` at which the exceptions in force may change."""
     owners: Mapping[str, Mapping[str, Any]] = field(init=False, repr=False, compare=False)
     """The owners of gangs, by uid: those of the cluster and those in ``predicted``."""
     devices: KnownDevices = field(init=False, repr=False, compare=False)
@@ -114,8 +114,9 @@ class Snapshot:
     def at(self, now: datetime) -> "Snapshot":
         """Return the snapshot with the exceptions that are in force at ``now``.
 
-        It is this snapshot as long as they are the same, or none is known. With other exceptions, the cached answers
-        are not shared: so no answer is used after the end of an exception that it depends on.
+        The result is this snapshot itself if it has no exceptions, or if none has begun or ended since its own ``now``.
+        If other exceptions are in force, the cached answers are not shared: so no answer is used after the end of an
+        exception that it depends on.
         """
         if not self.exceptions or (self.now is not None and self.now <= now < self.until):
             return self

@@ -39,7 +39,7 @@ class PodUnderReview:
         self.changed_facts: set[str] = set()
         """The CEL variables that a write changed: ``gpu``, ``gang``, both or none."""
         self.gangs_again: list[tuple[dict[str, Any], Gang]] = []
-        """The gang each time that it was read again after a write, with the pod that it was read from."""
+        """The gangs that were read again after writes, each after the pod from which it was read."""
         self.found = record.find(pod, request.namespace, snapshot.sealer)
         """The record annotation of the pod in the request; empty for a pod that exceeds the size bounds."""
         self.native_groups = snapshot.facts.native_groups.get(request.namespace, frozenset())
@@ -86,7 +86,7 @@ class PodUnderReview:
             groups=facts.pod_groups,
             minimum=facts.group_sizes.get((NATIVE_GROUP, namespace, gang.name), 0),
             served=facts.served_groups,
-            # As the pod came: the group that it joins gives no size.
+            # As read from the pod in the request: after a write, the gang may be a group that states no size.
             sized_by_owner=self._sized_by_owner,
         )
 

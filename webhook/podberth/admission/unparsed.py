@@ -1,4 +1,4 @@
-"""Decodes a review that is too large or too dense to be parsed: the fields before its objects, and nothing of these.
+"""Decodes a review that is too large or too dense to be parsed: only the fields before its objects.
 
 The API server writes the fields of a review in the order of its type, without spaces (kubernetes/api admission/v1
 types.go, AdmissionRequest; encoding/json): uid, kind, resource, names, operation and userInfo, then ``object``,
@@ -13,8 +13,8 @@ from ..errors import ReviewError
 from ..kube.review_limits import excess_of_text
 from .review import AdmissionRequest, decode_review
 
-# In a string each quote is escaped, and the values of ``extra``, the one map of the head with free keys, are lists. So
-# these bytes are the field of the request. ``object`` is null on DELETE alone.
+# In a string each quote is escaped, and the values of ``extra``, the only map of the head with free keys, are lists. So
+# these bytes can only be the field of the request. ``object`` is null on DELETE alone.
 _FIRST_OBJECTS: Final = (b',"object":{', b',"object":null,"oldObject":{')
 _CLOSED: Final = b"}}"
 # Behind the objects, only ``options`` follows.
@@ -25,7 +25,7 @@ _TAIL_BYTES: Final = 4_096
 def decode_unparsed(body: bytes, excess: str) -> AdmissionRequest:
     """Return the request of a review of which only the head is parsed; ``excess`` says why.
 
-    In place of its objects are empty ones: no name, no labels.
+    Its objects are empty: they have no name and no labels.
 
     Raises:
         ReviewError: the text does not have the API server's form, or its head is too dense itself.

@@ -44,8 +44,8 @@ MOST_ENTRIES: Final = 1_000
 """The maximum of entries of the lists and maps of all templates together. 24 templates of 40 entries are below it, and
 a published template has 30. Four roles with 700 entries each took 190 ms."""
 MOST_VALUES_TOGETHER: Final = 20_000
-"""The maximum of values in all lists and maps of all templates together, of fields that no check knows, too. An entry
-has five or fewer."""
+"""The maximum of values in all lists and maps of all templates together, unknown fields included. An entry has five
+values or fewer."""
 _LONG: Final = f"got more than {MOST_ENTRIES:,} entries in the lists of all pod templates: {_ONLY}"
 _ASKING: Final = f"got more than {GPU_REQUESTS} accelerator resources in all pod templates: {_ONLY}"
 
@@ -72,7 +72,7 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     made = [(each, *decide_on(each, request, snapshot)) for each in found]
     decisions = [(each, item) for each, items, _ in made for item in items]
     pods = [(each, pod) for each, _, pod in made]
-    # Some roles alone do not show whether a group is too small, or whether a launcher is not counted.
+    # Only all roles together show whether a group is too small, or whether a launcher is not counted.
     wrong = (
         ()
         if left_out or too_large
@@ -135,7 +135,7 @@ def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
 
 
 class _Together:
-    """Counts what the templates of one object cost together; the first one may be as long as a pod."""
+    """Counts the templates of one object, their entries and needs; the first template alone may be as long as a pod."""
 
     def __init__(self) -> None:
         self._templates = self._entries = self._values = self._requests = 0
@@ -143,7 +143,7 @@ class _Together:
         self._accelerated: set[bytes] = set()
 
     def beyond(self, template: Template) -> str:
-        """Count a template; return the message about the limit that it exceeds with those before it, else empty."""
+        """Count a template; return the message about a limit that all templates so far exceed together, else empty."""
         first, usable = not self._templates, not (template.too_large or template.problems)
         gpu = gpu_facts(template.pod) if usable else GpuFacts()
         choice = _choice(template, gpu) if usable else b""
@@ -165,7 +165,7 @@ class _Together:
 
 
 def _choice(template: Template, gpu: GpuFacts) -> bytes:
-    """Return a key of the pods' choice of nodes and accelerators, searched for once."""
+    """Return a key of the template's node selection and accelerators; nodes are searched once for equal keys."""
     spec = mapping_at(template.own, "spec")
     return key_of([[spec.get(field) for field in _CHOOSING], gpu.totals, gpu.per_container, gpu.memory_mib])
 

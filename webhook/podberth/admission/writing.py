@@ -1,7 +1,7 @@
 """Writing: applies the mutations of policies to a draft of the pod under review, and writes their record.
 
-If one mutation of a policy fails, none of the policy's is applied. One that is skipped, or that conflicts with an
-earlier policy, does not keep the policy's others from being applied.
+If one mutation of a policy fails, no mutation of the policy is applied. If one is skipped, or conflicts with an earlier
+policy, the policy's other mutations are still applied.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ class _Chosen(NamedTuple):
 
     @property
     def preferred(self) -> list[dict[str, Any]]:
-        """The terms that the change prefers, each with its weight; empty if it requires."""
+        """The preferred terms of the change, each with its weight; empty if the change requires something of a node."""
         wrote: list[dict[str, Any]] = self.change.wrote.get("preferred", [])
         return wrote if self.change.concern == "nodeAffinity" else []
 
@@ -191,7 +191,7 @@ class Writing:
                     return
             reason = asked.reason or change.describe()
             if self.keep_writes:
-                # A copy, because later writes change the same objects.
+                # A copy, because later writes change these objects.
                 patch = deepcopy(trial.changes(step.draft))
                 step.written.append(
                     Written(policy=policy.name, mutation=asked.mutation.name, reason=reason, patch=patch)
@@ -200,7 +200,7 @@ class Writing:
             step.note(policy, "mutate", reason)
 
     def _would_matter(self, asked: Asked, step: _Step) -> bool:
-        """Return whether a mutation that is refused decides placement, or would have written anything."""
+        """Return whether a refused mutation deserves a message: it decides placement, or would have changed the pod."""
         proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves)
         return pipeline.CONCERNS[proposal.concern].decides == "placement" or isinstance(
             self._build(step.draft.fork(), proposal), Change
@@ -225,7 +225,7 @@ class Writing:
         for each in standing.conflicts:
             step.note(policy, "conflict", str(each))
         if standing.proposal is not proposal:
-            self._build(step.draft.fork(), proposal)  # raises this policy's error, whatever earlier ones wrote
+            self._build(step.draft.fork(), proposal)  # raises the error of an invalid mutation, conflicts or not
         return standing.proposal
 
     def _prove_stable(self, matched: Matched, step: _Step) -> None:

@@ -31,7 +31,7 @@ def crd_fields() -> Mapping[tuple[str, str], Fields]:
 def decoded(document: Mapping[str, Any]) -> Mapping[tuple[str, str], Fields]:
     """Return the fields in the output of ``encoded``; objects with equal fields are shared."""
     made: list[dict[str, Any]] = []
-    for names in document["objects"]:  # each one refers only to earlier ones
+    for names in document["objects"]:  # each object refers only to earlier objects
         made.append({name: made[number] for name, number in names.items()})
     return {_key(name): made[number] for name, number in document["kinds"].items()}
 

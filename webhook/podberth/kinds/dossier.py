@@ -24,7 +24,7 @@ ELEMENT stands for every element of a list or map. TEMPLATE_ASKS and POD_SPEC_AS
 """
 TEMPLATE_ASKS: Final[Fields] = {"template": None}
 POD_SPEC_ASKS: Final[Fields] = {"podSpec": None}
-"""TEMPLATE_ASKS marks a pod template, and POD_SPEC_ASKS a PodSpec; ``roles`` keeps what its pods ask of a node."""
+"""The marks of a pod template (TEMPLATE_ASKS) and of a PodSpec: of these, only the pods' requirements are kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,15 +41,16 @@ class OwnerKind:
     followed: bool = True
     """Whether a webhook follows the kind with a watch.
 
-    If not, the kind has too many objects, so each is looked up, and its pods state the size of their gang themselves.
+    If not, the kind has too many objects to follow: podberth looks up single objects, and the pods state the size of
+    their gang themselves.
     """
     by_name: bool = False
     """Whether pods refer by name to an object that does not own them; the object can then be looked up by name, too."""
     stages: Callable[[Mapping[str, Any]], str] | None = None
     """The function that returns the field because of which an object makes some pods only after others run.
 
-    The function returns "" for an object without such a field; None: the kind has none. A group of all these pods would
-    wait forever, because some of them are made only after others have started.
+    The function returns "" for an object without such a field; None: no object of the kind has one. A group of all the
+    object's pods would wait forever, because some of them are made only after others have started.
     """
     stages_of_roles: bool = False
     """Whether the roles wait for each other, while the pods of one role start together."""
@@ -67,7 +68,7 @@ class OwnerKind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """The status by which an object of a kind is known to make no more pods: a field, and its values.
+    """The status that shows that an object of a kind makes no more pods: a field, and the values that show it.
 
     If the field is a list of conditions, the values are condition types, of which one has to be True.
     """
@@ -81,14 +82,14 @@ class Finished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilledIn:
-    """The placeholders for numbers that an operator itself fills in, so that nobody has to do it before."""
+    """The placeholders for numbers that an operator itself replaces, so that a manifest may be applied with them."""
 
     source: str
     is_own: Callable[[Mapping[str, Any], Path, str], bool]
     """The function that returns whether the operator fills in a placeholder; its arguments are the document, the path
     of the placeholder in it, and the placeholder's text."""
     later: str = ""
-    """The text that says what the placeholder prevents until then; empty: no decision depends on the number."""
+    """The message that says what cannot be checked without the number; empty: no decision depends on the number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,9 +109,9 @@ class KindNote:
     sign: str = ""
     """The text that says how the kind's pods are recognised; empty: by the key of their membership."""
     size: str = ""
-    """The text that says where the gang's size is stated; empty: as in the membership."""
+    """The text that says where the gang's size is stated; empty: the text of the membership (``Membership.size``)."""
     templates: str = ""
-    """The text that says where a warning asks the author to write; empty: at the path in the table of kinds."""
+    """The text with the paths at which warnings ask the author to write; empty: the paths in the table of kinds."""
 
     @property
     def name(self) -> str:
@@ -127,8 +128,8 @@ class Dossier:
     versions: Mapping[str, str]
     """The version of each repository in which the facts were read: a tag or a commit, by the repository's owner/name.
 
-    ``after`` names the newest release at the time of the commit. Each ``source`` cites repositories of this table, with
-    paths in them.
+    A commit is followed by the newest release of its time: ``ff69552e, after v0.19.2``. Each ``source`` cites
+    repositories of this table, with paths in them.
     """
     kinds: tuple[WorkloadKind, ...] = ()
     """The system's kinds with pod templates: the templates' paths, and what controllers write on the pods."""
@@ -155,7 +156,7 @@ class Dossier:
     queued: QueuedKind | None = None
     """The kind of objects in which the system says whether a queue has admitted a workload or a pod."""
     pod_sets: PodSets | None = None
-    """The annotations by which templates ask the system for topology, if it places the pods of templates together."""
+    """The annotations by which a template asks the system for topology, if the system places its pods together."""
     filled_in: tuple[FilledIn, ...] = ()
     gates: frozenset[str] = frozenset()
     """The domains of the scheduling gates by which the system holds pods."""
@@ -166,13 +167,13 @@ class Dossier:
     own_topology: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """The field of the author's object that asks a group system for topology, if an operator makes the group.
 
-    The keys are group system and source of the gang. The field replaces the system's own advice in a warning; empty:
-    the author's object has no such field.
+    Each key is a group system and the source of a gang (``Gang.source``). The field replaces the system's own advice in
+    a warning; empty: the author's object has no such field.
     """
     affinity_keys: frozenset[str] = frozenset()
     """Annotations of a pod because of which an operator's webhook writes pod affinity after podberth."""
     parent_groups: frozenset[str] = frozenset()
-    """API groups of workloads that podberth does not read, but whose objects make owners that it reads."""
+    """API groups of workloads that podberth does not read; their objects make objects that podberth reads as owners."""
     links: frozenset[tuple[str, str]] = frozenset()
     """API groups and kinds of objects between a workload and its pods that have no pod template of the user."""
     podless_groups: frozenset[str] = frozenset()

@@ -24,7 +24,7 @@ class GroupRules:
     starts: "Rule | None" = None
     """The function that returns the pods of an object that start together; None: its objects are no gangs."""
     on_demand: Callable[[Found], bool] | None = None
-    """The function that returns whether an object asks to be a gang; None: each is one gang or several equal gangs."""
+    """The function that returns whether an object asks to be a gang; None: each is one gang, or several equal ones."""
     fronts: frozenset[str] = frozenset()
     """The roles, in lower case, that are members besides the workers: launchers, heads, drivers."""
     queue: tuple[str, ...] = ()
@@ -47,22 +47,22 @@ class GroupRules:
     front_works: tuple[str, ...] = ()
     """The path of the field by which a role of ``fronts`` is a worker, too; empty if the kind has none."""
     groups: Callable[[Found, Path], int] | None = None
-    """The function that returns the number of equal gangs of a template's pods; 0: unknown. None: there is one gang.
+    """The function that returns the number of equal gangs that a template's pods form; 0: unknown. None: they form one.
 
     Its arguments are an object, and the path of a template in it.
     """
     whole_groups: bool = False
-    """Whether each of these gangs has pods of all templates; if not, it has pods of one template only."""
+    """Whether each of the equal gangs (``groups``) has pods of all templates; if not, of one template only."""
     exclusive: Mapping[str, str] = field(default_factory=dict)
     """The annotations by which the kind's controller keeps a gang alone in one domain.
 
     The value of each is the annotation that exempts a role; empty if there is none.
     """
     annotated_part: Callable[[Path], Path] | None = None
-    """The function that returns the path of the object's part that has one role and may have these annotations, too.
+    """The function that returns the path of the part of an object that has one role and may have ``exclusive``, too.
 
     Its argument is the path of the role's template in the object; the result is empty if the template is not in such a
-    part. None: the object has no such parts.
+    part. None: objects of the kind have no such parts.
     """
 
 
@@ -81,7 +81,7 @@ class StatedMinimum:
     needed_under: str = ""
     """The scheduler that starts the pods one by one without the annotation, if the kind is in ``needed_at``."""
     needed_at: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
-    """The API groups and kinds of workloads whose annotations ``needed_under`` reads, with the path of these.
+    """The API groups and kinds of workloads whose annotations ``needed_under`` reads, each with their path in it.
 
     A path with ``ELEMENT`` is that of each Job that the workload makes. The scheduler makes a group for each Job, so
     the annotation can start a whole gang only if one Job makes all of its pods.

@@ -152,7 +152,7 @@ class Membership:
         )
 
     def member(self, pod: Subject) -> Member | None:
-        """Return the pod's place in a gang by this membership; None if its label, annotation or field names no gang."""
+        """Return the pod's place in a gang by this rule; None if the pod's label, annotation or field names no gang."""
         found = self.read(pod)
         if found is None or found.role or not self.role:
             return found

@@ -24,10 +24,10 @@ def scheduler_of(serving: object) -> str:
 def stamp_member(pod: dict[str, Any], serving: Found, role: Found, *, entry: bool) -> None:
     """Write on a pod what Kthena writes on the entry pod of a role, or on its first worker if ``entry`` is False.
 
-    The pod is that of the role's first replica in the first serving group. Sources:
-    pkg/model-serving-controller/utils/utils.go createBasePod, GenerateEntryPod, GenerateWorkerPod, over whose labels
-    the template's take precedence; podgroupmanager/manager.go AnnotatePodWithPodGroup, which takes precedence over the
-    template. If the scheduler is Volcano, Kthena makes a PodGroup, with or without a gangPolicy (shouldCreatePodGroup).
+    The pod is that of the role's first replica in the first serving group. The template's labels take precedence over
+    Kthena's, and Kthena's annotations over the template's. If the scheduler is Volcano, Kthena makes a PodGroup, with
+    or without a gangPolicy. Sources: pkg/model-serving-controller/utils/utils.go createBasePod, GenerateEntryPod,
+    GenerateWorkerPod (labels); podgroupmanager/manager.go AnnotatePodWithPodGroup, shouldCreatePodGroup.
     """
     name, key = text_at(serving, "metadata", "name"), text(role.get("name"))
     group, replica = f"{name}-0", f"{key}-0"

@@ -80,7 +80,7 @@ class Form:
     fields: frozenset[str] | None = None
     """The fields of a PodSpec that the object has among other fields; None: the object is a whole PodSpec."""
     others: frozenset[str] | None = None
-    """The names of these other fields, if all are known; else None. It is set only together with ``fields``."""
+    """The names of the object's fields besides ``fields``; None if not all are known, or if ``fields`` is None."""
     adds: frozenset[str] = frozenset()
     """The fields that the kind's containers have in addition to those of a Container."""
     front: tuple[Path, ...] = ()
@@ -90,7 +90,7 @@ class Form:
     front_fields: Mapping[str, str] = field(default_factory=dict)
     """The fields of the first container, each with its name in the object."""
     front_whole: bool = False
-    """Whether the first container is a whole Container, with ``adds``; if not, its fields stand among others."""
+    """Whether the first container is a whole Container, with ``adds``; if not, its fields are among the object's."""
     front_always: bool = False
     """Whether the pod has the first container even if the object has none of its fields."""
 
@@ -186,9 +186,9 @@ class TemplatePlace:
     base: tuple[str, ...] = ()
     """The path from the object to fields of a PodSpec that are defaults for all its templates."""
     inherited: frozenset[str] = frozenset()
-    """The names of these default fields."""
+    """The names of the fields that are defaults at ``base``."""
     below: Callable[[Scene], Found] = no_template
-    """The function that returns the template over which the operator lays the one at ``path`` as a patch; or empty."""
+    """The function that returns the template over which the operator lays this one; empty if this one is no patch."""
     fixed: Callable[[Scene], Iterator[tuple[Path, str]]] = nothing
     """The function that yields the parts of the pod that the operator takes from elsewhere in the object.
 
@@ -212,6 +212,6 @@ class WorkloadKind:
     of_cluster: bool = False
     """Whether the kind is cluster-scoped."""
     names: tuple[tuple[str, ...], ...] = ()
-    """The paths of further fields that users write: a slip of such a name is reported, as are those in ``places``."""
+    """The paths of further fields that users write; their misspelt names are reported, as are those in ``places``."""
     lost: tuple[tuple[tuple[str, ...], str], ...] = ()
     """The paths of fields that users write and the operator never reads, each with the message about it."""

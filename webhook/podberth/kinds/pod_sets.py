@@ -7,22 +7,22 @@ from dataclasses import dataclass
 class PodSets:
     """The pod sets of one system: the annotations of a template that ask for topology, and the pods that are counted.
 
-    A pod set is all pods of one template; if the object has several groups, each with pods of all templates, it is one
-    group's pods of the template.
+    A pod set is all pods of one template. If the object has several groups, each with pods of all templates, a pod set
+    is the pods of one template in one group.
     """
 
     source: str
     required: str
-    """The annotation with the level of which one domain has to hold the pod set."""
+    """The annotation that names a level: the pod set has to be in one domain of it."""
     preferred: str
-    """The annotation with the level of which one domain should hold the pod set."""
+    """The annotation that names a level: the pod set should be in one domain of it."""
     slice_required: str
-    """The annotation with the level of which one domain has to hold each slice of the pod set."""
+    """The annotation that names a level: each slice of the pod set has to be in one domain of it."""
     slice_size: str
     """The annotation with the number of pods in a slice."""
     group: str
     """The annotation whose value is common to pod sets that share a domain."""
     single: frozenset[str]
-    """The kinds of which the system places each pod by itself; one pod is always in one domain."""
+    """The kinds whose pods the system places one by one; a single pod is always in one domain."""
     own_minimums: frozenset[tuple[str, str]]
     """The API groups and kinds whose minimum the system reads itself; of other kinds it counts all pods."""

@@ -35,7 +35,7 @@ class RolePods:
 
     count: int
     layers: tuple[Path, ...]
-    """The paths in the role of its template and of the patches over it, the last one on top; or of patches alone."""
+    """The paths, in the role, of its own template, if it has one, and then of the patches over it, the topmost last."""
     shared: str = ""
     """The name of the role template below the patches; empty if the role has a template of its own."""
 
@@ -109,7 +109,7 @@ def _asks(role: object, pods: RolePods, shared: Mapping[str, object]) -> Asks | 
     found = asks_of(base)
     if found is None or all(at(each, "spec") is None for each in patches):
         return found
-    if isinstance(base, Asks):  # of an owner that is kept, which has no template to merge
+    if isinstance(base, Asks):  # a kept owner has no template that could be merged
         return None
     for each in patches:
         base = merged(base, each)

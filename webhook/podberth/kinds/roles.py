@@ -17,7 +17,7 @@ from ..kube.quantity import parse_count, reserved
 from ..kube.shape import CONTAINER_LISTS, shape_problems
 from ..kube.unchecked import at, count, unread
 
-# The limit of topology.need for a pod's own choice. A longer choice is not kept, and the role's demands are unknown.
+# The limit of topology.need for a pod's own choice. A longer choice is not kept, and the requirements are unknown.
 _LONGEST_CHOICE: Final = 4096
 _MOST_CLAIMS: Final = 16
 # An owner has MOST_PARTS templates that any tenant may fill, and all of them are read at once: a container takes
@@ -105,8 +105,8 @@ def asks_of(template: object) -> Asks | None:
 def asks_in(pod_spec: object) -> Asks | None:
     """Return the requirements of the pods of an unchecked PodSpec.
 
-    None if it is invalid, has no containers, or is too long to be read or kept: _MOST_ENTRIES, _MOST_CONTAINERS,
-    _MOST_CLAIMS and _LONGEST_CHOICE.
+    None if it is invalid, has no containers, or is too long to be read or kept (the limits _MOST_ENTRIES,
+    _MOST_CONTAINERS, _MOST_CLAIMS and _LONGEST_CHOICE).
     """
     if isinstance(pod_spec, Asks):
         return pod_spec

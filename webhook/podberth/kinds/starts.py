@@ -1,4 +1,4 @@
-"""The pods of a gang that start together: a stated minimum, else all pods. Each dossier has the rule for its kinds.
+"""The pods of a gang that start together: the stated minimum, else all. Each dossier has the rule for its kinds.
 
 If an operator adds and removes pods one by one, or a scheduler places them one by one, none have to start together.
 """
@@ -106,7 +106,7 @@ Rule: TypeAlias = Callable[[StartingGang], Start[Any]]
 
 
 def all_of(pods: Sequence[P], number_of: Callable[[P], int] = lambda each: each.replicas) -> Start[P]:
-    """Return a ``Start`` in which all ``pods`` have to start together; ``number_of`` returns how many there are."""
+    """Return a ``Start`` in which all ``pods`` have to start together; ``number_of`` counts a template's pods."""
     shares = tuple(Share(pods=each, most=number_of(each), least=number_of(each)) for each in pods)
     return Start(shares=shares, least=sum(each.least for each in shares))
 

@@ -61,9 +61,10 @@ def _merged_lists(values: list[Any], patches: list[Any], key: str) -> list[Any]:
 
 
 def replaced_lists(below: object, patch: object, holder: str, other: str) -> Iterator[tuple[Path, str]]:
-    """Yield the fields of a pod whose lists the patch would replace if it had them, with the reason to leave them out.
+    """Yield the lists of the PodSpec in ``below`` that ``patch`` lacks: if it had them, it would replace those lists.
 
-    ``holder`` names the object that has the template ``below``, and ``other`` what would replace the lists.
+    Each is yielded as its path in the pod, with a message. In the message ``holder`` names the object that has the
+    template ``below``, and ``other`` names the patch.
     """
     for key in ("affinity", "tolerations", "topologySpreadConstraints"):
         if at(below, "spec", key) and at(patch, "spec", key) is None:

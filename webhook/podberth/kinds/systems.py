@@ -12,8 +12,9 @@ from .members import Subject
 class System:
     """A system that places the pods of a group as a whole, with the signs by which its pods are recognised.
 
-    One sign is enough. ``owner_labels`` are labels of the pod's owners, ``fields`` are fields of the pod's spec. The
-    other fields are for docs/rules.md, rules 2 and 3, and for the text of docs/systems.md.
+    One sign is enough: one of ``schedulers``, ``labels``, ``annotations``, ``owner_labels`` (labels of the pod's
+    owners) or ``fields`` (of the pod's spec). The other attributes are for docs/rules.md, rules 2 and 3, and for the
+    text of docs/systems.md.
     """
 
     name: str
@@ -24,7 +25,7 @@ class System:
     source: str
     schedulers: frozenset[str] = frozenset()
     by_plugin: bool = False
-    """Whether the system is a plugin of a scheduler, which may have any name and has to place the whole group."""
+    """Whether the system is a plugin of a scheduler of any name; all pods of a group need the same scheduler."""
     labels: frozenset[str] = frozenset()
     annotations: frozenset[str] = frozenset()
     owner_labels: frozenset[str] = frozenset()
@@ -51,20 +52,20 @@ class System:
     keeps: str = ""
     """The fields of a pod that the system hashes or copies before the next pod is made; empty if there are none."""
     keeps_of: Callable[[Mapping[str, Any]], bool] = lambda _pod: True
-    """Whether the system has ``keeps`` of this pod before it is created: of a pod whose group is made of the
-    created pods, it has nothing."""
+    """The function that returns whether the system has the fields ``keeps`` of a pod before the pod is created. It does
+    not if it makes the pod's group only from created pods."""
     tolerates: str = ""
-    """The text that says why the pods of a group may have tolerations of the moment, and where not; empty: they may
-    not, because the system compares or copies them."""
+    """The text that says why a policy may write tolerations on pods of a group even if they depend on the cluster's
+    state, and when it may not; empty: it never may, because the system compares or copies tolerations."""
     starts_alone: Callable[[Subject], bool] = lambda _pod: False
-    """Whether the system certainly starts this member of a gang by itself, as a group of one."""
+    """The function that returns whether the system certainly starts a member of a gang alone, as a group of one."""
     run: str = ""
     """The version of the system's own programs that podberth was once run beside, and which programs they were; empty:
     only the system's source was read, unless the tests run it."""
     asked_above: tuple[tuple[str, ...], ...] = ()
     """The paths of the fields in which an owner of the pod already asks the system for topology."""
     topology_needs: Callable[[Subject], str] = lambda _pod: ""
-    """What else the PodGroup that its author made needs of this pod or its owners to be read; empty: nothing."""
+    """The function that returns what a pod or its owners need so that the author's PodGroup counts; empty: nothing."""
     alone_topology: str = ""
     """The advice in place of ``topology`` for a pod that names no group; empty: the same."""
 
@@ -103,15 +104,15 @@ class PodGroupKind:
     without: Mapping[str, Any] = field(default_factory=dict)
     """The spec of a PodGroup whose pods start one by one."""
     topology: Callable[[str], Mapping[str, Any]] | None = None
-    """The function that returns the fields of a spec that keep the whole group in one domain of a level.
+    """The function that returns the fields of a PodGroup's spec that keep the whole group in one domain of a level.
 
-    None: its spec has no such field.
+    None: the spec has no such field.
     """
 
     asked: str = ""
-    """The field of a spec that asks the system for topology; empty if it has none."""
+    """The field of a PodGroup's spec that asks the system for topology; empty if it has none."""
     parts: str = ""
-    """The list of a spec whose elements have the same field; empty if it has none."""
+    """The list in a PodGroup's spec whose elements have the field ``asked``, too; empty if it has none."""
 
     @property
     def kinds(self) -> tuple[str, ...]:

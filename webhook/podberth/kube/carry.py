@@ -60,7 +60,7 @@ def _carry_list(own: Any, shown: list[Any], after: list[Any], at: Path) -> Any:
     items = own if isinstance(own, list) else []
     origin = _aligned(items, shown)
     result: list[Any] = []
-    kept = 0  # how many of the result's first items lead up to the last of own
+    kept = 0  # the number of the result's items up to the last that ``own`` has
     waiting = [index for index in range(len(items)) if index not in origin.values()]
     for place, (item, source) in enumerate(zip(after, _sources(shown, after), strict=True)):
         index = None if source is None else origin.get(source)
@@ -78,7 +78,7 @@ def _carry_list(own: Any, shown: list[Any], after: list[Any], at: Path) -> Any:
 
 
 def _aligned(items: Sequence[Any], shown: Sequence[Any]) -> dict[int, int]:
-    """Return the index in ``items`` by the index of the same item in ``shown``, which has further items between."""
+    """Return, by the index of an item in ``shown``, its index in ``items``; without those that it lacks."""
     found: dict[int, int] = {}
     start = 0
     for index, item in enumerate(items):

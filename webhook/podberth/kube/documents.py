@@ -27,7 +27,7 @@ MOST_DOCUMENTS: Final = 100_000
 """The most documents of one file: they take 5 s and 200 MB. kubectl prints one, a List, however many objects it has."""
 _MOST_REPEATED: Final = 40
 """The most duplicate keys of one document that are reported: more than a screen."""
-# Such a line begins a document, wherever it is: no scalar may contain it. YAML 1.2.2, 9.1.2 (c-forbidden)
+# Such a line always begins a document, because no scalar may contain it. YAML 1.2.2, 9.1.2 (c-forbidden)
 _DOCUMENT_START = re.compile(r"^\ufeff?(?=---(?:\s|$))", re.MULTILINE)
 
 

@@ -1,8 +1,8 @@
 """Applies a JSON Patch that a policy's author writes: all six operations, as the API server applies them.
 
 This module applies patches that podberth receives; the module ``patch`` makes the patches that podberth sends. The
-semantics are those of MutatingAdmissionPolicy: gopkg.in/evanphx/json-patch.v4 patch.go, below apiserver
-pkg/admission/plugin/policy/mutating/patch/json_patch.go. Where that library goes beyond RFC 6902 so does this: negative
+semantics are those of MutatingAdmissionPolicy: apiserver pkg/admission/plugin/policy/mutating/patch/json_patch.go,
+which calls gopkg.in/evanphx/json-patch.v4 patch.go. Like that library, this module goes beyond RFC 6902: negative
 indexes count from the end, and ``replace`` sets a key that an object does not have.
 """
 
@@ -18,7 +18,7 @@ from .paths import parse_pointer, pointer
 Verb: TypeAlias = Literal["add", "remove", "replace", "move", "copy", "test"]
 Steps: TypeAlias = tuple[str, ...]
 
-# apiserver pkg/server/config.go: JSONPatchMaxCopyBytes, the limit of what one patch copies
+# apiserver pkg/server/config.go: JSONPatchMaxCopyBytes, the limit for the bytes that one patch copies
 MAX_COPIED_BYTES = 3 * 1024 * 1024
 _INDEX = re.compile(r"[+-]?[0-9]{1,18}")  # strconv.Atoi
 ABSENT: Any = object()
@@ -112,7 +112,7 @@ class _Edit:
     def _test(self, each: Operation) -> None:
         found = _child(self._at(each.path[:-1]), each.path[-1])
         found = ABSENT if found is None else found
-        # A test without a value asks whether nothing is there.
+        # A ``test`` without a value checks that the path has no value.
         if (found is ABSENT) != (each.value is ABSENT) or not same(found, each.value):
             raise UnmetError(f"{pointer(each.path)} is not as tested")
 

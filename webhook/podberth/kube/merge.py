@@ -111,7 +111,7 @@ def _order(theirs: list[bytes], ours: list[bytes]) -> Iterator[tuple[int, int | 
                 shared.popleft()
                 continue
             if name in wanted and shared and shared[0] != name:
-                left += 1  # shared, but not the next one of ours
+                left += 1  # both lists have it, but it is not the next shared item of ``ours``
                 continue
         if left < len(theirs):
             if theirs[left] not in wanted:

@@ -19,7 +19,7 @@ _DNS_LABEL: Final = re.compile(LABEL)
 # IsDNS1035Label: a version, and a kind in lower case (apiextensions-apiserver pkg/apis/apiextensions/validation).
 _DNS_1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _NAME: Final = re.compile(NAME)
-# The API server makes UUIDs; an aggregated one may have others. No sentence fits the pattern.
+# The API server makes UUIDs, but an aggregated API server may make other uids. No sentence matches the pattern.
 _UID: Final = re.compile(r"[0-9A-Za-z]([-0-9A-Za-z]*[0-9A-Za-z])?")
 
 

@@ -18,7 +18,7 @@ def prune(document: dict[str, Any], roots: Collection[str] = (POD, NAMESPACE, CO
     """Return the definitions reachable from the roots, by their full names, for ``PodSchema.from_document``.
 
     Args:
-        document: what ``kubectl get --raw /openapi/v3/api/v1`` prints.
+        document: the output of ``kubectl get --raw /openapi/v3/api/v1``.
         roots: the names of definitions.
 
     Raises:

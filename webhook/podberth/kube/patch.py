@@ -95,8 +95,8 @@ class Draft:
         branch.document = self.document
         branch._before = self._before | self._touched
         branch._read = self._read
-        self._owned = set()  # what was copied is shared now
-        return branch  # nothing is owned: the first write copies again
+        self._owned = set()  # the new draft shares the copies
+        return branch  # it owns no containers: its first write copies them again
 
     def patch(self) -> Patch:
         """Return the operations that turn ``original`` into ``document``, checked by applying them; empty if none.
@@ -115,7 +115,7 @@ class Draft:
 
     def _disown(self, path: Path) -> None:
         """Forget that the containers at and below ``path`` are copies, because they have been replaced."""
-        if path in self._owned:  # a copy below has copies all the way above it
+        if path in self._owned:  # if a container is a copy, so are all containers above it
             self._owned = {owned for owned in self._owned if owned[: len(path)] != path}
 
     def _own(self, path: Path) -> Any:
@@ -201,8 +201,8 @@ def _has(container: Any, key: Any) -> bool:
 def operations(before: Any, after: Any) -> Patch:
     """Return the operations that turn one document into another; unchanged parts are not rewritten.
 
-    Items may be inserted anywhere in a list. A ``Draft`` only appends them, because ``mutation.record`` keeps its
-    operations, and an index in a list does not last.
+    Items may be inserted anywhere in a list. The operations of a ``Draft`` only append them: ``mutation.record`` keeps
+    these operations, and a later change of the list would make an index wrong.
     """
     return [each for path, old, new in differences(before, after) for each in _difference(path, old, new, inserts=True)]
 

@@ -42,8 +42,8 @@ TERMS: Final = 100
 """The limit for the number of terms in one list of affinity. 1,025 published GPU pods have one required node affinity
 term each at most; an infrastructure DaemonSet with three has the most."""
 VALUES: Final = 5_000
-"""The limit for the number of values in all node affinity terms of one kind together: a pod may name every node of the
-largest cluster that Kubernetes is made for once (kubernetes.io, "Considerations for large clusters")."""
+"""The limit for the number of values in all node affinity terms of one kind together: a pod may name once each node
+of the largest cluster that Kubernetes is made for (kubernetes.io, "Considerations for large clusters")."""
 ALL_ENTRIES: Final = 10_000
 """The limit for the number of entries of all lists and maps of the table together. Each list may be at its own limit,
 but not all lists at once."""
@@ -198,13 +198,17 @@ def _tree(bounds: Iterable[Bound]) -> _Place:
 _TREE: Final = _tree(_LISTED)
 _SPEC: Final = _TREE.below["spec"].below
 _NAMED: Final = sorted(name for _, name in NAMES)
-# Lists and maps of at most this many entries, in few containers, are within all limits, and together at most half of
-# ``ALL_ENTRIES``: eleven of each container, and twenty beside them. Deeper ones are counted, up to the other half.
+# Lists and maps of at most _SMALL entries, in at most _FEW containers, are within all limits. Deeper ones are counted,
+# up to what these leave of ``ALL_ENTRIES``.
 _SMALL: Final = 64
 _FEW: Final = 6
 _COLLECTIONS: Final = frozenset({list, dict})
-# Below these the table has lists that are too deep for the quick check.
-_DEEP: Final = tuple((name, place) for name, place in _SPEC.items() if place.below and name not in CONTAINER_LISTS)
+# The fields of the spec below which the table has lists that are too deep for the quick check.
+_DEEP: Final = {name: place for name, place in _SPEC.items() if place.below and name not in CONTAINER_LISTS}
+_OF_A_CONTAINER: Final = len(_SPEC[CONTAINER_LISTS[0]].below[ELEMENT].below) - 1 + len(_RESOURCES)
+_BESIDE: Final = sum(path[1] not in (*CONTAINER_LISTS, *_DEEP) for path in LARGEST)
+_SHALLOW: Final = _SMALL * (_FEW * _OF_A_CONTAINER + _BESIDE) + _FEW
+"""The most entries of the lists and maps that the quick check does not count."""
 
 
 def excess(pod: object, at_most_bytes: int | None = None) -> str:
@@ -241,9 +245,10 @@ def entries_in(pod: object) -> int:
 
 
 MOST_VALUES: Final = 36_000
-"""The most entries of all lists and maps of a template, known or not. 10,000 entries of two fields have 30,000.
+"""The most entries of all lists and maps of a template, unknown fields included.
 
-The API server drops unknown fields of a Pod, and not those of every custom resource: 180,000 took 170 ms to copy.
+A list of 10,000 objects with two fields has 30,000 entries. The API server drops unknown fields of a Pod, but not of
+every custom resource: a template with 180,000 entries took 170 ms to copy.
 """
 
 
@@ -256,7 +261,7 @@ def values_in(template: object) -> int:
 
 
 def values_up_to(most: int, document: object) -> int:
-    """Return the number of entries of all lists and maps of a document of any shape, but ``most`` + 1 at most."""
+    """Return the number of entries of all lists and maps of a document of any shape; ``most`` + 1 if it has more."""
     pending: list[Any] = [document] if type(document) in _COLLECTIONS else []
     found = 0
     while pending:
@@ -330,8 +335,8 @@ def _is_small(pod: Mapping[str, Any]) -> bool:
                     return False
     except (AttributeError, TypeError, KeyError):  # not the shape of a pod
         return False
-    deep = _Tally(ALL_ENTRIES // 2)
-    return not any(name in spec and deep.beyond([spec[name]], place) for name, place in _DEEP)
+    deep = _Tally(ALL_ENTRIES - _SHALLOW)
+    return not any(name in spec and deep.beyond([spec[name]], place) for name, place in _DEEP.items())
 
 
 class _Tally:

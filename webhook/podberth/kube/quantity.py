@@ -111,7 +111,7 @@ def reserved(found: Iterable[tuple[str, str, int]]) -> dict[str, int]:
             peaks[resource] = max(peaks.get(resource, 0), quantity + sidecars.get(resource, 0))
             continue
         if kind == "ephemeral":
-            continue  # those hold no resources
+            continue  # ephemeral containers have no resources
         running[resource] = running.get(resource, 0) + quantity
         if kind == "sidecar":
             sidecars[resource] = sidecars.get(resource, 0) + quantity
@@ -148,8 +148,8 @@ def canonical_quantity(value: str | float) -> str:
     """Return a quantity in its canonical form, the shortest without a fraction: 8192Mi is 8Gi, 0.5 is 500m.
 
     The units, binary or decimal, are the author's. Source: Quantity.CanonicalizeBytes, apimachinery
-    pkg/api/resource/quantity.go. In two rare cases its result differs: a text that is short enough already keeps its
-    sign, zeros and E (+8, 008, 1E3, 1e0), and a container's request is rounded up to thousandths.
+    pkg/api/resource/quantity.go. In two rare cases upstream's result differs: a text that is short enough already keeps
+    its sign, zeros and E (+8, 008, 1E3, 1e0), and a container's request is rounded up to thousandths.
 
     Raises:
         ValueError: the value is no quantity; the message contains the value.
@@ -158,7 +158,7 @@ def canonical_quantity(value: str | float) -> str:
     text = str(value)
     if amount == 0:
         return "0"
-    if text.endswith("i") and amount.denominator == 1 and abs(amount) >= 1024:  # noqa: PLR2004 - below, there is no Ki
+    if text.endswith("i") and amount.denominator == 1 and abs(amount) >= 1024:  # noqa: PLR2004 - less is no whole Ki
         return _binary(amount.numerator)
     number, exponent = _decimal(amount)
     return f"{number}e{exponent}" if exponent and _EXPONENT.search(text) else f"{number}{_DECIMAL[exponent]}"

@@ -1,8 +1,8 @@
 """The limits of a review outside its pod: how dense its JSON text may be, and how long the lists of its envelope.
 
-``excess_of_text`` is asked before the text is parsed, because parsing takes time and memory for each value.
-``excess_of_envelope`` is asked before anything walks the envelope. A review above a limit is an error of every policy
-that would be evaluated, like a pod above its limits (``kube.pod_limits``).
+``excess_of_text`` runs before the text is parsed, because parsing takes time and memory for each value.
+``excess_of_envelope`` runs before any other code iterates over the envelope. A review above a limit is an error of
+every policy that would be evaluated, like a pod above its limits (``kube.pod_limits``).
 """
 
 from collections.abc import Mapping
@@ -30,8 +30,9 @@ ENVELOPE: Final[tuple[Bound, ...]] = (GROUPS, EXTRA, EXTRA_VALUES, OPTIONS, ENVE
 MARKS: Final = MOST_VALUES + ENVELOPE_VALUES.most
 """The limit for the commas and opening brackets outside of strings, for each object of a review.
 
-So many values a template may have, and so many the envelope. The densest pod of ``bench.hostile`` has 34,000 marks. The
-two objects of an UPDATE at the bound take 84 ms to be parsed, decided on and freed (``bench.hostile``).
+The number is that of the values that a template and an envelope may have. The densest pod of ``bench.hostile`` has
+34,000 marks. The two objects of an UPDATE at the bound take 84 ms to be parsed, decided on and freed
+(``bench.hostile``).
 """
 
 MAX_TEXT_BYTES: Final = 7 * 1024 * 1024
@@ -42,8 +43,8 @@ TOO_LARGE: Final = "the review is too large to be decided on"
 _KEPT: Final = frozenset(
     {"uid", "kind", "resource", "subResource", "name", "namespace", "operation", "object", "oldObject", "dryRun"}
 )
-# A text of so many bytes has 8,192 entries at most, and ordinary reviews have 5 to 10 KB: their fields are not walked
-# once more to find lists that no field of the API has.
+# A text of so many bytes has 8,192 entries at most, and ordinary reviews have 5 to 10 KB: up to this size, fields that
+# the API does not have are not searched for long lists.
 _ORDINARY_BYTES: Final = 16_384
 _MARKS: Final = (b",", b"{", b"[")
 _ALL_BUT_MARKS: Final = bytes(set(range(256)) - set(b',{["'))
@@ -56,9 +57,9 @@ def excess_of_text(body: bytes, size: int | None = None) -> str:
 
     ``size`` is the length of the text in bytes, if ``body`` has only its ends.
 
-    The time is that of counting bytes; the text need not be valid JSON. Commas and brackets in strings do not count. To
-    find these strings takes longest, so it is not done in a text of more bytes than the objects and the envelope may
-    have.
+    The text need not be valid JSON, and the time is that of counting its bytes. Commas and brackets in strings do not
+    count. Finding the strings takes longest, so a text with more bytes than the objects and the envelope may have is
+    refused before that.
     """
     # A text of fewer bytes cannot have more marks; that is every ordinary review.
     if (size := size or len(body)) <= MARKS:

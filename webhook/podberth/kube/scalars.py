@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 Scalar: TypeAlias = bool | int | float | str | None
 
-# resolve.go, resolveMapList; the single letters are in it
+# resolve.go, resolveMapList, which has the single letters, too
 _WORDS: dict[str, Scalar] = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
     **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
@@ -24,7 +24,7 @@ _WORDS: dict[str, Scalar] = {
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
 }
-# resolve.go, longTag and resolvable: the types of YAML whose text is interpreted; other tags leave it a string
+# resolve.go, longTag and resolvable: the tags with which a text is interpreted; with others it stays a string
 _TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
     "tag:yaml.org,2002:bool": bool,
     "tag:yaml.org,2002:float": (int, float),
@@ -32,7 +32,7 @@ _TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
     "tag:yaml.org,2002:null": type(None),
 }
 _BINARY: Final = "tag:yaml.org,2002:binary"
-# strconv.ParseInt with base 0; underscores are removed before
+# strconv.ParseInt with base 0; the caller has removed underscores
 _INTEGER = re.compile(
     r"(?P<sign>[-+]?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<bin>[01]+)|0[oO]?(?P<oct>[0-7]+)|(?P<dec>0|[1-9][0-9]*))"
 )

@@ -1,7 +1,7 @@
 """Evaluates selectors, taints and tolerations as the scheduler does.
 
-An invalid term matches nothing: the scheduler skips a term with errors. The API server refuses such an object, but a
-mutating webhook sees the object before.
+An invalid term matches nothing: the scheduler skips a term with errors. The API server refuses an object with such a
+term, but only after mutating webhooks have seen the object.
 """
 
 import re
@@ -46,7 +46,7 @@ class LabelRequirements:
     def match(self, labels: Mapping[str, str]) -> bool:
         """Return whether the selector selects these labels.
 
-        A review may ask hundreds of selectors, so there are loops here: a generator takes longer than a comparison.
+        A review may evaluate hundreds of selectors, so the code uses loops: a generator takes longer than a comparison.
         """
         for key, value in self._wanted:
             if labels.get(key) != value:
@@ -195,7 +195,7 @@ def integer(text: str) -> int | None:
 
 
 class LabelSets:
-    """The labels of a list of objects, indexed: finds the objects that a selector selects without a look at each.
+    """The labels of a list of objects, indexed: finds the objects that a selector selects without comparing each.
 
     The time for one requirement depends on the number of its values and not on the number of objects, because a user
     may write a thousand requirements for a hundred objects.

@@ -21,7 +21,7 @@ CONTAINER_LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
 RESOURCED_LISTS: Final = ("containers", "initContainers")
 """The lists whose containers have resources (docs/rules.md, rule 15)."""
 
-_MOST_PROBLEMS: Final = 20  # a person fixes a few at a time, and a hostile document has millions
+_MOST_PROBLEMS: Final = 20  # a person fixes a few at a time, and a hostile document may have millions of wrong fields
 
 _NAMES: Final[dict[type, str]] = {
     dict: "object",
@@ -153,7 +153,7 @@ _map: Final = partial(_of_parts, dict, dict.items)
 
 
 def _gathered(faults: _Faults | None, step: str, below: _Faults) -> _Faults:
-    """Return ``faults`` together with the faults ``below`` one step, after adding the step to their paths."""
+    """Return ``faults`` and the faults ``below`` a step, with the step added to the paths of the latter."""
     for where, _ in below:
         where.append(step)
     return [*faults, *below] if faults else below

@@ -17,11 +17,11 @@ Definitions: TypeAlias = Mapping[str, Definition]
 _HOLDERS: Final = frozenset({"array", "map", "message"})
 # A misspelt name has nearly all letters of the right one. difflib's own limit of 0.6 takes "labels" for "volumes".
 _NEAR: Final = 0.75
-# The parts of an object that hold most of its fields: what is unknown beside one may belong in it.
+# The parts of an object that have most of its fields: an unknown field of the object may belong in one of them.
 _PARTS: Final = ("metadata", "spec", "template", "resources", "securityContext")
-# A pod and a container have one each, with different fields.
+# A pod and a container each have a securityContext, with different fields.
 _PARTS_OF_ANY: Final = ("securityContext",)
-# What is unknown in a pod may be meant for its containers.
+# An unknown field of a pod may be meant for its containers.
 _OF_CONTAINERS: Final[Mapping[str, tuple[str, str]]] = {
     "io.k8s.api.core.v1.PodSpec": ("io.k8s.api.core.v1.Container", "a container"),
     "io.k8s.api.core.v1.PodSecurityContext": (
@@ -54,7 +54,7 @@ _OTHER_VERSIONS: Final[Mapping[str, frozenset[str]]] = {
 }
 
 
-# Fields of alpha versions that public manifests still have, by type and name, with what is said about them.
+# Fields of alpha versions that public manifests still have, by type and name, each with the message about it.
 _FORMER: Final[Mapping[tuple[str, str], str]] = {
     # k8s.io/api core/v1 types.go PodResourceClaim, v0.30 and v0.31
     ("io.k8s.api.core.v1.PodResourceClaim", "source"): (
@@ -181,7 +181,7 @@ def _around(definitions: Definitions, root: Typed, path: Path) -> Iterator[Typed
     for length in range(len(root.path), len(path) - 1):
         step = path[length]
         below = definitions[kind.message].fields[str(step)] if kind.kind == "message" else kind.element
-        if below is None:  # no field was found below a value without a type
+        if below is None:  # a value without a type, below which no fields are known
             return
         kind, value = below, value[step]
         yield Typed(kind, value, path[: length + 1])

@@ -26,7 +26,7 @@ _BLOCK_STYLES = ("|", ">")
 # PyYAML can be built without libyaml; its own parser gives the same events, only slower
 _PURE: Final = yaml.SafeLoader
 _LOADER: Final = yaml.CSafeLoader if yaml.__with_libyaml__ else _PURE
-# Texts that libyaml reads differently from JSON and kubectl, and PyYAML's own parser equally: a pair of surrogates,
+# Texts that PyYAML's own parser reads as JSON and kubectl do, and libyaml does not: a pair of surrogates,
 # JSON's escape of a character beyond 16 bits (libyaml refuses it), and a byte order mark inside (libyaml skips it)
 _BY_PURE: Final = re.compile(r"\\u[dD][89a-fA-F]|\ufeff")
 # Characters that no parser accepts: YAML 1.2.2, 5.1 (c-printable), and escapes beyond Unicode
@@ -34,14 +34,14 @@ _NO_CHARACTER: Final = re.compile(
     "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
     r"|\\U(?!000|0010)[0-9a-fA-F]{8}"
 )
-# The length of a line's text in a message
+# The length at which the text of a line is cut in a message
 _SHOWN: Final = 20
 # The length at which a key or a value is cut in a message; a label's key has 317 at most
 _LONGEST: Final = 320
 # The most pairs of list items that are compared to find whether a duplicate key loses any
 _MOST_COMPARED: Final = 10_000
 _COLON = re.compile(r"[ \t]*:")
-# What precedes a syntax error in its line: a key or a dash and a part of the value; a value that begins with a tag
+# The text before a syntax error in its line: a key or a dash and a part of the value; a value that begins with a tag
 _VALUE_BEFORE: Final = re.compile(r"(?:[:{,]|^\s*-)[ \t]+[^\s{,]")
 _TAG_BEFORE: Final = re.compile(r"(?:[:{,\[]|^\s*-)[ \t]+(![^\s!]\S{0,80})")
 _BREAKS: Final = frozenset(
@@ -52,7 +52,7 @@ _BREAKS: Final = frozenset(
         "did not find expected ',' or ']'",
     }
 )
-"""The parser's words for a text without quotes in which it reads the end of a value or the start of another."""
+"""The parser's messages about an unquoted text in which it reads the end of a value or the start of another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class _Composer:
         self._chunk = chunk
         loader = _PURE if _BY_PURE.search(chunk.text) else _LOADER
         self._events: Iterator[Any] = yaml.parse(chunk.text, Loader=loader)
-        self._has_halves = loader is _PURE  # of surrogate pairs; libyaml refuses them
+        self._has_halves = loader is _PURE  # halves of surrogate pairs, which libyaml refuses
         self._anchors: dict[str, tuple[object, Place, int] | None] = {}
         self._wrong: list[tuple[Position, str]] = []
         self._repeated: list[tuple[Position, str]] = []
@@ -205,7 +205,7 @@ class _Composer:
             if self._has_halves:
                 value = self._unicode(value, place.position)
             place.style, place.value = event.style or "", value
-        if event.style in _BLOCK_STYLES:  # the blank lines below are in the parser's end
+        if event.style in _BLOCK_STYLES:  # the parser's end is behind the blank lines that follow
             header, _, content = self._chunk.text[place.index : place.end].partition("\n")
             keep = "+" in header.partition("#")[0]
             content = content.rstrip(" ").removesuffix("\n") if keep else content.rstrip("\n ")
@@ -322,7 +322,7 @@ def _is_merge(event: yaml.ScalarEvent) -> bool:
 
 
 def _is_lost(first: Any, last: Any) -> bool:
-    """Return whether something is lost where ``last`` replaces ``first``; a short list may be part of the other."""
+    """Return whether data is lost if ``last`` replaces ``first``; not if ``last`` has all items of a short list."""
     if isinstance(first, list) and isinstance(last, list) and len(first) * len(last) <= _MOST_COMPARED:
         return not all(each in last for each in first)
     return bool(first != last)
@@ -338,9 +338,9 @@ def _close(place: Place, event: Any) -> None:
 
 
 def _unquoted(before: str, problem: str, got: str) -> str:
-    """Return the advice to quote a text, if a line breaks off at a place where YAML reads an unquoted text differently.
+    """Return the advice to quote a text, if a syntax error shows that YAML read an unquoted text differently; else "".
 
-    ``before`` is the line up to that place.
+    ``before`` is the line up to the error.
     """
     if tag := _TAG_BEFORE.search(before):
         return f"; YAML reads {tag[1]} as a tag, put the whole text into quotes"

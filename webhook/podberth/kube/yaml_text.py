@@ -11,10 +11,10 @@ from typing import Any
 
 from .scalars import resolve
 
-# Texts that no YAML 1.1 reader reads as punctuation, anywhere, plus a colon that no blank follows
+# Characters that no YAML 1.1 parser reads as punctuation at these places, and a colon that no blank follows
 _PLAIN = re.compile(r"(?!\.\.\.)[\w./](?:[\w./@%+=~^$()<>;-]|:(?=[\w/])| (?=[\w./@%+=~^$()<>;]))*")
 _KEY = re.compile(r"[^\W\d][\w./-]*")
-# Dates and sexagesimal numbers are strings to kubectl and not to every reader. YAML 1.1, timestamp and int
+# Dates and sexagesimal numbers are strings to kubectl, but not to every parser. YAML 1.1, timestamp and int
 _LIKE_A_NUMBER = re.compile(r"[-+.\d][-+.:_\dTZtz ]*")
 # Not printable (YAML 1.2.2, 5.1), a line break to YAML 1.1, or invisible: written as an escape
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\xa0\xad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufff0-\uffff]")
@@ -127,7 +127,8 @@ def _leaf(value: Any) -> list[str]:
     if not isinstance(value, str) or "\n" not in value:
         return [scalar(value)]
     lines = value.removesuffix("\n").split("\n")
-    # A first line with blanks would set the indentation, trailing breaks the chomping: quoting is plainer
+    # Leading blanks would need an indentation indicator, and trailing line breaks a chomping indicator: such a text is
+    # quoted instead
     literal = lines[0][:1].strip() and lines[-1].strip() and not any(_UNSEEN.search(line) for line in lines)
     if not literal or any(line and not line.strip() for line in lines):
         return [double_quoted(value)]

@@ -48,7 +48,7 @@ def _stamp_stateful_set(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _declared_set(pod: Subject) -> Member | None:
-    """Return the membership in a StatefulSet's gang; None if the template states no size and there is no gang."""
+    """Return the membership in a StatefulSet's gang; None for other pods, or if the template states no gang size."""
     controller, size = pod.controller, number(pod.annotations[GANG_SIZE_ANNOTATION])
     if controller is None or (controller.group, controller.kind) != ("apps", "StatefulSet") or not size:
         return None

@@ -32,7 +32,7 @@ _SEATS: Final[tuple[tuple[Path, Path], ...]] = (
 )
 
 
-# The same: UserContainer, ContainerNode, ScriptTemplate.
+# Fields that a Container lacks (the same file: UserContainer, ContainerNode, ScriptTemplate).
 _ADDS: Final = words("dependencies mirrorVolumeMounts source")
 
 

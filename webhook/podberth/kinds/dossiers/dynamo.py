@@ -106,7 +106,7 @@ def _service_resources(scene: Scene) -> Iterator[tuple[Path, str]]:
 
 
 def _nodes(component: object) -> int:
-    """Return the nodes of a replica; 2 if ``multinode`` states none (v1alpha1 MultinodeSpec.NodeCount, v1beta1)."""
+    """Return a replica's number of nodes; 2 if ``multinode`` has none (v1alpha1 MultinodeSpec.NodeCount, v1beta1)."""
     several = at(component, "multinode")
     return 1 if several is None else count(at(several, "nodeCount"), 2)
 
@@ -143,12 +143,12 @@ def _clique_set(document: Found | None) -> Predicted:
             groups.append({"name": name.lower(), "cliqueNames": list(counts), "minAvailable": 1})
             cliques += ({"name": key, "spec": {"replicas": pods, "podSpec": pod_spec}} for key, pods in counts.items())
             continue
-        # A number of nodes that is none is as unknown as replicas that are none.
+        # A number of nodes that is no number stands in place of ``replicas``, so the number of pods is unknown.
         spec = {
             "replicas": at(component, *(("replicas",) if nodes else ("multinode", "nodeCount"))),
             "podSpec": pod_spec,
         }
-        # An object of the adapter's own has the number of replicas.
+        # With a scaling adapter, another object has the number of replicas, as with autoscaling.
         cliques.append(
             {"name": name.lower(), "spec": {**spec, **({"autoScalingConfig": {}} if _adapts(component) else {})}}
         )

@@ -22,7 +22,7 @@ DOSSIER: Final = Dossier(
                 "mthreads.com/sgpu-memory mthreads.com/sgpu-core enflame.com/drs-gcu enflame.com/gcu-memory "
                 "enflame.com/gcu-core kunlunxin.com/vxpu kunlunxin.com/vxpu-memory"
             )
-            # Up to v2.7.1 Iluvatar's cards had one name together, and since v2.8.0 each has its own.
+            # Up to v2.7.1 all cards of Iluvatar had one resource name; since v2.8.0 each has its own.
             | words("iluvatar.ai/vgpu iluvatar.ai/vcuda-memory iluvatar.ai/vcuda-core")
             | {
                 f"iluvatar.ai/{card}{part}"

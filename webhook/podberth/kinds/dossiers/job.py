@@ -41,7 +41,7 @@ def _indexed_job(pod: Subject) -> Member | None:
     """
     if pod.controller is None or pod.controller.kind != "Job":
         return None
-    # If the CronJob has made no Job yet, its template is read instead.
+    # If the CronJob has made no Job yet, the Job template of the CronJob is read.
     spec = at(pod.owner("Job"), "spec") or at(pod.owner("CronJob"), "spec", "jobTemplate", "spec")
     size = 0
     if isinstance(spec, Mapping):

@@ -24,7 +24,8 @@ def _jobs_before(job_set: Found) -> Mapping[str, int]:
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     for key in ("exclusive-topology", "node-selector"):
         name = f"alpha.jobset.sigs.k8s.io/{key}"
-        # The replicated job's annotation, or else all's (pkg/controllers/jobset_controller.go, labelAndAnnotateObject).
+        # The replicated job's annotation, or else that of the JobSet (pkg/controllers/jobset_controller.go,
+        # labelAndAnnotateObject).
         own = text_at(scene.item, "template", "metadata", "annotations", name)
         said = own or at(scene.document, "metadata", "annotations", name)
         if isinstance(said, str):
@@ -87,7 +88,7 @@ def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
 
 
 def _jobs_of(document: Found, place: Path) -> int:
-    """Return the number of Jobs of a replicated job; 0 if the template is not in one (``--template-path``)."""
+    """Return the number of Jobs of a replicated job; 0 if no replicated job has the template (``--template-path``)."""
     return count(at(find(document, place[:3]), "replicas"), 1) if place[:2] == REPLICATED_JOBS else 0
 
 

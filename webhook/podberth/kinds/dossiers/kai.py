@@ -33,16 +33,17 @@ def _kai_group(pod: Subject) -> Member | None:
 
 
 def _named(pod: Mapping[str, Any]) -> object:
-    # The key has no domain, so it counts under KAI's own scheduler only.
+    # The annotation's key has no domain, so other systems may use it: it counts under KAI's own scheduler only.
     return annotations(pod).get("pod-group-name") if spec(pod).get("schedulerName") == "kai-scheduler" else None
 
 
 def _starts_alone(pod: Subject) -> bool:
     """Return whether the group that the pod-grouper makes certainly has a minimum of one pod.
 
-    It is certain of a known Job that nothing owns, without ``batch-min-member``, of the Jobs of CronJobs, whatever they
-    state, and of a bare pod that is not Spark's. The groups of operators' jobs have all their pods. Source:
-    pkg/podgrouper/podgrouper/hub/hub.go, plugins/{job/job_grouper,cronjobs/crobjob-grouper,podjob/podjob}.go.
+    The minimum is one for a bare pod that is not Spark's, for a Job of a CronJob, whatever its annotations, and for a
+    known Job without an owner, unless its ``batch-min-member`` is higher. The group of an operator's job has all of its
+    pods. Source: pkg/podgrouper/podgrouper/hub/hub.go,
+    plugins/{job/job_grouper,cronjobs/crobjob-grouper,podjob/podjob}.go.
     """
     if pod.spec.get("schedulerName") != "kai-scheduler" or "pod-group-name" in pod.annotations:
         return False
@@ -52,7 +53,7 @@ def _starts_alone(pod: Subject) -> bool:
     if job is None or pod.controller.kind != "Job":
         return False
     above = controller(job)
-    # The owner in a template of a CronJob is the CronJob itself.
+    # The owner of a pod from a CronJob's template is the CronJob itself, because no Job exists yet.
     if job.get("kind") == "CronJob" or (above is not None and (above.group, above.kind) == ("batch", "CronJob")):
         return True
     if job.get("kind") != "Job" or above is not None:
@@ -61,10 +62,10 @@ def _starts_alone(pod: Subject) -> bool:
 
 
 def _topology_needs(pod: Subject) -> str:
-    """Return what the grouper needs to leave the pod in the group that its author names; empty if that is given.
+    """Return the advice to opt out of the pod-grouper, so that the pod keeps the group that its author names.
 
-    A pod without an owner stays there, and so does one with an owner that opts out of the grouper; any other gets its
-    workload's (pkg/podgrouper/pod_controller.go isOrphanPodWithPodGroup, shouldSkipAnyOwner).
+    Empty if the pod keeps the group: it has no owner, or it or one of its owners opts out. The grouper puts any other
+    pod into the group of its workload (pkg/podgrouper/pod_controller.go isOrphanPodWithPodGroup, shouldSkipAnyOwner).
     """
     said = (pod.annotations, *(mapping_at(each, "metadata", "annotations") for each in pod.lineage()))
     if pod.controller is None or any(_SKIP in each for each in said):

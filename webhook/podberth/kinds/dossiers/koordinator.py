@@ -1,7 +1,7 @@
 """Koordinator: gangs that pods describe by annotations, or that Koordinator's PodGroup describes.
 
-An annotation has the network topology. The key of the PodGroup's label is in the PodGroup's API group. Koordinator
-reads the label of scheduler-plugins, too.
+An annotation states the network topology. The key of the label that names a PodGroup is ``pod-group.`` followed by the
+PodGroup's API group. Koordinator reads the label of scheduler-plugins, too.
 """
 
 from typing import Final

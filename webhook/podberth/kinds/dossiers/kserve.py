@@ -47,7 +47,7 @@ _PREDICTOR: Final = replace(
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what raw deployments do (pkg/controller/v1beta1/inferenceservice/components)."""
+    """Write on a pod what KServe writes for a raw deployment (pkg/controller/v1beta1/inferenceservice/components)."""
     component = next((str(step) for step in scene.path if step in {"predictor", "transformer", "explainer"}), "")
     worker = "-worker" if scene.path[-1] == "workerSpec" else ""
     name = f"{scene.name}-{component}{worker}"
@@ -94,7 +94,7 @@ def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None
 
 
 def _joined(below: object, above: object, key: str | None) -> list[Any]:
-    """Return the items of both lists; of items with the same ``key``, only those of ``above``."""
+    """Return the items of both lists; if two have the same value at ``key``, only that of ``above``."""
     ours = above if isinstance(above, list) else []
     taken = [at(each, key) for each in ours] if key else []
     return [
@@ -129,7 +129,7 @@ def _head_workers(scene: Scene) -> int:
 
 
 def _nodes(scene: Scene) -> int:
-    """Return the nodes of a model, enough for the GPUs of all pipeline stages and tensor parts; 0 if unknown.
+    """Return the number of nodes that the GPUs of all pipeline stages and tensor parts of a model need; 0 if unknown.
 
     Source: kserve/kserve pkg/controller/v1beta1/inferenceservice/components/predictor.go multiNodeProcess,
     computeRayNodeAndGPUs. KServe's own runtime has one stage and one tensor part.

@@ -52,7 +52,7 @@ def _workers(scene: Scene) -> int:
 
 
 def _scheduler_of_all(_scene: Scene) -> Iterator[tuple[Path, str]]:
-    """Yield the field of the pod that Kthena replaces, with a message.
+    """Yield the path of ``schedulerName``, which Kthena replaces in every pod, with a message.
 
     Source: utils.go GenerateEntryPod, GenerateWorkerPod.
     """
@@ -217,8 +217,8 @@ DOSSIER: Final = Dossier(
             queue_scheduler="volcano",
         ),
     ),
-    # Their pods are others' (pkg/apis/networking, pkg/apis/workload/v1alpha1/autoscalingpolicy_types.go; up to 0.4
-    # autoscalingpolicybinding_types.go, too).
+    # These objects refer to pods of other objects (pkg/apis/networking,
+    # pkg/apis/workload/v1alpha1/autoscalingpolicy_types.go; up to 0.4 autoscalingpolicybinding_types.go, too).
     podless_groups=frozenset({"networking.serving.volcano.sh"}),
     podless_kinds=frozenset(
         {f"{MODEL_SERVING_VERSION}/AutoscalingPolicy", f"{MODEL_SERVING_VERSION}/AutoscalingPolicyBinding"}

@@ -68,7 +68,7 @@ def _inactive(document: Mapping[str, Any]) -> str:
 
 
 def _admission(document: Mapping[str, Any]) -> Admission:
-    """Return what a Workload says about its admission; the reason is that of QuotaReserved, which comes first."""
+    """Return a Workload's admission; state and message are those of QuotaReserved or, without it, of Admitted."""
     conditions = {text_at(each, "type"): each for each in list_at(document, "status", "conditions")}
     reason = conditions.get("QuotaReserved") or conditions.get("Admitted") or {}
     state = ", ".join(filter(None, (text_at(reason, "status") or "not set", text_at(reason, "reason"))))
@@ -178,7 +178,7 @@ DOSSIER: Final = Dossier(
             {("batch", "Job"), ("batch", "CronJob"), ("ray.io", "RayCluster"), ("ray.io", "RayJob")}
         ),
     ),
-    # The gates are constants in pkg/controller/jobs/pod/constants and apis/kueue/v1beta2.
+    # The names of the scheduling gates: constants in pkg/controller/jobs/pod/constants and apis/kueue/v1beta2.
     gates=frozenset({_DOMAIN}),
     queued=QueuedKind(
         source="kubernetes-sigs/kueue apis/kueue/v1beta2/workload_types.go, pkg/controller/constants/constants.go",
@@ -190,14 +190,14 @@ DOSSIER: Final = Dossier(
         queues=LOCAL_QUEUE,
         read=_admission,
     ),
-    # pkg/constants; such a workload grows and shrinks
+    # An elastic workload grows and shrinks (pkg/constants).
     elastic_keys=frozenset({"kueue.x-k8s.io/elastic-job"}),
     queues=(
         QueueForm(
             source=_QUEUES,
             kind=LOCAL_QUEUE,
             label="kueue.x-k8s.io/queue-name",
-            # Kueue's own condition is the Workload's QuotaReserved.
+            # Kueue itself reports a stopped queue in the Workload's condition QuotaReserved.
             stopped="a LocalQueue that is stopped: {}; nothing starts until it goes on",
             parent=CLUSTER_QUEUE,
             title="LocalQueue",

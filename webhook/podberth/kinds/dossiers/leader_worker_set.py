@@ -49,7 +49,7 @@ def _leader_worker_set(pod: Subject) -> Member | None:
 
 
 def _group(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    """Return the roles of a group, leader and workers; a leader without a template has the workers' (types.go)."""
+    """Return the roles of a group, leader and workers; the leader's template is by default the workers' (types.go)."""
     template = mapping_at(owner, "spec", "leaderWorkerTemplate")
     workers = template.get("workerTemplate")
     leader = workers if template.get("leaderTemplate") is None else template["leaderTemplate"]

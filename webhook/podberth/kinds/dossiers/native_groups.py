@@ -88,7 +88,7 @@ DOSSIER: Final = Dossier(
     ),
     pod_groups=PodGroupKind(
         name="native",
-        # An object of its own since 1.36: v1alpha2, then v1alpha3 and v1beta1 in 1.37.
+        # A PodGroup is an object of its own since Kubernetes 1.36 (v1alpha2); 1.37 has v1alpha3 and v1beta1.
         source="kubernetes/api scheduling/{v1alpha2,v1alpha3,v1beta1}/types.go PodGroupSpec: topology has no "
         "preferred mode, and minCount is immutable in v1alpha2",
         api_groups=(NATIVE_GROUP,),
@@ -97,8 +97,8 @@ DOSSIER: Final = Dossier(
         named_by="spec.schedulingGroup.podGroupName",
         read=_named,
         minimum=("spec", "schedulingPolicy", "gang", "minCount"),
-        # The choice between a minimum and none is immutable: v1alpha2 forbids every change of the field, later versions
-        # this change.
+        # A PodGroup cannot change between ``gang`` and ``basic``: in v1alpha2 the whole field is immutable, in later
+        # versions only this choice.
         without={"schedulingPolicy": {"basic": {}}},
         topology=_topology,
     ),

@@ -56,7 +56,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _nodes(spec: Found) -> int:
-    """Return the pods of a replica: one for each pipeline stage (nimservice_types.go GetLWSSize, GetDeploymentKind)."""
+    """Return a replica's number of pods: its pipeline stages (nimservice_types.go GetLWSSize, GetDeploymentKind)."""
     return max(count(at(spec, "multiNode", "parallelism", "pipeline"), 1), 1)
 
 
@@ -85,7 +85,7 @@ def _resources(spec: Found) -> Found:
 
 
 def _tensors(spec: Found) -> int:
-    """Return the GPUs of one pod for tensor parallelism; 0 if its resources name GPUs or claims."""
+    """Return the number of GPUs of one pod for tensor parallelism; 0 if its resources name GPUs or claims."""
     said = mapping_at(spec, "resources")
     named = any(_GPU in mapping_at(said, side) for side in ("limits", "requests")) or spec.get("draResources")
     return 0 if named else count(at(spec, "multiNode", "parallelism", "tensor"), 1)
@@ -105,7 +105,7 @@ def _group(scene: Scene) -> Found:
     if nodes == 1:
         return scene.document
     main = {"name": "main", "resources": _resources(spec)}
-    # What its claims are for stands elsewhere.
+    # The devices of ``draResources`` are stated in other objects, so the requirements of the pods are unknown.
     template = {} if spec.get("draResources") else {"spec": {"containers": [main]}}
     return predicted_group(scene.document, {"size": nodes, "workerTemplate": template})
 

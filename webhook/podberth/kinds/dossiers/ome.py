@@ -1,8 +1,8 @@
 """OME: InferenceServices with an engine, a decoder and a router, and the ServingRuntimes that they name.
 
 An engine or decoder with a leader and workers becomes a LeaderWorkerSet, any other part a Deployment. OME lays the
-parts of a service over those of its runtime. If the runtime is known, a part with containers of its own is judged as it
-is laid over it; the pods of any other part are those of the runtime, which is judged by itself.
+parts of a service over those of its runtime. If the runtime is known and a part has containers of its own, podberth
+judges the merged pod. The pods of any other part are those of the runtime, which is judged as a document of its own.
 """
 
 from collections.abc import Callable, Iterator
@@ -52,13 +52,13 @@ def _runtime_part(scene: Scene) -> Found:
 
 
 def _said(scene: Scene, *path: str) -> object:
-    """Return a field of the scene's part, or that of its runtime if the part does not have it."""
+    """Return a field of the scene's part; if the part lacks the field, that of the runtime's part."""
     own = at(_part_of(scene), *path)
     return at(_runtime_part(scene), *path) if own is None else own
 
 
 def _nodes(scene: Scene) -> int:
-    """Return the pods of one group, the leader and its workers; 0 if the number of workers is unknown."""
+    """Return the number of pods of one group, the leader and its workers; 0 if the number of workers is unknown."""
     workers = count(_said(scene, "worker", "size"))
     return workers + 1 if workers else 0
 

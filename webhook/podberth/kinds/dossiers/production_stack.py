@@ -29,7 +29,7 @@ _RUNTIME: Final = Form(
     front_name="vllm",
     front_always=True,
 )
-"""The form of a DeploymentConfig: fields of the pod under other names; its ``resources`` are no container's."""
+"""The form of a DeploymentConfig: fields of the pod under other names; its ``resources`` are not a Container's."""
 
 
 def _amounts(scene: Scene) -> dict[str, str]:

@@ -35,7 +35,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     key = text(at(role_of, "name"))
     group = _group_name(scene)
     add_labels(pod, {f"{prefix}/{name}": group, f"{prefix}/{role}": key})
-    # A set copies the roles of a group alone.
+    # Of the groups' spec, a RoleBasedGroupSet copies only the roles.
     policy = {} if _is_set(scene) else mapping_at(scene.spec, "podGroupPolicy")
     if "kubeScheduling" in policy:
         add_labels(pod, {"scheduling.x-k8s.io/pod-group": group})
@@ -84,7 +84,7 @@ _NONE: Final = RolePods(0, ())
 
 
 def _pods_on_top(scene: Scene) -> RolePods:
-    """Return the pods of a role whose last layer is at the scene's place; no pods if there are none."""
+    """Return the pods of a role whose topmost template or patch is at the scene's place; else pods with the count 0."""
     role, inner = _role_of(scene)
     return next((each for each in pods_of(role) if each.layers[-1:] == (inner,)), _NONE)
 
@@ -185,7 +185,7 @@ def _role_based_group(pod: Subject) -> Member:
 
 
 def _number_in_role(pod: Subject, owner: Mapping[str, Any] | None, name: str) -> int:
-    """Return a pod's index among all pods of its role; -1 if it is unknown, or if the pods have no common numbers.
+    """Return a pod's index among all pods of its role; -1 if it is unknown, as in a role of LeaderWorkerSets.
 
     A label numbers the pods within an instance, or within a component of it. Sources: sgl-project/rbg
     pkg/reconciler/roleinstance/utils/instance_utils.go InitComponentPodLabels, pkg/reconciler/roleinstanceset/
@@ -226,8 +226,8 @@ def _all_roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
 def _roles(owner: Mapping[str, Any] | None) -> Iterator[Role]:
     """Yield the pods of each template of all roles: the role's ``replicas`` times the pods of one replica.
 
-    If a scaling adapter has the replicas of any role, all numbers are unknown. Source: sgl-project/rbg
-    api/workloads/v1alpha2/helper.go GetGroupSize, which takes custom components for one pod.
+    If a scaling adapter states the replicas of any role, the result is empty: all numbers are unknown. Source:
+    sgl-project/rbg api/workloads/v1alpha2/helper.go GetGroupSize, which counts the custom components as one pod.
     """
     roles = list_at(owner, "spec", "roles")
     shared = shared_templates(owner)
@@ -244,7 +244,7 @@ def _stages(owner: Mapping[str, Any]) -> str:
     return "spec.roles[].dependencies" if waits else ""
 
 
-# Patches of a spec make leader or workers other than the template: of these only that they are there is kept.
+# A patch with a ``spec`` makes a leader or workers that differ from the template. Only the presence of it is kept.
 _REFERENCE: Final[Fields] = {"name": None, "patch": {"spec": {}}}
 _LEADER_AND_WORKERS: Final[Fields] = {
     "size": None,

@@ -164,7 +164,7 @@ DOSSIER: Final = Dossier(
         ),
     ),
     finished=(
-        # An application that could not be submitted (SUBMISSION_FAILED), or that is to run again, is not finished.
+        # An application whose submission failed (SUBMISSION_FAILED), or that will run again, is not finished.
         Finished(
             source="kubeflow/spark-operator api/v1beta2/sparkapplication_types.go ApplicationStateType",
             group="sparkoperator.k8s.io",

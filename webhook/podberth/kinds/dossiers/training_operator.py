@@ -57,7 +57,7 @@ def _kubeflow(pod: Subject) -> Member:
         roles = read_once(pod.owner(controller.kind), _replica_specs)
         name = named(controller.kind.lower(), controller.uid)
         return Member(controller.kind, name, counted(roles), index, role or "", roles=roles)
-    # The label names the gang: launcher and workers have different controllers, so no uid is common to them.
+    # The label names the gang, because launcher and workers have different controllers, so no uid is common to them.
     roles = read_once(pod.owner("MPIJob"), _replica_specs)
     return Member("MPIJob", named("mpijob", job), counted(roles), index, role or "", roles=roles)
 

@@ -1,9 +1,9 @@
 """Volcano: Jobs with tasks, which Volcano's scheduler admits as a whole.
 
 Volcano admits a PodGroup by its sum of resources (``minResources``), and HyperNodes are its topology. For pods without
-a group, Volcano's controller makes a PodGroup from the created pod: its resources and annotations. Its minimum is one
-pod, unless the pod's own controller has ``group-min-member`` (pkg/controllers/podgroup/pg_controller_handler.go
-buildPodGroupFromPod).
+a group, Volcano's controller makes a PodGroup from the created pod: its resources and annotations. The minimum of
+this PodGroup is one pod, unless the pod's own controller has ``group-min-member``
+(pkg/controllers/podgroup/pg_controller_handler.go buildPodGroupFromPod).
 """
 
 from collections.abc import Iterator, Mapping
@@ -113,9 +113,10 @@ def _names_a_group(pod: Mapping[str, Any]) -> bool:
 def _starts_alone(pod: Subject) -> bool:
     """Return whether the group that Volcano makes of this pod certainly has a minimum of one.
 
-    It is certain of bare pods, of those of a known Job, whose annotation has the minimum, and of those of operators, of
-    whose objects Volcano reads no annotation; but not of operators' templates, for an operator may name a group on its
-    pods. Source: pg_controller_handler.go getAnnotationsFromUpperRes, getMinMemberFromUpperRes.
+    The minimum is one for a bare pod, for a pod of a known Job unless ``group-min-member`` is higher, and for a pod of
+    an operator's object, because Volcano reads no annotations of such objects. It is not certain for an operator's
+    template, because the operator may name a group on its pods. Source: pg_controller_handler.go
+    getAnnotationsFromUpperRes, getMinMemberFromUpperRes.
     """
     if pod.spec.get("schedulerName") != "volcano" or _names_a_group({"metadata": _metadata(pod)}):
         return False
@@ -353,7 +354,8 @@ DOSSIER: Final = Dossier(
             # Volcano's scheduler makes these queues when it starts (pkg/scheduler/cache/cache.go
             # newDefaultAndRootQueue). Its webhook writes the first if a Job names none.
             of_its_own=frozenset({"default", "root"}),
-            # pkg/webhooks/admission/jobs/validate/admit_job.go validates Volcano Jobs so; of other pods nobody does
+            # Volcano's webhook refuses a Volcano Job in a queue with children
+            # (pkg/webhooks/admission/jobs/validate/admit_job.go); nothing checks other pods.
             only_leaves=True,
             root="root",
             title="Volcano Queue",

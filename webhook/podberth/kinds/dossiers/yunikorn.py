@@ -20,7 +20,7 @@ from ..systems import System
 
 @lru_cache(maxsize=64)
 def _of_task_groups(text: str) -> int:
-    """Return the number of pods of all task groups; cached, because a review asks several times for each template.
+    """Return the number of pods of all task groups; cached, because a review needs it several times for each template.
 
     ``TASK_GROUPS`` bounds the text, so the cache has a megabyte at most.
     """
