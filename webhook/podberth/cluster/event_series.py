@@ -29,7 +29,7 @@ class Limits:
     object_refill_seconds: float = 300.0
     """The time after which one more Event about the same object is allowed (defaultSpamQPS)."""
     objects: int = 4096
-    """The number of objects for which that limit is tracked (maxLruCacheEntries)."""
+    """The number of objects whose new Events are counted for ``object_burst`` (maxLruCacheEntries)."""
     series: int = 1000
     """The number of series that may be open at once (maxQueuedEvents)."""
     burst: float = 10.0
@@ -52,7 +52,7 @@ class Limits:
     unproved_refill_seconds: float = 30.0
     """The time after which callers without proven identity may cause one more Event.
 
-    The API server keeps each Event for an hour, so it has at most 145 of these.
+    The API server keeps each Event for an hour, so at most 145 Events of such callers exist at once.
     """
     unproved_namespaces: int = 16
     """The largest number of namespaces with open series from callers without proven identity."""
@@ -83,7 +83,7 @@ class Series:
 
 @dataclass(slots=True)
 class OpenSeries:
-    """All series that are not over yet."""
+    """All series that have not ended yet."""
 
     limits: Limits
     _series: dict[Notice, Series] = field(default_factory=dict)

@@ -57,7 +57,7 @@ class LivePolicies:
         """Create the object without policies.
 
         ``on_change`` is first called when the GPUPolicies are listed, or are known to be not served or refused.
-        Exceptions are followed only with ``on_exceptions``: a caller that decides about no pods does not need them.
+        Exceptions are followed only if ``on_exceptions`` is given: a caller that decides on no pods does not need them.
         """
         self._on_change = on_change
         self._on_exceptions = on_exceptions

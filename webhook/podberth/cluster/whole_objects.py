@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from ..api.protocol import Document, Resource
 
-# Events that arrive together are passed on together: a tenth of the second in which an answer has to follow an event.
+# Events within this time are passed on together. It is a tenth of the second in which an event has to take effect.
 _TOGETHER_SECONDS: Final = 0.1
 
 
