@@ -46,7 +46,7 @@ _NAMES: dict[int, str] = {
     if name.startswith("NVML_ERROR_") and isinstance(code, int)
 }
 
-# Errors of the GPU, not of the call.
+# Error codes that report a fault of the GPU.
 _FAULTS = frozenset(
     {
         pynvml.NVML_ERROR_GPU_IS_LOST,
@@ -56,7 +56,7 @@ _FAULTS = frozenset(
         pynvml.NVML_ERROR_CORRUPTED_INFOROM,
     }
 )
-# The driver is gone, or was.
+# The driver is gone, or was restarted.
 _GONE = frozenset(
     {
         pynvml.NVML_ERROR_UNINITIALIZED,
@@ -64,7 +64,7 @@ _GONE = frozenset(
         pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH,
     }
 )
-# The GPU does not have the feature: that is an answer.
+# Error codes that say that the GPU does not have the feature.
 _NOTHING = frozenset({pynvml.NVML_ERROR_NOT_SUPPORTED, pynvml.NVML_ERROR_NOT_FOUND})
 _NO_SUCH = frozenset({pynvml.NVML_ERROR_NOT_SUPPORTED, pynvml.NVML_ERROR_INVALID_ARGUMENT})
 _NO_DEVICE = frozenset({pynvml.NVML_ERROR_NOT_FOUND, pynvml.NVML_ERROR_INVALID_ARGUMENT})

@@ -64,7 +64,7 @@ class LivePolicies:
         self._wake = asyncio.Event()
         kinds = (GPU_POLICY,) if on_exceptions is None else (GPU_POLICY, GPU_EXCEPTION)
         self._kinds = LiveKinds(kinds, self._wake.set, log)
-        # Patient, because without GPUPolicies the policies of files that they replace or switch off would decide.
+        # ``patient``: without GPUPolicies, policies of files that one of these replaces or switches off would decide.
         self._served = ServedKinds(self._kinds, connect, metrics, log, timing, patient=True)
 
     def unlisted(self) -> list[str]:
