@@ -101,7 +101,7 @@ class World:
     failed: Mapping[Owned | tuple[str, NamespacedName], str] = field(default_factory=dict)
     """The error of the last failed try, by the owner to look up, or by the kind and place of the object to make."""
     documents: Mapping[Owned, Mapping[str, Any]] = field(default_factory=dict)
-    """The facts about pods that ``workload.owners`` keeps of each owner that was looked up and could be read."""
+    """The fields that ``workload.owners`` keeps of each owner that was looked up and could be read."""
     declared: Mapping[str, Mapping[str, Any]] | None = None
     """The specs of the claim templates that policies declare, by their names on pods; None if they are not known."""
 
@@ -112,7 +112,7 @@ class _Write:
 
     kind: str
     noun: str
-    """The name of the object's kind in the documentation of that kind."""
+    """The name of the object's kind as messages write it, such as ``PodGroup``."""
     refused: str
     """The reason of the Event that is published if the API server refuses the object."""
     about: Regarding
