@@ -1,4 +1,6 @@
-"""The TLS of the review port: its certificate, and the CA certificates for clients. Both can be replaced at run time.
+"""The TLS of the review port: its certificate, and the CA certificates that sign its clients' certificates.
+
+Both can be replaced at run time.
 
 No CA certificate can be removed from an ``ssl.SSLContext``. So if clients must authenticate, each set of CA
 certificates has its own context, and a handshake switches to the newest context after the client's hello. Open
