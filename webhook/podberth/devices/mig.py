@@ -32,7 +32,7 @@ _PROFILE = re.compile(
 LONGEST = 128
 """The most characters of a name that is parsed or corrected. No name that the kubelet accepts is longer."""
 
-# Nodes of one model and driver report the same; a cluster has a few of both.
+# The number of remembered tables. Nodes of one model and driver report the same table, and a cluster has a few of each.
 _REMEMBERED = 256
 
 
@@ -213,7 +213,7 @@ def smallest(memory: int, offered: Mapping[str, int], *, slices: int = 0) -> str
 def bare(name: str) -> str:
     """Return a profile name without the prefixes and the suffix that people and tools add to it.
 
-    They are the resource prefix, ``mig-`` or ``MIG ``, and the suffix of shared resources.
+    The prefixes are the resource prefix, ``mig-`` and ``MIG ``; the suffix is that of shared resources.
     """
     for prefix in (RESOURCE_PREFIX, "mig-", "MIG ", "MIG-"):
         name = name.removeprefix(prefix)

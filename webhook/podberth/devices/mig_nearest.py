@@ -27,7 +27,7 @@ _BLANKS = re.compile(r"\s+")
 _SLICES_ALONE = re.compile(r"(?:mig)?([1-9])g")
 
 
-# The names of nodes and tables: a few dozen in a cluster, read for each question.
+# The number of parsed candidates that are remembered: a cluster and the tables have a few dozen names.
 _REMEMBERED = 1024
 
 

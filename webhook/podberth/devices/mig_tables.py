@@ -197,7 +197,7 @@ TABLES: tuple[MigTable, ...] = (
         "2g.48gb 2 · 2g.48gb+gfx 2 · 2g.48gb+me.all 1 · 2g.48gb-me 2 · 4g.96gb 1 · 4g.96gb+gfx 1",
         gke="nvidia-rtx-pro-6000",
     ),
-    # The next three: names and counts from the guide alone. No source has their PCI ids.
+    # The names and counts of the next three tables are from the guide alone. No source has the PCI ids of these models.
     _table(
         "RTX-PRO-5000-48GB",
         "",
@@ -210,7 +210,7 @@ TABLES: tuple[MigTable, ...] = (
         "RTX-PRO-4500-BLACKWELL RTX-PRO-4500-BLACKWELL-SERVER-EDITION",
         "1g.16gb 2 · 1g.16gb+gfx 2 · 1g.16gb+me.all 1 · 1g.16gb-me 2 · 2g.32gb 1 · 2g.32gb+gfx 1",
     ),
-    # Its memory is the machine's, so its names say 0.
+    # This GPU uses the machine's memory, so the names of its profiles say 0.
     _table(
         "THOR",
         "",

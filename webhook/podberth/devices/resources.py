@@ -99,7 +99,7 @@ MODIFIERS: dict[str, dict[str, str]] = {
         "aliyun.com/gpu-count": "nvidia",
         "aliyun.com/gpu-core.percentage": "nvidia",
     },
-    # They shape the request for nvidia.com/gpu or metax-tech.com/sgpu beside them.
+    # These resources modify the request for nvidia.com/gpu or metax-tech.com/sgpu beside them.
     "hami": {
         "nvidia.com/gpumem": "nvidia",
         "nvidia.com/gpumem-percentage": "nvidia",
@@ -122,8 +122,9 @@ MODIFIERS: dict[str, dict[str, str]] = {
         "volcano.sh/vgpu-cores": "nvidia",
     },
 }
-"""The resources of sharing dialects that modify another request or that only their scheduler counts, each with the
-vendor of the device, by the dialect's name. The dossier of the dialect has their source, and takes them from here."""
+"""The resources of sharing dialects that modify another request, or that only the dialect's scheduler counts: by the
+dialect's name, each resource with the vendor of its device. The dialect's dossier takes them from here, and has their
+source."""
 
 TABLE: dict[str, Accelerator] = {
     **{
@@ -157,7 +158,7 @@ DEVICE_CLASSES: dict[str, Accelerator] = {
 """The accelerators of DRA drivers, by the name of the DeviceClass."""
 
 CHANNEL_CLASS = "compute-domain-default-channel.nvidia.com"
-"""The DeviceClass of an IMEX channel, which the pods of a ComputeDomain claim (dra-driver-nvidia-gpu)."""
+"""The DeviceClass of the IMEX channels that pods of a ComputeDomain claim (dra-driver-nvidia-gpu)."""
 
 OTHER_CLASSES: frozenset[str] = frozenset(
     {
@@ -174,7 +175,7 @@ OTHER_CLASSES: frozenset[str] = frozenset(
 DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 """The prefix of the extended resource by which a DeviceClass can be requested; the class' name follows (KEP-5004)."""
 
-# Names come from users. A cluster uses a few dozen of them; a flood of invented ones only evicts.
+# The number of remembered names. Users write them. A cluster uses a few dozen, and invented ones only evict others.
 _REMEMBERED = 1024
 
 

@@ -48,7 +48,7 @@ def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerRef
 
 
 def on_top(pod: WaitingPod, world: World) -> OwnerReference | None:
-    """Return the topmost known owner of a pod: the pod if it has none, None if an owner is gone or cannot exist."""
+    """Return the topmost known owner of a pod: the pod if it has none; None if an owner is gone or cannot exist."""
     top = pod.itself()
     for owner in _upwards(pod, world):
         # The author of a pod may write any owner, because nobody checks it. No object has a name that is no subdomain.
