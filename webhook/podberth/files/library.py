@@ -15,8 +15,8 @@ from ..policy.model import GPUPolicy
 from ..policy.parse import parse_policies
 from .reading import MAX_POLICY_BYTES, read_text_in_time, reason_of
 
-# A wheel has them inside the package, a checkout (from which an editable install runs) at its root. The names are those
-# of pyproject.toml's force-include.
+# A wheel has the policies inside the package; a checkout, from which an editable install runs, has them at its root.
+# The names are those in force-include of pyproject.toml.
 _PACKAGE, _CHECKOUT = Path(__file__).parents[1] / "library", Path(__file__).parents[3]
 _DIRECTORIES = (("policies", True), ("optional-policies", False))
 SCHEMA = "gpupolicy-v1alpha1.json"
@@ -33,7 +33,7 @@ class Shipped:
     on: bool
     """Whether the policy is served by default."""
     policies: tuple[GPUPolicy, ...]
-    """The policy with the folder's name first, then any others in its file."""
+    """The policies in the folder's file: the policy with the folder's name first, then any others."""
 
     @property
     def name(self) -> str:

@@ -105,7 +105,7 @@ def decode(content: bytes) -> str:
 
 
 def _without_mark(start: bytes) -> str:
-    """Return the encoding that the positions of NULs in ``start`` imply: the first characters of YAML are ASCII."""
+    """Return the encoding that the positions of NULs in ``start`` imply, as the first characters of YAML are ASCII."""
     nuls = "".join("0" if byte == 0 else "x" for byte in start)
     return {"x0x0": "utf-16-le", "0x0x": "utf-16-be", "x000": "utf-32-le", "000x": "utf-32-be"}.get(nuls, "utf-8")
 
