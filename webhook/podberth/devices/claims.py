@@ -77,7 +77,7 @@ class KnownDevices:
     Groups without shared claims are left out.
     """
     resources: Mapping[str, Accelerator] = field(default_factory=dict)
-    """Extended resources that DeviceClasses of a known GPU driver serve, and that ``devices.resources`` lacks."""
+    """The accelerators of GPU drivers' DeviceClasses by extended resource, except those in ``devices.resources``."""
     others: frozenset[str] = frozenset()
     """The names of DeviceClasses whose drivers have no accelerators."""
 

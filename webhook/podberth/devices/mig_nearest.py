@@ -31,7 +31,7 @@ _SLICES_ALONE = re.compile(r"(?:mig)?([1-9])g")
 _REMEMBERED = 1024
 
 
-# The answers to pods of one template are the same, and a name is at most LONGEST characters.
+# The number of remembered answers. Pods of one template need the same one, and a name has at most LONGEST characters.
 _ANSWERS = 256
 
 
