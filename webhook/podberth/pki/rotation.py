@@ -142,7 +142,7 @@ def stage(authorities: Authorities) -> Stage:
 
 
 def rotated(authorities: Authorities, signer: Signer, *, hurried: bool = False) -> Authorities:
-    """Return the authorities with ``signer`` as the next one; an earlier next one has signed nothing, and is dropped.
+    """Return the authorities with ``signer`` as the next one. It replaces an earlier next one, which signed nothing.
 
     ``hurried`` is for a leaked key: the rotation then waits only for the API servers.
     """
@@ -151,8 +151,7 @@ def rotated(authorities: Authorities, signer: Signer, *, hurried: bool = False) 
 
 def new_signer(ca_life: timedelta, leaf_life: timedelta, now: datetime) -> Signer:
     """Create a certificate authority with a key; its leaves live for ``leaf_life``."""
-    # With the time in its name, so that a person can distinguish two of them; milliseconds distinguish those of one
-    # second.
+    # The name has the time of creation, in milliseconds, so that a user can distinguish two authorities.
     made = now.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
     common_name = f"podberth CA {made}Z"
     return Signer(new_authority(common_name, living(ca_life, now)), leaf_life)
@@ -214,7 +213,7 @@ def _seen(signer: Signer, registrations: Sequence[Registration], held: Held | No
 
 
 def _leaf_may_live(authorities: Authorities, now: datetime) -> bool:
-    """Return whether a leaf that another authority than the next one signed may still be in use."""
+    """Return whether a leaf signed by the current or a previous authority may still be in use."""
     current = authorities.current
     others = [each.certificate for each in authorities.previous] + ([current.certificate] if current else [])
     return any(_alive(each, now) for each in others)
@@ -226,7 +225,7 @@ def _promoted(authorities: Authorities, now: datetime, profile: Lifetimes) -> Au
     if before:
         previous = (_retired(before.certificate, before.leaf_life, now), *previous)
     if authorities.hurried:
-        # Each replica that can reach the API server has signed a new leaf before the margin is over.
+        # Until then, each replica that can reach the API server has signed a new leaf.
         soon = now + profile.trust
         previous = tuple(replace(each, until=min(each.until, soon)) for each in previous)
     return Authorities(authorities.next, None, previous)
