@@ -27,13 +27,13 @@ from ..policy.every_pod import MUTATING
 from .run import Policies, policies_in
 
 _SHIPPED: Final = "/etc/podberth/policies"
-"""The image's directory, with the shipped policies and those of the ConfigMap."""
+"""The directory in the image with the shipped policies; the policies of the ConfigMap are mounted below it."""
 _OWN: Final = f"{_SHIPPED}/own"
-"""The directory with those of the ConfigMap alone (manifests/components/own-policies)."""
+"""The directory with only the policies of the ConfigMap (manifests/components/own-policies)."""
 _MOST_JUDGED: Final = 2000
-"""The most pods to judge: some milliseconds each."""
+"""The most pods to decide on; a decision takes some milliseconds."""
 _Texts: TypeAlias = Sequence[tuple[str, str]]
-"""Policies, each with the name of its file or object."""
+"""Texts of policies as pairs: the name of the file or object, and its text."""
 
 
 def let_through(observed: InstallationState) -> Read[LetThrough] | None:
@@ -73,7 +73,7 @@ def let_through(observed: InstallationState) -> Read[LetThrough] | None:
 
 
 def _sent(pods: Iterable[Document], configuration: Document, namespaces: Iterable[Document]) -> Iterator[Document]:
-    """Yield the pods in namespaces whose pods are sent to podberth: the selector of all entries is the same."""
+    """Yield the pods in namespaces that the webhook's namespaceSelector selects; all entries have the same selector."""
     selector = next((each.get("namespaceSelector") for each in configuration.get("webhooks") or ()), None)
     labels = {str(each["metadata"]["name"]): each["metadata"].get("labels") or {} for each in namespaces}
     for each in pods:
@@ -83,7 +83,7 @@ def _sent(pods: Iterable[Document], configuration: Document, namespaces: Iterabl
 
 
 def _policies(observed: InstallationState) -> Read[Policies]:
-    """Return the policies that the webhook serves: those of files, and the GPUPolicies of the cluster over them."""
+    """Return the policies that the webhook serves: those of files, and GPUPolicies, which replace them by name."""
     deployment, params, objects = observed.deployment, observed.params, observed.policies
     if isinstance(deployment, Unread) or deployment is None:
         missing = "there is no Deployment podberth, so its policies are not known"
@@ -103,8 +103,8 @@ def _policies(observed: InstallationState) -> Read[Policies]:
 
 
 def _layered(directory: str, texts: _Texts, objects: _Texts) -> Read[Policies]:
-    """Return the policies of a replica's directory, with the ConfigMap's texts in it and the objects over them."""
-    if directory in {"", _OWN}:  # without a directory, GPUPolicies alone
+    """Return the policies that a replica serves from ``directory``, the ConfigMap's ``texts`` and the GPUPolicies."""
+    if directory in {"", _OWN}:  # without a directory there are only GPUPolicies
         return Policies(texts=texts if directory else (), problems=(), where=f" of {NAME}", objects=objects)
     if directory != _SHIPPED:
         return Unread(f"the policies are in {directory} of the replicas", f"{_SHIPPED} or {_OWN}", refused=False)
@@ -134,5 +134,5 @@ def _name(pod: Document) -> str:
 
 
 def _created(document: Mapping[str, Any]) -> datetime:
-    """Return when an object was created; the API server always says so."""
+    """Return the time at which an object was created; the API server sets it on every object."""
     return datetime.fromisoformat(str(document["metadata"]["creationTimestamp"])).astimezone(UTC)
