@@ -1,4 +1,4 @@
-"""Judges what an outage of podberth does to pods, and lists the pods that its policies would change or deny now."""
+"""Judges the effect of an outage of podberth on new pods, and lists pods that were created without podberth."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -8,7 +8,7 @@ from ..words import counted, named
 from .observation import Fact, InstallationState, LetThrough, Row, Unread, unread
 
 _NARROW: Final = "asks-for-accelerators"
-"""The match condition of the entries that the component fail-closed may give failurePolicy Fail."""
+"""The match condition of those webhook entries to which the component fail-closed may give failurePolicy Fail."""
 _COMPONENT: Final = "the component fail-closed (docs/install.md)"
 
 
