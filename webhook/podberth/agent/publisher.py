@@ -1,15 +1,15 @@
 """Decides what the agent sends to the API server: a state machine without its own clock, network or random numbers.
 
 The caller offers documents, takes the next request, passes on its answer, and asks for the time of the next request.
-The caller sends the requests itself (``publish``). Three objects are kept up to date, each with its own backoff, so
-that a refusal of one does not delay the others:
+The caller sends the requests itself (``publish``). The publisher keeps three things up to date. Each has its own
+backoff, so that a refusal of one does not delay the others:
 
-- the ConfigMap holds the newest document. The present ConfigMap is read first, so an agent that restarts does not write
-  the same document again; a document that is not written yet is dropped for a newer one;
-- the Lease is renewed while the driver answers and the document is in place. Before each renewal one small read shows
-  whether the ConfigMap is still as it was written. If not, everything starts again with the Node's uid, because a Node
-  that was deleted and created again took its ConfigMap with it;
-- the labels, if they are written through the API.
+- The ConfigMap has the newest document. The present ConfigMap is read first, so an agent that restarts does not write
+  the same document again. A newer document replaces one that is not written yet.
+- The Lease is renewed while the driver answers and the document is in place. Before each renewal one small read shows
+  whether the ConfigMap is still as it was written. If not, everything starts again with the Node's uid, because the
+  ConfigMap of a Node that was deleted and created again was deleted with the Node.
+- The labels are set, if they are written through the API.
 """
 
 from collections.abc import Mapping

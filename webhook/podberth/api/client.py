@@ -169,7 +169,7 @@ class ClusterClient:
 
 
 def namespace_in(kubeconfig: Kubeconfig | None) -> str:
-    """Return the namespace of the kubeconfig's context, or of the pod without a kubeconfig; else ``default``.
+    """Return the namespace of the kubeconfig's context, or without a kubeconfig that of the pod; else ``default``.
 
     Raises:
         UsageError: the kubeconfig cannot be used.

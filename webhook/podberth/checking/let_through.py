@@ -1,8 +1,8 @@
 """Finds the pods that were created while podberth did not answer: those that ask for accelerators and have no record.
 
-A pod that podberth wrote on has a record. Each pod without one is decided on as if it were created now, by the policies
-in force and with the known nodes. If it would be changed or denied, it was created without podberth, or before the
-policy. This module reads policies from files; ``cluster.installation`` has read everything else.
+A pod that podberth wrote on has a record. For each pod without a record this module decides as if the pod were created
+now, with the policies in force and the known nodes. A pod that would be changed or denied was created without podberth,
+or before the policy. This module reads policies from files; ``cluster.installation`` has read everything else.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

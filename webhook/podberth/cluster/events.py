@@ -46,7 +46,7 @@ _MOST_REFUSALS: Final = 3
 # Any other failure is an answer, which may concern only one namespace, for example because of a quota or a webhook.
 _NOBODY_ANSWERS: Final = frozenset({"lost", "silent"})
 FINISH_SECONDS: Final = 1.0
-"""How long the end of the process waits for unsent Events: less than the rest of manifests/base's grace period."""
+"""How long a process that ends waits for unsent Events; less than what is left of manifests/base's grace period."""
 # The number of conflicts in a row with other replicas that write the same Event; the next try follows after a wait.
 _MOST_CONFLICTS: Final = 5
 

@@ -95,7 +95,7 @@ class LiveTopology:
             await asyncio.sleep(0)
 
     def _patience(self) -> float:
-        """Return the seconds to wait for the next check, which is due when a heartbeat can expire, or for orphans.
+        """Return the seconds until the next check of the heartbeats and of documents without a Node.
 
         The result is 0 if changes are waiting, else at least the time for which events are collected.
         """

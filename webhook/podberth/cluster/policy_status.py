@@ -45,10 +45,10 @@ Entries: TypeAlias = Mapping[str, bool | str]
 async def entries(client: Client, name: str) -> Entries:
     """Read the two webhook configurations called ``name``, and return which of them has an entry for every pod.
 
-    A configuration that does not exist has none.
+    A configuration that does not exist has no entry.
 
     Raises:
-        ClusterError: a configuration cannot be read. A missing right is no error: the result then has its text.
+        ClusterError: a configuration cannot be read. If podberth lacks the right, the result has the refusal's text.
     """
     return {kind: await _entry(client, path.below(name)) for kind, path in KINDS.items()}
 
@@ -121,7 +121,7 @@ class Freshness:
 
     The condition does not follow from the object, and replicas receive heartbeats at different moments. So each replica
     writes it only after the state has stayed the same for a while, and once for each change that the replica has seen
-    itself. Replicas do not answer each other, and a short interruption writes nothing.
+    itself. No replica reacts to what another one writes, and nothing is written for a short interruption.
     """
 
     def __init__(self, stale_nodes: Callable[[], int], settle_seconds: float) -> None:

@@ -1,8 +1,8 @@
 """Follows the kinds that a cluster may or may not serve: finds out which it serves, and follows each of them.
 
 None of these kinds is required. A kind that is not served delays nothing. The kinds that are served at the start are
-listed before podberth is ready; one that is refused or cannot be read delays this for ``refused_seconds`` at most. A
-CRD may appear and disappear at any time.
+listed before podberth is ready. A kind that is refused or cannot be read delays readiness for ``refused_seconds`` at
+most. A CRD may appear and disappear at any time.
 """
 
 import asyncio

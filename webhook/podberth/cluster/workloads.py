@@ -1,7 +1,7 @@
 """Keeps the facts about owners, PodGroups, DRA objects and PriorityClasses, and passes them on when some have changed.
 
 Unlike nodes, these objects come and go with every job, in tens of thousands. So only the fields that the core reads are
-kept, and a batch of changes copies only the tables of its kinds.
+kept, and a batch of changes copies only the tables of the changed kinds.
 """
 
 import asyncio

@@ -113,7 +113,7 @@ class Acting:
     def _plan(self, world: World) -> ActionPlan:
         """Return the combined plan of all makers.
 
-        If a maker fails because of a bug, the makers are asked for each namespace separately, so that gangs in other
+        If a maker fails because of a bug, the makers are called for each namespace separately, so that gangs in other
         namespaces still get their groups.
         """
         now = time.time()

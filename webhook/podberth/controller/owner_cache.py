@@ -68,7 +68,7 @@ class LookedUp:
     def cannot_be_read(self, action: LookUp, at: float) -> bool:
         """Treat an owner that cannot be read as the topmost owner, and schedule its next look-up.
 
-        Return True if it was not treated like this before.
+        Return True if the owner was not treated like this before.
         """
         owned = action.namespace, action.owner
         new = not self.is_unreadable(action)

@@ -177,8 +177,8 @@ def read_template(document: Mapping[str, Any]) -> tuple[ClaimRequest, ...]:
 def read_compute_domain(document: Mapping[str, Any]) -> tuple[str, tuple[ClaimRequest, ...]] | None:
     """Return the name of a ComputeDomain's channel template and the devices that it asks for; None if it names none.
 
-    The ComputeDomain's driver makes the template. resource.nvidia.com/v1beta1, ComputeDomainChannelSpec: one channel,
-    or all channels.
+    The ComputeDomain's driver makes the template. A claim from it asks for one channel or for all channels
+    (resource.nvidia.com/v1beta1, ComputeDomainChannelSpec).
     """
     channel = mapping_at(document, "spec", "channel")
     name = text_at(channel, "resourceClaimTemplate", "name")

@@ -175,9 +175,9 @@ _FLOOR_NUMERATOR, _FLOOR_DENOMINATOR = 5, 6
 
 
 def memory_mib(name: str, table: MigTable | None = None) -> int:
-    """Return the memory of an instance in MiB, as the model's table lists it, else a lower bound; 0 if unknown.
+    """Return the memory of an instance in MiB; 0 if unknown.
 
-    The lower bound is derived from the name.
+    It is the figure in the model's table, else a lower bound that is derived from the profile's name.
     """
     try:
         profile = parse(name)

@@ -1,8 +1,8 @@
 """The MIG instances that fit on one GPU together, found by a search over the documented placements.
 
-A GPU instance takes adjacent memory slices. It starts at a multiple of their number, if enough compute slices are left.
-That rule gives the list of ``nvidia-smi mig -lgipp``: on 7-slice parts, start and size in memory slices, 1g {0..6}:1,
-1g with double memory {0,2,4,6}:2, 2g {0,2,4}:2, 3g {0,4}:4, 4g {0}:4, 7g {0}:8 (NVIDIA/go-nvml
+A GPU instance takes adjacent memory slices. Its start is a multiple of its size, and enough compute slices must be
+left. This rule gives the list of ``nvidia-smi mig -lgipp``, with starts and size in memory slices: on 7-slice parts 1g
+{0..6}:1, 1g with double memory {0,2,4,6}:2, 2g {0,2,4}:2, 3g {0,4}:4, 4g {0}:4, 7g {0}:8 (NVIDIA/go-nvml
 pkg/nvml/mock/gpus/a100.go; an H100 NVL's listing, https://research.colfax-intl.com). On 4-slice parts 1g {0..3}:1, 2g
 {0,2}:2, 4g {0}:4 (a30.go; an RTX PRO 6000 counts the same in units of three). A set of instances is possible if they
 have placements that do not overlap, if no profile occurs more often than the model allows, and if there are enough

@@ -1,9 +1,8 @@
 """The resource names of accelerators, and their kinds: one table, with a source beside each row.
 
 Recognition is by exact name, because a vendor's prefix proves nothing: ``nvidia.com/rdma-vf`` is a NIC, and
-``nvidia.com/gpumem`` only modifies another request. Two documented families have open names: MIG profiles, and the
-implicit resource names of DeviceClasses, of which only those of known GPU classes count. ``devices.mig`` parses the
-profile in a name.
+``nvidia.com/gpumem`` only modifies another request. Two documented families of names are open: those of MIG profiles,
+which ``devices.mig`` parses, and the implicit resource names of DeviceClasses, which count only for known GPU classes.
 """
 
 from dataclasses import dataclass

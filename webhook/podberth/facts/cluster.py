@@ -67,7 +67,7 @@ class ClusterFacts:
     listed: bool = False
     """Whether the facts come from complete lists of the API server; if not, they come from files and may be partial."""
     served: frozenset[str] = frozenset()
-    """API groups whose PodGroups the API server serves, in addition to those in ``served_groups``."""
+    """API groups whose PodGroups the caller knows to be served; ``served_groups`` includes them."""
     is_groupless: bool = False
     """Whether API discovery says that the cluster serves no PodGroups and no queues that podberth reads."""
     is_claimless: bool = False
@@ -78,7 +78,7 @@ class ClusterFacts:
     # ---- how facts become known -------------------------------------------------------------------------------------
 
     def fold(self, *documents: object) -> "ClusterFacts":
-        """Return the facts with these objects, or lists of objects, added; each replaces an earlier one of its name.
+        """Return the facts with these objects, or lists of objects, added; each replaces its own earlier version.
 
         An object without a name, or of a kind that podberth does not read, is ignored. The documents are neither copied
         nor changed.

@@ -1,8 +1,8 @@
-"""The policies that podberth ships: finds, describes and copies them.
+"""Finds, describes and copies the policies that podberth ships.
 
-A policy is a folder with its name: ``policy.yaml``, ``params.yaml`` if it has params, ``tests.yaml``. Policies that
-suit any cluster are in one directory, which can be served as it is. The optional ones have no effect until a user
-copies them beside the served ones (docs/adr/0011-policy-library.md).
+A policy is a folder with the policy's name. It has ``policy.yaml``, ``tests.yaml`` and, if the policy has params,
+``params.yaml``. Policies that suit any cluster are in one directory, which can be served as it is. Optional policies
+have no effect until a user copies them beside the served ones (docs/adr/0011-policy-library.md).
 """
 
 import shutil
@@ -61,7 +61,7 @@ def shipped() -> tuple[Shipped, ...]:
 
     Raises:
         UsageError: the library is not installed, or a file of it cannot be read.
-        PolicyError: a policy of the library was edited and is wrong.
+        PolicyError: a policy of the library was edited and is not valid.
     """
     root = _root()
     found = tuple(_found(root))

@@ -84,7 +84,7 @@ def _heartbeats(leases: tuple[Document, ...], nodes: tuple[Node, ...], now: date
 
 
 def _watches(replicas: tuple[Replica, ...]) -> Row:
-    """Return the line on that watch of a replica that has received nothing for the longest time."""
+    """Return the line on the watch, among those of all replicas, that has received nothing for the longest time."""
     ages = {
         (value, replica.name, dict(labels).get("resource", ""))
         for replica in replicas

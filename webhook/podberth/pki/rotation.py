@@ -1,12 +1,14 @@
 """Decides the next step of rotating the authorities that all replicas share. Every replica decides; there is no leader.
 
-A rotation has three stages. Any replica may perform each of them; a stage may be performed twice or partly:
+A rotation has three steps. Any replica may take each of them, and a step may be taken twice or partly:
 
-1. *spreading*: the next authority is in the Secret and in every ``caBundle``, and signs nothing;
-2. it becomes the current one, and replicas sign their leaves with it, once every ``caBundle`` has held it for so long
-      that all API servers use that ``caBundle``;
-3. *draining*: the previous one is trusted, without its key, until every leaf that it signed has expired; in a hurried
-      rotation, until every replica has had the time to sign a new leaf.
+1. A replica writes the next authority into the Secret and into every ``caBundle``. That authority signs nothing yet:
+   this stage is *spreading*.
+2. When every ``caBundle`` has had the next authority for so long that all API servers use it, it becomes the current
+   one. Replicas sign their leaves with it; this stage is *draining*. The previous authority is still trusted, but
+   its key is deleted.
+3. When every leaf of the previous authority has expired, a replica removes that authority. In a hurried rotation it
+   does so when every replica has had the time to sign a new leaf.
 
 The first authority takes the same steps without waiting, because there is no earlier leaf that could be refused.
 

@@ -29,7 +29,7 @@ _END_OF_HEAD: Final = b"\r\n\r\n"
 
 
 class BoundedConnection(web.RequestHandler):
-    """A connection that occupies a place in ``Places`` from its acceptance until it is lost."""
+    """A caller's connection. It occupies a place in ``Places`` from its acceptance until it is lost."""
 
     __slots__ = ("_body", "_head_bytes", "_head_timer", "_places", "_unread_timer", "proven", "shaking")
 

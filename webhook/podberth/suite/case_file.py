@@ -63,7 +63,7 @@ class Nodes(DocumentPart):
 
 
 class SuiteCluster(DocumentPart):
-    """The cluster of a case. A field of a case replaces the same field of the suite, as a whole."""
+    """The cluster of a case. A field of a case replaces the whole field of the same name in the suite."""
 
     topology: tuple[Nodes, ...] | None = None
     """The nodes; None means that nothing is known of the cluster's nodes."""

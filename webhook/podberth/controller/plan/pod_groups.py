@@ -1,8 +1,8 @@
 """Plans PodGroups of gangs: the controller makes each missing PodGroup that admission has named on pods.
 
-The PodGroup gets the size of the gang. A pod asks for a group by its label and its reference, which have the same name.
-The size is in an annotation of the pod or in an owner. Groups that podberth has not made are left alone. A missing
-group is reported, even if another program should have made it.
+The PodGroup gets the size of the gang, which is in an annotation of the pod or in an owner. A pod asks for a group by a
+label and a reference with the same name. PodGroups that podberth has not made stay unchanged. A missing PodGroup is
+reported, even if another program should have made it.
 """
 
 import math
