@@ -8,8 +8,8 @@ avoided here and has a test:
   takes these bytes from memory by their offset.
 - ``nvmlDeviceGetUnrepairableMemoryFlag_v1`` passes a structure that starts with a version, unlike the one in nvml.h,
   and so always returns 0. podberth makes the call with the structure of nvml.h.
-- The ``state`` of the fabric information (v3) has four bytes. In nvml.h it has one byte, and the others are padding.
-  podberth uses only the first byte.
+- The calls for the fabric information fill a structure of the caller's. Its ``state`` (v3) has four bytes; in nvml.h it
+  has one byte, and the others are padding. podberth uses only the first byte.
 
 A function that takes the handle of a GPU raises ``pynvml.NVMLError`` if NVML refuses or fails. ``NvmlRound.ask`` makes
 the call and returns None in that case, with a note of what could not be read and why; it raises ``Gone`` if the driver

@@ -141,7 +141,7 @@ class ClusterClient:
             raise ClusterError("lost", f"{what}: the connection failed: {_of(error)}; try again") from error
 
     async def _headers(self) -> dict[str, str]:
-        """Return the headers with credentials, read each time as a kubelet replaces tokens, or once if ``brief``."""
+        """Return the headers. Credentials are read for each request, as kubelets replace tokens, or once if brief."""
         if self._kept is not None:
             return dict(self._kept)
         try:

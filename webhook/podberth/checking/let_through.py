@@ -134,5 +134,5 @@ def _name(pod: Document) -> str:
 
 
 def _created(document: Mapping[str, Any]) -> datetime:
-    """Return the time at which an object was created; the API server sets it on every object."""
+    """Return the creation time of an object, which the API server sets on every object."""
     return datetime.fromisoformat(str(document["metadata"]["creationTimestamp"])).astimezone(UTC)

@@ -165,7 +165,7 @@ def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPoli
 
 
 def about_exceptions(parsed: ParsedPolicies, now: datetime) -> tuple[Problem, ...]:
-    """Return a problem for each exception without effect, and for each name of a policy that does not exist."""
+    """Return a problem for each exception without effect, and for each policy that is named and does not exist."""
     names = (each.policy.name for each in parsed.policies)
     return tuple(sorted([*without_effect(parsed.exceptions, now), *of_unknown(parsed.exceptions, names)]))
 
@@ -370,7 +370,7 @@ def _work(
 
 
 def _without_sources(checked: Checked) -> Checked:
-    """Return a file's results without their documents, because parsing these again is cheaper than a pipe."""
+    """Return a file's results without documents: parsing these again is cheaper than sending them through a pipe."""
     return replace(checked, results=tuple(replace(each, source=None) for each in checked.results))
 
 

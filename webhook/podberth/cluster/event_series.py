@@ -78,7 +78,7 @@ class Series:
     tries: int = 0
     """The number of failed requests since the last success."""
     proved: bool = True
-    """Whether the notices certainly come from podberth itself or from reviews by the API server."""
+    """Whether it is proven that the notices come from podberth itself or from reviews by the API server."""
 
 
 @dataclass(slots=True)
@@ -120,7 +120,7 @@ class OpenSeries:
         return "kept"
 
     def _has_room_for(self, notice: Notice, at: float) -> bool:
-        """Return whether a notice that any caller may have caused is within the limits for these; count it if so."""
+        """Count a notice that any caller may have caused; return False if it exceeds the limits for such notices."""
         open_in = {each.notice.regarding.namespace for each in self._series.values() if not each.proved}
         elsewhere = open_in - {notice.regarding.namespace}
         return len(elsewhere) < self.limits.unproved_namespaces and self._unproved.take(at)
@@ -136,7 +136,7 @@ class OpenSeries:
         self.put_off(series, at)
 
     def put_off(self, series: Series, at: float) -> None:
-        """Postpone the next request of a series, and double the wait after that."""
+        """Postpone the next request of a series, and double the wait for the request after that."""
         series.due = at + series.interval_seconds
         series.interval_seconds = min(2.0 * series.interval_seconds, self.limits.longest_repeat_seconds)
 

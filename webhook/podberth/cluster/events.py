@@ -128,7 +128,7 @@ class Events:
         await self.client.reset()
 
     async def _try(self, series: Series) -> None:
-        """Send a series. After a refusal only this series waits, after any other error all series."""
+        """Send a series. If the API server refuses it, only this series waits; after another error, all series wait."""
         error = await self._send(series)
         if error is None:
             self._pace.succeeded()

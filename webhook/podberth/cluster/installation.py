@@ -197,7 +197,7 @@ async def _together(reading: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 async def _guarded(reading: Awaitable[T], want: str) -> T | Unread | None:
     """Return the result of a read, the reason why it failed, or None if no object has the name.
 
-    ``want`` names what was read, for the reason.
+    ``want`` is the right that the read needs; the reason names it.
     """
     try:
         return await reading

@@ -76,7 +76,7 @@ class LivePolicies:
         return self._served.watched()
 
     def states(self) -> Mapping[str, KindState]:
-        """Return the state of each kind (followed, listing, not served or refused), by the kind's name: ``policy``."""
+        """Return the state of each kind, as in ``ServedKinds.states``, by the name: ``gpupolicies.podberth.io``."""
         return self._served.states()
 
     async def run(self) -> None:

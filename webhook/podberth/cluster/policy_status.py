@@ -133,7 +133,7 @@ class Freshness:
         """The names of the policies that ask for nodes."""
 
     def look(self, at: float) -> None:
-        """Record whether the heartbeats of any agent have run out; ``at`` is the present time by ``time.monotonic``."""
+        """Record whether the heartbeat of any agent has expired; ``at`` is the present time of ``time.monotonic``."""
         self._fresh.see(not self._stale_nodes(), at)
 
     def keep(self, names: Collection[str]) -> None:

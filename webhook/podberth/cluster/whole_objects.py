@@ -33,7 +33,7 @@ Held: TypeAlias = Mapping[Resource, Mapping[str, Document]]
 
 
 class LiveObjects:
-    """Follows some resources, keeps their objects, and passes all of them to a function when one changes."""
+    """Follows some resources, keeps their objects, and passes all objects to a function when one of them changes."""
 
     def __init__(self, resources: Sequence[Resource], on_change: Callable[[Held], Awaitable[None]]) -> None:
         """Create the collection without any object. ``on_change`` is first called when all resources are listed."""

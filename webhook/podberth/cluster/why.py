@@ -1,7 +1,8 @@
 """Reads one picture of a cluster for ``podberth why``; every request is a get or a list, and none is for a Secret.
 
-The number of requests is bounded by what one pod names, and does not grow with the cluster: one list of the nodes, the
-pods of a few nodes or all in one list, and single objects. docs/why.md has a ClusterRole of exactly these rights.
+The number of requests depends on the objects that one pod names, and not on the size of the cluster. The nodes are one
+list, and so are all pods, unless only those of a few nodes are listed; other objects are read one by one. docs/why.md
+has a ClusterRole of exactly these rights.
 """
 
 import asyncio
@@ -121,7 +122,7 @@ class WhyReader:
         return found
 
     async def _of_workload(self, picture: Picture) -> Picture:
-        """Return the picture with the controllers and the pods of the workload that it names added."""
+        """Add the controllers and the pods of the workload that the picture names; return the new picture."""
         inside = pods_in(picture.namespace)
         pods, listed = await asyncio.gather(self._ref(inside), self._controllers(picture.namespace))
         known: dict[str, Document] = {}

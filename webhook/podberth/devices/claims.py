@@ -58,7 +58,7 @@ class ClaimRequest:
     device_class: str
     count: int
     parts: tuple[tuple[str, int], ...] = ()
-    """The name and the number of devices of each of the claim's requests that ``count`` is the sum of."""
+    """The claim's requests for this DeviceClass, each as its name and its number of devices."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,9 +54,10 @@ class Profile:
 
     @property
     def scarcity(self) -> int:
-        """The rank that orders profiles of equal size: no extensions, removed ones (``-me``), added ones (``+me``).
+        """The rank of the profile among profiles of equal size.
 
-        A profile with more extensions has a higher rank.
+        Profiles without extensions come first, then those with removed ones (``-me``), then those with added ones
+        (``+me``). A profile with more extensions has a higher rank.
         """
         return (len(self.attributes) + (not self.without)) if self.attributes else 0
 

@@ -1,10 +1,11 @@
 """The MIG profiles of each GPU model: data, with its sources. ``devices.mig`` answers questions about them.
 
 Names, counts and PCI ids are those of NVIDIA/mig-parted v0.15.0 deployments/systemd/config-default.yaml, unless a
-comment beside a table names another source. Its ``all-<profile>`` entries are the maximum for a whole GPU. It agrees
-with the MIG user guide's tables (https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html).
-Memory is the figure in the list of ``nvidia-smi mig -lgip``, which has GiB with two decimals, rounded down to MiB. If
-the lists of two drivers differ, it is the smaller figure.
+comment beside a table names another source. In that file, the ``all-<profile>`` entries are the maximum for a whole
+GPU. The file agrees with the tables of the MIG user guide
+(https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html). Memory is the figure in the list
+of ``nvidia-smi mig -lgip``, which has GiB with two decimals, rounded down to MiB. If the lists of two drivers differ,
+the table has the smaller figure.
 
 What a node reports takes precedence over these tables: its driver may report another size, and with it another name.
 """

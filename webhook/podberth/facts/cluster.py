@@ -73,7 +73,7 @@ class ClusterFacts:
     is_claimless: bool = False
     """Whether API discovery says that the cluster serves no ResourceClaimTemplates in a version that podberth reads."""
     cut_queues: frozenset[QueueKind] = frozenset()
-    """Kinds of queues of which some are missing, because there are too many or one cannot be read."""
+    """The kinds of queues of which not all are known, because there are too many, or one cannot be read."""
 
     # ---- how facts become known -------------------------------------------------------------------------------------
 

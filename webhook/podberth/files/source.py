@@ -38,7 +38,7 @@ class Loaded:
     snapshot: Snapshot
     warnings: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
-    """The results for the GPUPolicies of the cluster. Policies of files have none: they take effect together or not."""
+    """The results for the GPUPolicies of the cluster; policies of files have none, because they fail only together."""
     refused: tuple[Problem, ...] = ()
     """The problems of changed policy files; their last good set is in the snapshot."""
     complete: bool = True

@@ -148,7 +148,7 @@ def _last(event: Document) -> datetime | None:
 
 
 def _first(event: Document, last: datetime) -> datetime:
-    """Return the time at which an Event occurred first; ``last`` if the Event does not have it."""
+    """Return the time at which an Event occurred first; ``last`` if the Event has no such time."""
     said = (event.get("firstTimestamp"), event.get("eventTime"), event["metadata"].get("creationTimestamp"))
     return min(_moment(*said) or last, last)
 

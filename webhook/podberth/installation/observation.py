@@ -9,8 +9,8 @@ Document: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
 
 State: TypeAlias = Literal["ok", "note", "attention", "unread"]
-"""The state of a line: healthy; information that needs no action; a problem to fix; unreadable, so that the state is
-unknown."""
+"""The state of a line. ok: healthy. note: information that needs no action. attention: a problem to fix. unread: an
+object could not be read, so the state is unknown."""
 
 Fact: TypeAlias = str | int | bool | tuple[str, ...] | None
 

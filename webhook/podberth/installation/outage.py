@@ -15,8 +15,8 @@ _COMPONENT: Final = "the component fail-closed (docs/install.md)"
 def outage(observed: InstallationState) -> Iterator[Row]:
     """Yield a line on whether new pods are refused while podberth is away, and one on pods that got past podberth.
 
-    A pod got past podberth if it has no record, and policies would change or deny it now. There is no first line
-    without both webhook configurations, and no second one if the pods were not checked.
+    A pod got past podberth if it has no record, and policies would change or deny it now. The first line is left out
+    unless both webhook configurations exist, and the second one if the pods were not checked.
     """
     found = {kind: each for kind, each in observed.configurations.items() if each and not isinstance(each, Unread)}
     if found.keys() >= {MUTATING, VALIDATING}:

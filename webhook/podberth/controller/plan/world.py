@@ -47,7 +47,7 @@ class WaitingPod:
     level: str = ""
     """The node label key of the level at which the gang wants one domain, if admission left that to the group."""
     required: bool = False
-    """Whether the gang requires that domain, instead of preferring it."""
+    """Whether the gang requires one domain of ``level``; if not, the gang only prefers one."""
     gated: bool = False
     """Whether the pod has scheduling gates: then it does not wait for a scheduler yet."""
     templates: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ class World:
     A kind that is neither in ``known`` nor here is unknown, and nothing is reported about it.
     """
     owners: Mapping[Owned, OwnerReference | None]
-    """The controller of each owner that was looked up; None if the owner has none or may not be read."""
+    """The controller of each owner that was looked up; None if the owner has none or cannot be read."""
     gone: frozenset[Owned]
     """The owners that were looked up and do not exist."""
     fixed: Mapping[str, int]
