@@ -22,8 +22,8 @@ from ..topology.known import KnownNodes
 # Events that arrive together make one snapshot, because each new snapshot starts without remembered answers. The time
 # is a tenth of the second in which an event has to take effect.
 _TOGETHER_SECONDS = 0.1
-# Nodes filed at once: some 30 us each, and the index's tables are copied once for them. At first no review waits, only
-# probes do.
+# The number of nodes that are added to the index at a time: each takes some 30 us, and the index's tables are copied
+# once for all. While the first list is added no review waits, only probes do.
 _STEP, _FIRST_STEP = 50, 2000
 # How long a document may exist without its Node before it is reported: garbage collection of a deleted Node's objects
 # takes seconds.

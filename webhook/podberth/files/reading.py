@@ -23,12 +23,13 @@ grace period of the manifests (10 s: the controller's)."""
 # The limit for the content of a ConfigMap or a Secret (MaxSecretSize: kubernetes pkg/apis/core/validation), from which
 # certificates and other small files are mounted.
 MAX_SMALL_BYTES: Final = 2**20
-# Four ConfigMaps: a file of an image may hold the policies of several.
+# The limit for one file of policies: four ConfigMaps, because a file in an image may hold the policies of several.
 MAX_POLICY_BYTES: Final = 4 * 2**20
-# All files of policies together. The largest set that compiles (cel.compile_limits) is some 200 kB of expressions, and
-# a file of it 512 KiB at most; the container's limit is 1 GiB.
+# The limit for all files of policies together. The largest set that compiles (cel.compile_limits) has some 200 kB of
+# expressions, and each of its files 512 KiB at most; the container's memory limit is 1 GiB.
 MAX_POLICIES_BYTES: Final = 32 * 2**20
-# All objects of a cluster of 5,000 nodes as kubectl prints them; YAML of that size takes minutes to read
+# The limit for a snapshot: all objects of a cluster of 5,000 nodes as kubectl prints them. To read so much YAML takes
+# minutes.
 MAX_FILE_BYTES: Final = 256 * 2**20
 
 _KINDS: Final = (

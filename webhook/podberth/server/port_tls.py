@@ -81,7 +81,7 @@ def show_pair(context: ssl.SSLContext, certificate: bytes, key: bytes, where: st
     for target in (new_context(), context):
         try:
             _load(target, pem)
-        except OSError as error:  # ssl.SSLError is one; no descriptor for the memory file is another
+        except OSError as error:  # ssl.SSLError, or no descriptor was left for the memory file
             reason = error.reason if isinstance(error, ssl.SSLError) else error.strerror
             raise CertificateError(f"{where}: cannot be loaded: {reason or error}") from error
 

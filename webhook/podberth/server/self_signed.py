@@ -21,7 +21,7 @@ from .port_tls import CertificateFiles, read_pair
 
 # A restart renews the certificate after two thirds of this time. New releases restart a replica sooner than that.
 LIFE = timedelta(days=365)
-# As many bytes as SHA-256 has.
+# As many bytes as a SHA-256 hash has.
 _KEY_BYTES = 32
 
 

@@ -64,7 +64,7 @@ class SharedCertificate:
         while True:
             wait_seconds = await self._turn()
             leaf = self._leaf
-            # An expired certificate is as good as none: clients then ask other replicas.
+            # With an expired certificate the replica is not ready, so that clients ask other replicas.
             self.state.certificate = leaf is not None and datetime.now(UTC) < leaf.validity.not_after
             await asyncio.sleep(wait_seconds)
 
