@@ -133,7 +133,7 @@ def write_labels(target: LabelTarget, node: str, uid: str, labels: Mapping[str, 
     Earlier labels of the agent that are not in ``labels`` are removed.
     """
     if target == "own":
-        # With the uid, a Node that was created again meanwhile is a conflict.
+        # Because of the uid, the API server answers with a conflict if the Node was created again meanwhile.
         metadata = {"name": node, "uid": uid, "labels": dict(labels)}
         manifest = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
         path = _apply(NODES.below(node), LABEL_MANAGER)

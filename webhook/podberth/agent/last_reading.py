@@ -18,7 +18,7 @@ from .kubelet import Kubelet
 from .reader import UsageReader
 
 # "Timeout after 45s of waiting for RPC response from GPU0 GSP!" is in the driver's log (XID 119) when a GPU's own
-# processor is silent: a call can take that long and end. A longer one hangs.
+# processor is silent: a call can take that long and still return. A call that takes longer hangs.
 _SLOWEST_CALL_SECONDS = 60.0
 
 

@@ -18,10 +18,11 @@ from ..settings import Address
 from ..telemetry.gpu_metrics import CONTENT_TYPE, GpuMetrics
 from .last_reading import Meter
 
-# Prometheus is a pair at most, the kubelet probes one at a time: further connections are no scrapes, and are closed.
+# Two Prometheus servers at most scrape an agent, and the kubelet makes one probe at a time. Connections above this
+# number are therefore closed.
 _MOST_REQUESTS = 8
-# A client that connects and sends nothing, or single bytes, or does not read, is disconnected, too. Longer than twice a
-# kubelet's deadline.
+# A request that takes longer is cut off: its client sends nothing or single bytes, or does not read. The limit is more
+# than twice the kubelet's deadline for a probe.
 _REQUEST_SECONDS = 5.0
 
 Page = tuple[HTTPStatus, str, bytes]

@@ -18,14 +18,15 @@ from . import nvml
 from .nvidia_usage import usage_of
 from .nvml import Gone, NvmlRound
 
-# A reconfiguration takes seconds and a round of questions milliseconds: a few rounds distinguish a step of it from all.
+# A MIG reconfiguration takes seconds, and one round of calls milliseconds. If the GPU changes during each of so many
+# rounds, a reconfiguration is in progress.
 _ROUNDS = 3
-# A call into the library delays signals: stopping the agent should not take longer.
+# The longest wait in one call of the library. Signals are handled only after the call, so it delays the agent's stop.
 _SLICE_SECONDS = 1.0
-# Faults come in bursts, hundreds a second: events this close to the first belong to the same look.
+# Faults come in bursts, hundreds a second. Events within this time after the first one cause only one reading.
 _BURST_SECONDS = 0.25
-_MOST_FAILURES = 10  # counted: 2 ** 10 seconds are longer than any wait
-_MOST_XIDS = 16  # of one GPU; more only repeat that it is broken
+_MOST_FAILURES = 10  # further failures are not counted: 2 ** 10 seconds are longer than any wait
+_MOST_XIDS = 16  # XIDs kept of one GPU; further ones only repeat that it is broken
 
 
 class NvidiaReader:
@@ -165,7 +166,7 @@ class NvidiaReader:
         return replace(gpu, health=replace(gpu.health, faults=faults, xids=xids))
 
     def _listen(self, devices: dict[int, Any]) -> None:
-        """Subscribe to the events of these GPUs, given by index; one that has no events is left out."""
+        """Subscribe to the events of these GPUs, given by index; a GPU without events is left out."""
         asking = NvmlRound()
         self._listening = {nvml.identity(device): index for index, device in devices.items()}
         self._events = asking.ask("events", (), nvml.new_events)
@@ -203,7 +204,8 @@ def _gpu(asking: NvmlRound, index: int, device: Any) -> ObservedGpu:
 def _mig(asking: NvmlRound, index: int, device: Any) -> tuple[tuple[bool, bool] | None, tuple[ObservedInstance, ...]]:
     """Read the MIG mode (current, pending) and the MIG instances of a GPU.
 
-    The list of instances is the same before and after the other calls; if it keeps changing, the instances are empty.
+    Mode and list of instances are read again after the placements. If they have changed, all is repeated; if they keep
+    changing, no instances are returned.
     """
     ask, whose = asking.ask, (index,)
 

@@ -1,15 +1,15 @@
 """Calls NVML through nvidia-ml-py (``pynvml``), and directly if a call has no usable wrapper.
 
-Only ``nvidia_usage`` also imports ``pynvml``. Four wrappers (13.615.71) are misleading; each is avoided here and has a
-test:
+Besides this module, only ``nvidia_usage`` imports ``pynvml``. Four things in ``pynvml`` 13.615.71 are wrong. Each is
+avoided here and has a test:
 
-- ``NVML_P2P_CAPS_INDEX_READ`` is a tuple because of an extra comma; podberth uses its own number.
-- Structures with ``c_char`` fields decode them as UTF-8 and stop at NUL, which breaks the bytes of
-  nvmlPlatformInfo_t; they are taken from memory by offset.
-- ``nvmlDeviceGetUnrepairableMemoryFlag_v1`` passes a structure that starts with a version, which nvml.h's does not, and
-  so always returns 0; the call is made with the header's structure.
-- Fabric information takes a pointer to a structure of the caller's, and v3's ``state`` is four bytes where nvml.h
-  has one and padding.
+- ``NVML_P2P_CAPS_INDEX_READ`` is a tuple because of an extra comma. podberth uses a number of its own.
+- A ``c_char`` field is decoded as UTF-8 up to the first NUL, which breaks the bytes of nvmlPlatformInfo_t. podberth
+  takes these bytes from memory by their offset.
+- ``nvmlDeviceGetUnrepairableMemoryFlag_v1`` passes a structure that starts with a version, unlike the one in nvml.h,
+  and so always returns 0. podberth makes the call with the structure of nvml.h.
+- The calls for the fabric information fill a structure of the caller's. Its ``state`` (v3) has four bytes; in nvml.h it
+  has one byte, and the others are padding. podberth uses only the first byte.
 
 A function that takes the handle of a GPU raises ``pynvml.NVMLError`` if NVML refuses or fails. ``NvmlRound.ask`` makes
 the call and returns None in that case, with a note of what could not be read and why; it raises ``Gone`` if the driver
@@ -46,7 +46,7 @@ _NAMES: dict[int, str] = {
     if name.startswith("NVML_ERROR_") and isinstance(code, int)
 }
 
-# Errors of the GPU, not of the call.
+# Error codes that report a fault of the GPU.
 _FAULTS = frozenset(
     {
         pynvml.NVML_ERROR_GPU_IS_LOST,
@@ -56,7 +56,7 @@ _FAULTS = frozenset(
         pynvml.NVML_ERROR_CORRUPTED_INFOROM,
     }
 )
-# The driver is gone, or was.
+# The driver is gone, or was restarted.
 _GONE = frozenset(
     {
         pynvml.NVML_ERROR_UNINITIALIZED,
@@ -64,7 +64,7 @@ _GONE = frozenset(
         pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH,
     }
 )
-# The GPU does not have the feature: that is an answer.
+# Error codes that say that the GPU does not have the feature.
 _NOTHING = frozenset({pynvml.NVML_ERROR_NOT_SUPPORTED, pynvml.NVML_ERROR_NOT_FOUND})
 _NO_SUCH = frozenset({pynvml.NVML_ERROR_NOT_SUPPORTED, pynvml.NVML_ERROR_INVALID_ARGUMENT})
 _NO_DEVICE = frozenset({pynvml.NVML_ERROR_NOT_FOUND, pynvml.NVML_ERROR_INVALID_ARGUMENT})

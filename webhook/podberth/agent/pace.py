@@ -8,7 +8,7 @@ _FIRST_SECONDS = 0.5
 # 10,000 agents that retry once in 30 s on average are 333 requests a second, a third of their kubelets' heartbeats.
 _MOST_SECONDS = 60.0
 _LEAST_SECONDS = 0.05  # full jitter may draw 0, which would be a busy loop
-_MOST_FAILURES = 20  # counted: 2 ** 20 half-seconds are longer than any cap
+_MOST_FAILURES = 20  # further failures are not counted: 2 ** 20 half-seconds are longer than any cap
 _MOST_ASKED_SECONDS = 600.0  # the longest Retry-After that is followed
 
 Draw = Callable[[], float]

@@ -23,14 +23,14 @@ from .kubelet import KubeletUnavailable
 _LIST = "/v1.PodResourcesLister/List"
 # A kubelet answers from memory, in milliseconds. A scrape waits 10 s by default, for this and other calls.
 _DEADLINE_SECONDS = 2.0
-# gRPC's own default, stated here because it is the bound: 500 pods, the most for one node, at 8 KiB each.
+# The default of gRPC, stated here because podberth relies on it: enough for 500 pods, the most of one node, of 8 KiB.
 _LARGEST_BYTES = 4 << 20
-# The deadline travels with the call, and either end may notice it first: a kubelet that does resets the stream.
+# The kubelet knows the deadline of the call, too. If it notices first that the deadline passed, it cancels the call.
 _TOO_LATE = (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
 _OPTIONS = (
     ("grpc.max_receive_message_length", _LARGEST_BYTES),
-    # Channels share connections in a process, and the wait after a broken one. After a restart of the kubelet the
-    # next call must find it.
+    # By default, the channels of a process share connections, and the pause after a connection broke. With this
+    # option, the next call after a restart of the kubelet connects at once.
     ("grpc.use_local_subchannel_pool", 1),
 )
 

@@ -1,15 +1,15 @@
 """Decides what the agent sends to the API server: a state machine without its own clock, network or random numbers.
 
 The caller offers documents, takes the next request, passes on its answer, and asks for the time of the next request.
-The caller sends the requests itself (``publish``). Three objects are kept up to date, each with its own backoff, so
-that a refusal of one does not delay the others:
+The caller sends the requests itself (``publish``). The publisher keeps three things up to date. Each has its own
+backoff, so that a refusal of one does not delay the others:
 
-- the ConfigMap holds the newest document. The present ConfigMap is read first, so an agent that restarts does not write
-  the same document again; a document that is not written yet is dropped for a newer one;
-- the Lease is renewed while the driver answers and the document is in place. Before each renewal one small read shows
-  whether the ConfigMap is still as it was written. If not, everything starts again with the Node's uid, because a Node
-  that was deleted and created again took its ConfigMap with it;
-- the labels, if they are written through the API.
+- The ConfigMap has the newest document. The present ConfigMap is read first, so an agent that restarts does not write
+  the same document again. A newer document replaces one that is not written yet.
+- The Lease is renewed while the driver answers and the document is in place. Before each renewal one small read shows
+  whether the ConfigMap is still as it was written. If not, everything starts again with the Node's uid, because the
+  ConfigMap of a Node that was deleted and created again was deleted with the Node.
+- The labels are set, if they are written through the API.
 """
 
 from collections.abc import Mapping
@@ -41,9 +41,9 @@ from .pace import Backoff, Draw
 HEARTBEAT_SECONDS = 120.0
 """The seconds between two renewals of a node's Lease.
 
-Kubelets renew their Leases every 10 s: 1,000 writes a second for 10,000 nodes. This interval adds a tenth: 95, and as
-many small reads. A shorter interval is not needed, because a dead node is reported by its Node within a minute. The
-heartbeat reports an agent or a driver that is gone while the node lives.
+Kubelets renew their Leases every 10 s: 1,000 writes a second for 10,000 nodes. Agents add a tenth of that: 95 writes,
+and as many small reads. A shorter interval is not needed: the Node itself reports a dead node within a minute, and the
+heartbeat only reports an agent or a driver that is gone while the node lives.
 """
 _MISSED = 3
 """A Lease lasts for this number of intervals, so it survives one lost renewal or a restart of the API server."""
@@ -53,10 +53,11 @@ _JITTER = 0.25
 The share is random, so that agents that started together do not renew together.
 """
 
-# For a GPU that is lost and returns again and again: its first faults are written at once, then four writes a minute.
+# Limits for a GPU that is lost and returns again and again: six changes are written at once, then four a minute.
 _BURST_WRITES = 6
 _SECONDS_A_WRITE = 15.0
-# Labels that others removed come back after so many heartbeats; looking for them would cost a read each time.
+# The labels are written again after so many heartbeats, in case somebody has removed them. To check them instead would
+# cost a read at each heartbeat.
 _HEARTBEATS_A_LABELLING = 10
 
 # https://kubernetes.io/docs/reference/using-api/api-concepts/: statuses after which the same request may succeed later.
@@ -74,12 +75,12 @@ class Instant:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """The state of the node's object in the API server; version "" means that the object does not exist."""
+    """The state of the node's ConfigMap in the API server; version "" means that the ConfigMap does not exist."""
 
     version: str = ""
     text: str = ""
     sound: bool = False
-    """Whether the object has the right labels and owner."""
+    """Whether the ConfigMap has the right labels and owner."""
 
 
 class Publisher:
@@ -92,7 +93,7 @@ class Publisher:
         self.troubles: dict[str, str] = {}
         """The text of each current failure, by its subject; empty if there are none.
 
-        A text stays while the status code does, because a library describes the same failure differently each time.
+        A text is replaced only if the status code changes: a library may word the same failure differently each time.
         """
         self._statuses: dict[str, int] = {}
         self.node, self._draw, self._heartbeat_seconds = node, draw, heartbeat_seconds

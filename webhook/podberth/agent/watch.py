@@ -12,14 +12,14 @@ from ..topology.node import NodeTopology
 from .reader import Reader, observe
 from .sysfs import Sysfs
 
-_MOST_FAILURES = 20  # counted: 2 ** 20 seconds are longer than any interval
+_MOST_FAILURES = 20  # further failures are not counted: 2 ** 20 seconds are longer than any interval
 
 
 class DeviceWatch:
     """Calls a reader again and again, and keeps the last topology.
 
-    If the driver disappears later, the watch waits for it, with pauses that grow up to the interval. The last topology
-    counts as true until the heartbeat stops.
+    If the driver disappears after the first reading, the watch waits for it, with pauses that grow up to the interval.
+    Meanwhile the last topology is kept; it counts as true until the heartbeat stops.
     """
 
     topology: NodeTopology | None = None

@@ -31,7 +31,7 @@ from .protocol import LARGEST_OBJECT_BYTES, AnswerLimits, Timing, refusal
 # Exceptions of kubernetes.aio for a broken kubeconfig, which it does not check first.
 _NO_CONFIGURATION = (ConfigException, OSError, ValueError, TypeError, KeyError, AttributeError)
 _TOKEN: Final = "BearerToken"  # noqa: S105 - the name of a field
-# Compression costs the API server more than sending, and its own clients do not ask for it
+# Compression costs the API server more than it saves, and Kubernetes' own clients do not ask for it
 # (kubernetes pkg/controlplane, DisableCompression).
 _HEADERS: Final = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "podberth"}
 _REDIRECT = 300
@@ -141,7 +141,7 @@ class ClusterClient:
             raise ClusterError("lost", f"{what}: the connection failed: {_of(error)}; try again") from error
 
     async def _headers(self) -> dict[str, str]:
-        """Return the headers with credentials, read each time as a kubelet replaces tokens, or once if ``brief``."""
+        """Return the headers. Credentials are read for each request, as kubelets replace tokens, or once if brief."""
         if self._kept is not None:
             return dict(self._kept)
         try:
@@ -169,7 +169,7 @@ class ClusterClient:
 
 
 def namespace_in(kubeconfig: Kubeconfig | None) -> str:
-    """Return the namespace of the kubeconfig's context, or of the pod without a kubeconfig; else ``default``.
+    """Return the namespace of the kubeconfig's context, or without a kubeconfig that of the pod; else ``default``.
 
     Raises:
         UsageError: the kubeconfig cannot be used.
@@ -209,9 +209,9 @@ def _loader(kubeconfig: Kubeconfig) -> Any:
     if len(kubeconfig.files) > 1:
         merger: Any = KubeConfigMerger
         merged = merger(ENV_KUBECONFIG_PATH_SEPARATOR.join(map(str, kubeconfig.files)))
-        # With kubectl the first file wins; with the package the last one.
+        # kubectl takes the context of the first file that names one; the package would take that of the last.
         currents = (each.get("current-context") for each in merged.config_files.values())
-        # Without a base path each file's own paths are relative to that file.
+        # Without a base path, paths in a file are relative to that file.
         return of_file(merged.config, context or next(filter(None, currents), None), config_base_path=None)
     return of_file(read[0], context, config_base_path=str(kubeconfig.files[0].parent))
 

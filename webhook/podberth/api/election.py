@@ -31,12 +31,12 @@ class Term:
 
     lease_seconds: int = 15
     renew_seconds: float = 10.0
-    """How long a leader acts without renewing the Lease: less than the Lease lasts, so that nobody else leads yet."""
+    """How long a leader acts without renewing the Lease; shorter than the Lease, so that no other replica leads yet."""
     retry_seconds: float = 2.0
 
 
 class Candidate:
-    """What one replica knows about the Lease that makes a replica the leader; it sends no requests.
+    """One replica's knowledge about the Lease whose holder is the leader. The object sends no requests.
 
     Times are seconds of the replica's monotonic clock.
     """
@@ -50,7 +50,7 @@ class Candidate:
     def may_take(self, lease: Mapping[str, Any], at_seconds: float) -> bool:
         """Return whether this replica may take the Lease: it is its own, released or expired.
 
-        ``lease`` was read at ``at_seconds``. It is expired if its version has not changed for its duration.
+        ``lease`` was read at ``at_seconds``. It has expired if this replica has seen no new version for its duration.
         """
         version = text_at(lease, "metadata", "resourceVersion")
         if version != self._version:
@@ -81,7 +81,7 @@ class Candidate:
 LEASE: Final = "podberth-controller"
 _COLLECTION: Final = collection_path(API, "leases", NAMESPACE)
 _PATH: Final = _COLLECTION.below(LEASE)
-# At the end of the process: a release that takes longer is left to the lease's own end.
+# The time limit for releasing the Lease at the end of the process. If the release takes longer, the Lease expires.
 _RELEASE_SECONDS: Final = 2.0
 
 Act = Callable[[], Coroutine[Any, Any, None]]
@@ -142,7 +142,7 @@ class Election:
     async def _try(self) -> bool | None:
         """Take or renew the Lease; return False if another replica holds it, None if there was no valid answer."""
         began = time.monotonic()
-        # A leader may act until then; a follower may wait as long.
+        # A leader waits at most until it must stop acting, a follower as long as a leader may act without a renewal.
         patience = self._until - began if self.leads else self._term.renew_seconds
         try:
             async with asyncio.timeout(max(0.0, patience)):
@@ -216,7 +216,7 @@ class Election:
 def _read_lease(body: bytes) -> Mapping[str, Any]:
     """Return the Lease in an answer.
 
-    An answer without a resourceVersion is refused, because the next write must name the version that it changes.
+    An answer without a resourceVersion is an error, because the next write must name the version that it changes.
     """
     lease = read_object(body, _PATH)
     if not text_at(lease, "metadata", "resourceVersion"):

@@ -1,4 +1,4 @@
-"""The decisions behind lists and watches: the meaning of each answer or event, and the wait before the next request.
+"""The rules of lists and watches: the meaning of each answer or event, and the wait before the next request.
 
 The module is pure: no clock, no random numbers, no I/O; ``reflector`` acts on its decisions. The rules are those of
 client-go's reflector (k8s.io/client-go tools/cache/reflector.go) and of
@@ -108,9 +108,9 @@ class Timing:
     """The longest time without a byte before a watch is given up.
 
     The watch cache sends a bookmark every minute (bookmarkFrequency, apiserver storage/cacher), so a longer silence
-    means a half-open connection; or a kind that has not changed since the watch began, because a bookmark then waits
-    for etcd to report progress (cacheWatcher.process), which it does every 10 minutes unless kubeadm has set 5 s
-    (--watch-progress-notify-interval). The next watch begins where this one stood, so nothing is lost in either case.
+    mostly means a half-open connection. The other cause is a kind that has not changed since the watch began: its
+    bookmark waits until etcd reports progress (cacheWatcher.process), every 10 minutes by default and every 5 s with
+    kubeadm (--watch-progress-notify-interval). The next watch begins where this one stood, so nothing is lost.
     """
     resync_seconds: float = 7200.0
     """The longest time between two lists of all objects, and twice the shortest time.
@@ -134,15 +134,15 @@ class Timing:
     discover_seconds: float = 120.0
     """The longest time between two checks of which kinds the cluster serves, and twice the shortest time.
 
-    An operator's images take longer than that to be pulled.
+    An operator that was just installed does not run earlier, because to pull its images takes longer.
     """
     look_seconds: float = 20.0
     """The time between two reads of the objects that a GPUPolicy's status depends on and that are not watched.
 
-    A policy that is applied together with its webhook entry may miss the entry for as long.
+    If a policy is applied together with its webhook entry, its status may say for so long that the entry is missing.
     """
     settle_seconds: float = 120.0
-    """The time for which agents must stay heard, or one agent unheard, before a status says so.
+    """How long all heartbeats must arrive, or one must be missing, before the status of a policy says so.
 
     It is longer than the replacement of an agent's pod takes, so a rollout of agents writes nothing.
     """
@@ -164,7 +164,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """An event: an object no longer exists, or its selectors no longer select it."""
+    """An event: an object no longer exists, or the selectors of the watch no longer select it."""
 
     name: str
     version: str
@@ -213,14 +213,14 @@ def _identity(thing: Mapping[str, Any], *, bookmark: bool, of_all_namespaces: bo
         raise ValueError("neither name nor version")
     if of_all_namespaces and name:
         return f"{metadata.get('namespace') or ''}/{name}", version
-    # A node's name is a key in a dozen tables, which share one string.
+    # A node's name is a key in a dozen tables; because of ``intern`` they share one string.
     return intern(name or ""), version
 
 
 def _went_back(before: str, version: str) -> bool:
     """Return whether ``version`` is older than ``before``; versions are numbers (KEP-5504, Kubernetes 1.35).
 
-    After etcd was restored from a backup, a watch from a version of the future receives bookmarks only.
+    After etcd was restored from a backup, the version of a watch may be in the future; it then receives only bookmarks.
     """
     return before.isdecimal() and version.isdecimal() and int(version) < int(before)
 
@@ -376,7 +376,7 @@ def _refusal(what: str, status: Mapping[str, Any], retry_after: float) -> Cluste
     causes = details.get("causes") if isinstance(details, dict) else None
     kinds = [cause.get("reason") for cause in causes or () if isinstance(cause, dict)]
     if code == HTTPStatus.GONE or why in {"Expired", "Gone"} or "ResourceVersionTooLarge" in kinds:
-        # A version of the future: the cluster was restored from a backup since.
+        # ResourceVersionTooLarge: the version is in the future, because the cluster was restored from a backup since.
         return ClusterError("expired", f"{what}: got {code} {said}; list again")
     if code == HTTPStatus.TOO_MANY_REQUESTS:
         return ClusterError("busy", f"{what}: got {code} {said}; try later", retry_after_seconds=retry_after)

@@ -32,11 +32,11 @@ from .protocol import (
 
 PAGE: Final = 500
 """The number of objects in a page: that of client-go's pager (tools/pager, defaultPageSize)."""
-# How long documents may hold the loop at a time: as long as a slow review takes.
+# How long documents may be processed before the event loop can answer reviews: as long as a slow review takes.
 _HELD_SECONDS = 0.002
-# Less than client-go takes. A parsed page is held as a whole, and a Node has 11 KiB and more: with
-# 500 the process is 40 MiB larger ever after and no faster (bench.live). Parsing also holds the loop, some 7 ms for
-# 100 Nodes, which is nothing before the first review; later pages are smaller.
+# Pages are smaller than client-go's, because a whole parsed page is in memory, and a Node has 11 KiB and more: with 500
+# objects the process stays 40 MiB larger and is no faster (bench.live). Parsing also blocks the event loop, some 7 ms
+# for 100 Nodes. That does not matter before the first review; later pages are smaller.
 _FIRST_PAGE, _LATER_PAGE = 100, 50
 
 
@@ -148,7 +148,7 @@ class Reflector:
         self.trouble = error.reason
         self._sink.lost(self.contact_at)
         state = "the last known state stays in force" if self.listed.is_set() else "nothing is known yet"
-        # Of a kind that does not change, silence is no trouble (Timing.silence_seconds); if it is, the next try fails.
+        # If the kind does not change, silence is no fault (Timing.silence_seconds). If it is one, the next try fails.
         level: Level = "info" if error.reason == "silent" else "warning"
         self._log.event(level, f"{name}: the watch is lost; {state}", reason=error.reason, problem=str(error))
         await self._client.reset()
@@ -224,13 +224,13 @@ class Reflector:
     def _hand_on(self, event: Event) -> None:
         known = self.known
         if isinstance(event, Put):
-            # A list after a lost watch mostly repeats known objects.
+            # A list after a lost watch mostly repeats known objects, which need not be passed on again.
             if known.get(event.name) != event.version:
                 known[event.name] = event.version
                 self._sink.put(event.name, event.document)
         elif isinstance(event, Drop) and known.pop(event.name, None) is not None:
             self._sink.drop(event.name)
-        if self._version:  # there is none while listing
+        if self._version:  # it is empty while objects are listed
             self._version = event.version
 
 

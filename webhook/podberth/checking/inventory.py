@@ -40,9 +40,9 @@ from ..workload.kinds import KINDS, LINKS, TEMPLATES_ONLY
 from .against import Gathered
 
 FILE: Final = "cluster"
-"""The word that messages use instead of a file's name."""
-# A token of a next page runs out when etcd is compacted, every 5 minutes (kube-apiserver --etcd-compaction-interval): a
-# list that takes longer than that four times takes longer every time.
+"""The word that messages have in the place of a file's name."""
+# The token of the next page expires when etcd is compacted (kube-apiserver --etcd-compaction-interval, 5 minutes). A
+# list that has taken longer four times will always take longer.
 _TRIES: Final = 4
 _AGAIN: Final = frozenset({"expired", "busy", "failed", "lost", "silent"})
 _LISTED: Final = tuple(
@@ -151,7 +151,7 @@ async def take_inventory(lister: Lister, namespace: str, extra: Collection[str],
         try:
             found = await lister.objects(resource)
         except ClusterError as error:
-            gone = row is not None and error.status == HTTPStatus.NOT_FOUND  # since it was asked what is served
+            gone = row is not None and error.status == HTTPStatus.NOT_FOUND  # no longer served since API discovery
             missing += [] if gone else [f"{version} {kind}: {error}"]
         else:
             kept = [each for each in found if row is None or row.fact(each) is not None]

@@ -1,8 +1,8 @@
 """Finds the pods that were created while podberth did not answer: those that ask for accelerators and have no record.
 
-A pod that podberth wrote on has a record. Each pod without one is decided on as if it were created now, by the policies
-in force and with the known nodes. If it would be changed or denied, it was created without podberth, or before the
-policy. This module reads policies from files; ``cluster.installation`` has read everything else.
+A pod that podberth wrote on has a record. For each pod without a record this module decides as if the pod were created
+now, with the policies in force and the known nodes. A pod that would be changed or denied was created without podberth,
+or before the policy. This module reads policies from files; ``cluster.installation`` has read everything else.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,13 +26,13 @@ from ..policy.every_pod import MUTATING, sends_namespace
 from .run import Policies, policies_in
 
 _SHIPPED: Final = "/etc/podberth/policies"
-"""The image's directory, with the shipped policies and those of the ConfigMap."""
+"""The directory in the image with the shipped policies; the policies of the ConfigMap are mounted below it."""
 _OWN: Final = f"{_SHIPPED}/own"
-"""The directory with those of the ConfigMap alone (manifests/components/own-policies)."""
+"""The directory with only the policies of the ConfigMap (manifests/components/own-policies)."""
 _MOST_JUDGED: Final = 2000
-"""The most pods to judge: some milliseconds each."""
+"""The most pods to decide on; a decision takes some milliseconds."""
 _Texts: TypeAlias = Sequence[tuple[str, str]]
-"""Policies, each with the name of its file or object."""
+"""Texts of policies as pairs: the name of the file or object, and its text."""
 
 
 def let_through(observed: InstallationState) -> Read[LetThrough] | None:
@@ -72,7 +72,7 @@ def let_through(observed: InstallationState) -> Read[LetThrough] | None:
 
 
 def _sent(pods: Iterable[Document], configuration: Document, namespaces: Iterable[Document]) -> Iterator[Document]:
-    """Yield the pods in namespaces whose pods are sent to podberth."""
+    """Yield the pods in namespaces that the webhook's namespaceSelector selects; all entries have the same selector."""
     labels = {str(each["metadata"]["name"]): each["metadata"].get("labels") or {} for each in namespaces}
     for each in pods:
         namespace = str(each["metadata"].get("namespace", ""))
@@ -81,7 +81,7 @@ def _sent(pods: Iterable[Document], configuration: Document, namespaces: Iterabl
 
 
 def _policies(observed: InstallationState) -> Read[Policies]:
-    """Return the policies that the webhook serves: those of files, and the GPUPolicies of the cluster over them."""
+    """Return the policies that the webhook serves: those of files, and GPUPolicies, which replace them by name."""
     deployment, params, objects = observed.deployment, observed.params, observed.policies
     if isinstance(deployment, Unread) or deployment is None:
         missing = "there is no Deployment podberth, so its policies are not known"
@@ -101,8 +101,8 @@ def _policies(observed: InstallationState) -> Read[Policies]:
 
 
 def _layered(directory: str, texts: _Texts, objects: _Texts) -> Read[Policies]:
-    """Return the policies of a replica's directory, with the ConfigMap's texts in it and the objects over them."""
-    if directory in {"", _OWN}:  # without a directory, GPUPolicies alone
+    """Return the policies that a replica serves from ``directory``, the ConfigMap's ``texts`` and the GPUPolicies."""
+    if directory in {"", _OWN}:  # without a directory there are only GPUPolicies
         return Policies(texts=texts if directory else (), problems=(), where=f" of {NAME}", objects=objects)
     if directory != _SHIPPED:
         return Unread(f"the policies are in {directory} of the replicas", f"{_SHIPPED} or {_OWN}", refused=False)
@@ -132,5 +132,5 @@ def _name(pod: Document) -> str:
 
 
 def _created(document: Mapping[str, Any]) -> datetime:
-    """Return when an object was created; the API server always says so."""
+    """Return the creation time of an object, which the API server sets on every object."""
     return datetime.fromisoformat(str(document["metadata"]["creationTimestamp"])).astimezone(UTC)

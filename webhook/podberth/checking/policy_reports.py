@@ -63,7 +63,7 @@ class ReportWriter:
         try:
             await change
         except ClusterError as error:
-            # A namespace that is deleted takes its report along.
+            # If the namespace is being deleted, its report is deleted with it.
             going = error.status == HTTPStatus.FORBIDDEN and "being terminated" in str(error)
             if not (going or error.status == HTTPStatus.NOT_FOUND):
                 self.refused.append(f"{self._kind} {namespace}/{NAME}: {error}")

@@ -36,13 +36,13 @@ from ..policy.parse import ParsedPolicies, parse_policies
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-# A second process costs as much processor time as 150 files, since it compiles for itself and its results are sent. Two
-# need 0.56 of the time of one for 10,000 files (bench/README.md).
+# The least number of files for one process. A second process costs as much processor time as 150 files, because results
+# are sent to the first. For 10,000 files, two processes need 0.56 of the time of one (bench/README.md).
 _FILES_OF_A_PROCESS: Final = 500
-# The command disables the collector. A decision leaves 130 objects that refer to each other, 15 KB: those since the
-# last collection are looked through, and no others.
+# The number of files between two collections of garbage; the command disables Python's own. A decision leaves 130
+# objects in reference cycles, 15 KB. A collection looks only at objects that are newer than the last one.
 _FILES_OF_A_COLLECTION: Final = 100
-# More would only wait for the one that reads their results.
+# More processes would only wait for the process that reads their results.
 _MOST_PROCESSES: Final = 8
 
 
@@ -77,7 +77,7 @@ class Done:
     """The descriptions of the policies, by policy name."""
     talk: tuple[str, ...]
     broken_policies: bool
-    """Whether a policy of files is broken; in place of a broken GPUPolicy of the cluster its file's was checked."""
+    """Whether a policy of files is broken. A broken GPUPolicy of the cluster does not count."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,18 +91,19 @@ class Policies:
     problems: Sequence[Problem]
     where: str
     objects: Sequence[tuple[str, str]] = ()
-    """The texts of the cluster's GPUPolicies, which replace the policies of their names in ``texts``."""
+    """The cluster's GPUPolicies as (name, text); they replace the policies of the same names in ``texts``."""
     tested: bool = False
-    """Whether all are shipped policies, which the tests of every release compile."""
+    """Whether all policies are shipped ones, which the tests of every release have compiled."""
     natives: bool = False
-    """Whether native policies, definitions and params are read beside the policies; if not, they are problems."""
+    """Whether the files may also have native policies, definitions and params; if False, these are problems."""
 
     def load(
         self, objects: ClusterFacts, as_if: Collection[Supposition], cluster_files: ClusterFiles, now: datetime
     ) -> tuple[Snapshot, ParsedPolicies, tuple[Problem, ...]]:
         """Return the snapshot with the compiled policies, the policies as written, and all problems of the policies.
 
-        Policies that do not compile are not in the snapshot; the file's policy takes the place of a faulty GPUPolicy.
+        Policies that do not compile are not in the snapshot. A GPUPolicy that does not compile is replaced by the
+        policy of the same name from files.
 
         Args:
             objects: the facts of the cluster.
@@ -148,8 +149,8 @@ class Policies:
 def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPolicies:
     """Return the policies that decide together: those of files, and those of the GPUPolicies ``objects``.
 
-    ``objects`` has the result of parsing each GPUPolicy. A GPUPolicy replaces the files' policy of its name, unless it
-    cannot be parsed; the caller leaves out GPUPolicies that do not compile. Disabled policies are left out.
+    ``objects`` has the result of parsing each GPUPolicy. A GPUPolicy replaces the policy of the same name from files,
+    unless it cannot be parsed. The caller leaves out GPUPolicies that do not compile. Disabled policies are left out.
     """
     policies = {each.policy.name: each for each in files.policies}
     exceptions = {each.source.name: each for each in files.exceptions}
@@ -165,7 +166,7 @@ def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPoli
 
 
 def about_exceptions(parsed: ParsedPolicies, now: datetime) -> tuple[Problem, ...]:
-    """Return a problem for each exception without effect, and for each name of a policy that does not exist."""
+    """Return a problem for each exception without effect, and for each policy that is named and does not exist."""
     names = (each.policy.name for each in parsed.policies)
     return tuple(sorted([*without_effect(parsed.exceptions, now), *of_unknown(parsed.exceptions, names)]))
 
@@ -225,7 +226,7 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
 
 
 def processes_for(files: int) -> int:
-    """Return the number of processes for a check of so many files: one below 1,000, and one except on Linux.
+    """Return the number of processes for a check of so many files: one below 1,000 files, and always one outside Linux.
 
     Elsewhere the processors that this process may use are not known, and system libraries may not survive a fork.
     """
@@ -291,10 +292,10 @@ class _Share:
     def decide(
         self, snapshot: Snapshot, documents: Sequence[Document], params: Sequence[Document], *, sources: bool
     ) -> "tuple[list[_Done], Natives | None]":
-        """Return the results for all files of the share, which lets go of them.
+        """Return the results for all files of the share, and remove each file from the share to free its memory.
 
-        ``documents`` and ``params`` are objects of all shares. The results keep the files' parsed documents only with
-        ``sources``.
+        ``documents`` and ``params`` are objects of all shares. The results keep the parsed documents of the files only
+        if ``sources`` is set.
         """
         known = tuple(referred(documents))
         whole = within(snapshot, documents)
@@ -329,7 +330,7 @@ def _apart(
     shares: Sequence[Sequence[_Item]], snapshot: Snapshot, settings: CheckSettings, beside: Beside
 ) -> "tuple[list[_Done], Natives | None]":
     """Decide on each share in its own process, forked so that it inherits the compiled policies; return all results."""
-    import multiprocessing  # noqa: PLC0415 - most checks do without
+    import multiprocessing  # noqa: PLC0415 - most checks do not need it
 
     context = multiprocessing.get_context("fork")
     with ExitStack() as stack:
@@ -345,12 +346,12 @@ def _apart(
         found = [pipe.recv() for pipe in pipes]
     dealt = [iter(each) for each in found]
     done = [next(dealt[at % len(dealt)]) for at in range(sum(map(len, found)))]
-    # Their problems and notes are the same in every share.
+    # The native policies' problems and notes are the same in every share, so those of an empty share are returned.
     return done, _Share((), settings, beside).decide(snapshot, documents, params, sources=False)[1]
 
 
 def _gathered(pipes: "Sequence[Connection]") -> list[Document]:
-    """Return what all shares send, after it has been sent to each of them."""
+    """Receive the objects of each process, and send all of them to each process; return them."""
     found = [document for pipe in pipes for document in pipe.recv()]
     for pipe in pipes:
         pipe.send(found)
@@ -370,7 +371,7 @@ def _work(
 
 
 def _without_sources(checked: Checked) -> Checked:
-    """Return a file's results without their documents. To send these through a pipe costs more than to parse again."""
+    """Return a file's results without documents: parsing these again is cheaper than sending them through a pipe."""
     return replace(checked, results=tuple(replace(each, source=None) for each in checked.results))
 
 

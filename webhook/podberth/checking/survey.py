@@ -21,7 +21,7 @@ class Survey:
 
     gathered: Gathered
     policies: Policies
-    """The policies of files, with those of the cluster over them if these were asked for."""
+    """The policies of files and, if the user wants them, the GPUPolicies of the cluster, which replace them by name."""
     talk: tuple[str, ...] = ()
 
 
@@ -55,7 +55,7 @@ class SurveyedCluster:
         """
         async with connected("--cluster", self.kubeconfig, self.timing) as client:
             lister = Lister(client, self.timing, page=self.page)
-            if reports:  # checked before an hour's work
+            if reports:  # fails before the lists, which may take an hour
                 await dialect_of(lister)
             judging = await _with_objects(policies, lister) if objects else policies
             inventory = await take_inventory(lister, self.namespace, extra, nodes=nodes)
@@ -64,7 +64,7 @@ class SurveyedCluster:
         return Survey(gathered=inventory.gathered, policies=judging, talk=talk)
 
     async def write(self, report: Report) -> ReportWriter:
-        """Write the findings to the cluster's reports, and return the writer, which has the counts.
+        """Write the findings to the cluster's reports; return the writer, which has the number of reports.
 
         Raises:
             ClusterError: the cluster serves no API for reports, or they cannot be listed.
@@ -88,6 +88,6 @@ async def _listed(lister: Lister, resource: Resource, what: str) -> list[Documen
     try:
         return await lister.objects(resource)
     except ClusterError as error:
-        if error.status == HTTPStatus.NOT_FOUND:  # their definition is not installed
+        if error.status == HTTPStatus.NOT_FOUND:  # their CRD is not installed
             return []
         raise ClusterError(error.reason, f"{what}: {error}") from error

@@ -29,7 +29,7 @@ class Limits:
     object_refill_seconds: float = 300.0
     """The time after which one more Event about the same object is allowed (defaultSpamQPS)."""
     objects: int = 4096
-    """The number of objects for which that limit is tracked (maxLruCacheEntries)."""
+    """The number of objects whose new Events are counted for ``object_burst`` (maxLruCacheEntries)."""
     series: int = 1000
     """The number of series that may be open at once (maxQueuedEvents)."""
     burst: float = 10.0
@@ -52,7 +52,7 @@ class Limits:
     unproved_refill_seconds: float = 30.0
     """The time after which callers without proven identity may cause one more Event.
 
-    The API server keeps each Event for an hour, so it has at most 145 of these.
+    The API server keeps each Event for an hour, so at most 145 Events of such callers exist at once.
     """
     unproved_namespaces: int = 16
     """The largest number of namespaces with open series from callers without proven identity."""
@@ -78,12 +78,12 @@ class Series:
     tries: int = 0
     """The number of failed requests since the last success."""
     proved: bool = True
-    """Whether the notices certainly come from podberth itself or from reviews by the API server."""
+    """Whether it is proven that the notices come from podberth itself or from reviews by the API server."""
 
 
 @dataclass(slots=True)
 class OpenSeries:
-    """All series that are not over yet."""
+    """All series that have not ended yet."""
 
     limits: Limits
     _series: dict[Notice, Series] = field(default_factory=dict)
@@ -120,7 +120,7 @@ class OpenSeries:
         return "kept"
 
     def _has_room_for(self, notice: Notice, at: float) -> bool:
-        """Return whether a notice that any caller may have caused is within the limits for these; count it if so."""
+        """Count a notice that any caller may have caused; return False if it exceeds the limits for such notices."""
         open_in = {each.notice.regarding.namespace for each in self._series.values() if not each.proved}
         elsewhere = open_in - {notice.regarding.namespace}
         return len(elsewhere) < self.limits.unproved_namespaces and self._unproved.take(at)
@@ -136,7 +136,7 @@ class OpenSeries:
         self.put_off(series, at)
 
     def put_off(self, series: Series, at: float) -> None:
-        """Postpone the next request of a series, and double the wait after that."""
+        """Postpone the next request of a series, and double the wait for the request after that."""
         series.due = at + series.interval_seconds
         series.interval_seconds = min(2.0 * series.interval_seconds, self.limits.longest_repeat_seconds)
 

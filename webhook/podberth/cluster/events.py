@@ -40,14 +40,14 @@ _DEFAULT_NAMESPACE: Final = "default"
 _LONGEST_INSTANCE: Final = 128
 # client-go tools/events/event_broadcaster.go, maxTriesPerEvent.
 _MOST_TRIES: Final = 12
-# An API server that has just started refuses everybody for 3 to 6 s (``protocol.Refusals``): two more tries come after
-# that. In a terminating namespace, or without the right, a third try is no better.
+# An API server that has just started refuses all requests for 3 to 6 s (``protocol.Refusals``); two more tries come
+# later than that. If the namespace is terminating, or podberth lacks the right, further tries fail, too.
 _MOST_REFUSALS: Final = 3
-# Any other status is an answer, and may be about one namespace alone: its quota, or a webhook.
+# Any other failure is an answer, which may concern only one namespace, for example because of a quota or a webhook.
 _NOBODY_ANSWERS: Final = frozenset({"lost", "silent"})
 FINISH_SECONDS: Final = 1.0
-"""How long the end of the process waits for unsent Events: less than the rest of manifests/base's grace period."""
-# Another replica writes the same Event at the same time, and wins as often; after a wait the next try follows.
+"""How long a process that ends waits for unsent Events; less than what is left of manifests/base's grace period."""
+# The number of conflicts in a row with other replicas that write the same Event; the next try follows after a wait.
 _MOST_CONFLICTS: Final = 5
 
 
@@ -100,7 +100,7 @@ class Events:
                 self._wake.clear()
                 await self._wake.wait()
             elif series.due > now:
-                # Later notices are due no earlier than that, so nobody has to wake this task.
+                # A notice that arrives during this sleep is due at its end or later, so it need not wake this task.
                 await asyncio.sleep(min(series.due - now, self.limits.together_seconds))
             elif wait := self._room.wait_seconds(now):
                 await asyncio.sleep(wait)
@@ -128,7 +128,7 @@ class Events:
         await self.client.reset()
 
     async def _try(self, series: Series) -> None:
-        """Send a series. After a refusal only this series waits, after any other error all series."""
+        """Send a series. If the API server refuses it, only this series waits; after another error, all series wait."""
         error = await self._send(series)
         if error is None:
             self._pace.succeeded()
@@ -233,7 +233,7 @@ def event(series: Series, controller: str, instance: str) -> dict[str, Any]:
 
 
 def name(notice: Notice) -> str:
-    """Return the name of a notice's Event: equal notices have the same name in all replicas, others have other names.
+    """Return the name of a notice's Event: the same for equal notices in all replicas, and different for other notices.
 
     The name does not contain the object's name, as client-go's names do. Some objects' names cannot be the beginning of
     an Event's name (kubernetes issue 127594), and an ownerReference may hold any text.
@@ -273,8 +273,8 @@ class ReviewEvents:
     """Makes Events of the warnings in answers of /validate.
 
     The API server proves its identity by a client certificate (``--client-ca``). If none is required, anybody who
-    reaches the port can send a review. Then an Event has only fixed texts of policies, and is only about an object
-    whose namespace, and if possible the object itself, podberth knows (docs/adr/0042).
+    reaches the port can send a review. In that case Events have only fixed texts of policies, and are only about an
+    object whose namespace, and if possible the object itself, podberth knows (docs/adr/0042).
     """
 
     events: Events

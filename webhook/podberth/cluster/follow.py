@@ -71,9 +71,9 @@ class LiveCluster:
         return [*needed, *self._policies.unlisted(), *self._served.unlisted()]
 
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
-        """Return whether the API server will send this owner without being asked: its kind is listed and watched.
+        """Return whether the watch of this owner's kind reports the owner, so that nobody needs to look it up.
 
-        The result is False for an owner that podberth leaves out.
+        The result is False if podberth leaves the owner out.
         """
         return self._served.follows_owner(group, kind, uid)
 

@@ -69,7 +69,7 @@ _METRICS_PORT: Final = "metrics"
 _MOST_PAGES: Final = 20
 # Pages of pods: 20,000 are some 100 MB, of which those with accelerators are kept.
 _MOST_PAGES_OF_PODS: Final = 40
-# A person waits. A NetworkPolicy that excludes the API server drops its packets silently.
+# Short, because a user waits. A NetworkPolicy that excludes the API server drops its packets silently.
 _TIMING: Final = Timing(connect_seconds=5.0, list_seconds=30.0)
 _METRICS: Final = AnswerLimits(seconds=5.0)
 
@@ -110,7 +110,7 @@ class StatusReader:
         return InstallationState(now=now, kubernetes=str(version.get("gitVersion", "")), **read)
 
     async def _named(self, path: ApiPath, group: str) -> ObservedObject:
-        """Return one object by its path; None if it does not exist, the reason if it cannot be read."""
+        """Return the object at a path; None if it does not exist, ``Unread`` with the reason if it cannot be read."""
         *_, resource, name = path.split("/")
         where = f" in {path.namespace}" if path.namespace else ""
         return await _guarded(self._read(path), f"get {resource}.{group} {name}{where}")
@@ -120,7 +120,7 @@ class StatusReader:
         return dict(zip(paths, found, strict=True))
 
     async def _served(self) -> Read[bool]:
-        """Return whether the API server serves GPUPolicies; every authenticated user may ask this."""
+        """Return whether the API server serves GPUPolicies; every authenticated user has the right to read this."""
         path = version_path(API_VERSION)
         found = await _guarded(self._read(path), f"get {path}")
         if isinstance(found, Unread):
@@ -145,7 +145,7 @@ class StatusReader:
     async def _pages(
         self, resource: Resource, most: int | None = None, keep: Callable[[Document], bool] = lambda _: True
     ) -> tuple[tuple[Document, ...], bool]:
-        """Read a list, up to ``most`` pages; return its objects to keep, and whether there are more pages."""
+        """Read at most ``most`` pages of a list; return the objects that ``keep`` accepts, and whether more follow."""
         items: list[Document] = []
         read, cut = 0, False
         async for page in pages(self._client, resource):
@@ -197,7 +197,7 @@ async def _together(reading: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 async def _guarded(reading: Awaitable[T], want: str) -> T | Unread | None:
     """Return the result of a read, the reason why it failed, or None if no object has the name.
 
-    ``want`` names what was read, for the reason.
+    ``want`` is the right that the read needs; the reason names it.
     """
     try:
         return await reading
@@ -211,7 +211,7 @@ async def _guarded(reading: Awaitable[T], want: str) -> T | Unread | None:
 def _is_unrecorded(pod: Document) -> bool:
     """Return whether a pod asks for accelerators, has not ended, and has no record of what podberth wrote on it.
 
-    A static pod's mirror is left out: no webhook is asked about it.
+    The result is False for a static pod's mirror, because podberth's webhook configurations exclude mirrors.
     """
     metadata = pod["metadata"]
     said = metadata.get("annotations") or {}

@@ -1,12 +1,12 @@
 """One source of snapshots from two layers: the policies of files, and above them the GPUPolicies of the cluster.
 
-A GPUPolicy replaces the files' policy of its name for as long as the object exists; a disabled GPUPolicy switches that
-policy off. Files take effect together or not at all. A broken GPUPolicy affects no other policy: its last working
-version stays in force, else the policy of its name from files. Positions of its problems are those in the output of
-``kubectl get gpupolicy NAME -o yaml``, because the applied file is not known.
+A GPUPolicy replaces the policy of the same name from files for as long as the object exists; a disabled GPUPolicy
+switches that policy off. Files take effect together or not at all. A broken GPUPolicy affects no other policy: its last
+working version stays in force, else the policy of the same name from files. The problems of a GPUPolicy have positions
+in the output of ``kubectl get gpupolicy NAME -o yaml``, because the file that a user applied is not known.
 
-A GPUPolicyException of the cluster replaces that of its name from files. A broken one has no effect, so that the
-policies count; its problems are notes of the snapshot.
+A GPUPolicyException of the cluster replaces the exception of the same name from files. A broken exception has no
+effect, so the policies still apply to its pods; the exception's problems become notes of the snapshot.
 """
 
 from collections.abc import Iterable, Mapping
@@ -61,7 +61,8 @@ class LayeredPolicies:
     def take(self, documents: Mapping[str, Document]) -> None:
         """Receive the present GPUPolicies; a change that keeps the generation, such as a new status, loads nothing."""
         changed = self.documents is None or _versions(documents) != _versions(self.documents)
-        # Replaced and not changed, because a load in a thread may be reading it; and before the revision says so.
+        # The mapping is replaced and not changed, because a load in a thread may be reading it. It is replaced before
+        # the revision changes.
         self.documents = documents
         self._changes += changed
 
@@ -72,9 +73,9 @@ class LayeredPolicies:
         self._changes += changed
 
     def judged(self) -> dict[str, Document]:
-        """Return the present GPUPolicies that the last load compiled in their present version, by name.
+        """Return, by name, the present GPUPolicies whose present version is the one that the last load compiled.
 
-        The verdicts of the last load are about these; a GPUPolicy that is new or has changed is not among them.
+        The verdicts of the last load are about these GPUPolicies. New or changed GPUPolicies are left out.
         """
         documents = self.documents or {}
         versions = _versions(documents)
@@ -97,12 +98,13 @@ class LayeredPolicies:
         return replace(loaded, complete=documents is not None, refused=refused)
 
     def _read_files(self) -> tuple[Problem, ...]:
-        """Take the files if they have changed; return the problems of files that are refused, until they are good."""
+        """Read the files if they have changed; return the problems because of which the present files are refused."""
         if self._files is None or (revision := self._files.revision()) == self._files_seen:
             return self._refused
         try:
             parsed = self._files.read()
-            # Without GPUPolicies: whether files can be used must not depend on which policies GPUPolicies replace.
+            # The files are compiled without GPUPolicies, because whether the files can be used must not depend on which
+            # of their policies GPUPolicies replace.
             alone = self._snapshot(parsed)
         except PolicyError as error:
             if self._base is None:
@@ -127,8 +129,8 @@ class LayeredPolicies:
         # The last good version of an object does not count for an object that was created later with its name.
         uids = {name: uid for name, (uid, _) in _versions(documents).items()}
         self._good = {name: self._good[name] for name in self._good if self._judged[name][0] == uids.get(name)}
-        # Parsed one by one, because of documents parsed together only the first problems are reported. Policies in
-        # force come first: if there is no room for all, the new ones are left out.
+        # Documents are parsed one by one, because the parser reports only the first problems of all documents that it
+        # parses together. Policies in force come first: if there is no room for all, the new policies are left out.
         ordered = sorted(documents, key=lambda name: (name not in self._good, name))
         parsed = [_parsed(name, documents[name]) for name in ordered]
         found = {each.policy.name: each for one in parsed for each in one.policies}
@@ -157,7 +159,7 @@ class LayeredPolicies:
         return Loaded(replace(snapshot, notes=(*snapshot.notes, *sorted(unused))), verdicts=verdicts)
 
     def _excepting(self) -> ParsedPolicies:
-        """Return the exceptions of the files and of the cluster; of two with one name, only that of the cluster."""
+        """Return the exceptions of files and cluster; of two exceptions with one name, only that of the cluster."""
         objects = [_parsed(name, each, _OF_EXCEPTIONS) for name, each in sorted(self._exceptions.items())]
         files = self._base.exceptions if self._base else ()
         found = {each.source.name: each for each in files if each.source.name not in self._exceptions}
@@ -180,7 +182,7 @@ class LayeredPolicies:
         parsed = ParsedPolicies(tuple(policies.values()), params, exceptions=excepting.exceptions)
         snapshot, problems = load_working(parsed, ClusterFacts(), environment, self._conventions)
         of_files = tuple(each for each in problems if not each.file.startswith((_PREFIX, _OF_EXCEPTIONS)))
-        if of_files:  # they compiled without GPUPolicies: now the time ran out
+        if of_files:  # the files compiled without GPUPolicies, so the time limit must have passed now
             self._changes += 1  # so that the load is repeated
             raise PolicyError(of_files)
         return snapshot, problems
@@ -206,17 +208,17 @@ def text(document: Mapping[str, Any]) -> str:
 
 
 def texts_of(documents: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return the YAML texts of GPUPolicies as pairs of (``file_of`` the name, text), as if they were files."""
+    """Return the GPUPolicies in the form of policy files: pairs of (``file_of`` the policy's name, YAML text)."""
     return tuple((file_of(each["metadata"]["name"]), text(each)) for each in documents)
 
 
 def texts_of_exceptions(documents: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return the YAML texts of GPUPolicyExceptions as ``texts_of`` does those of GPUPolicies."""
+    """Return the GPUPolicyExceptions in the form of policy files, as ``texts_of`` does for GPUPolicies."""
     return tuple((f"{_OF_EXCEPTIONS}{each['metadata']['name']}", text(each)) for each in documents)
 
 
 def file_of(name: str) -> str:
-    """Return the text that replaces a file name in the problems of a policy: the object's name as kubectl writes it."""
+    """Return the text that problems of a GPUPolicy have in place of a file name: its name as kubectl writes it."""
     return f"{_PREFIX}{name}"
 
 

@@ -19,11 +19,11 @@ from ..topology.heartbeats import Heartbeats, WatchClock
 from ..topology.index import TopologyIndex
 from ..topology.known import KnownNodes
 
-# Events that arrive together make one snapshot, because each new one starts without remembered answers. A tenth of the
-# second in which an answer has to follow an event.
+# Events that arrive together make one snapshot, because each new snapshot starts without remembered answers. The time
+# is a tenth of the second in which an event has to take effect.
 _TOGETHER_SECONDS = 0.1
-# Nodes filed at once: some 30 us each, and the index's tables are copied once for them. At first no review waits, only
-# probes do.
+# The number of nodes that are added to the index at a time: each takes some 30 us, and the index's tables are copied
+# once for all. While the first list is added no review waits, only probes do.
 _STEP, _FIRST_STEP = 50, 2000
 # How long a document may exist without its Node before it is reported: garbage collection of a deleted Node's objects
 # takes seconds.
@@ -85,7 +85,7 @@ class LiveTopology:
                     self._on_change(self._index)
 
     async def _update(self, step: int) -> None:
-        """Put all changes so far into the index, ``step`` objects at a time; later changes wait for the next update."""
+        """Add all changes so far to the index, ``step`` objects at a time; later changes wait for the next update."""
         self._run_out()
         for _ in range(0, self._known.changed, step):
             try:
@@ -95,7 +95,10 @@ class LiveTopology:
             await asyncio.sleep(0)
 
     def _patience(self) -> float:
-        """Return the seconds until the next heartbeat can expire; at least the time for which events are collected."""
+        """Return the seconds until the next check of the heartbeats and of documents without a Node.
+
+        The result is 0 if changes are waiting, else at least the time for which events are collected.
+        """
         if self._known.changed:
             return 0.0
         now, due = self._sight.read(time.monotonic()), self._heartbeats.next_at
@@ -137,7 +140,7 @@ class LiveTopology:
         self._orphans_at, orphans = now, self._known.orphans()
         self._orphans = {name: self._orphans.get(name, now) for name in orphans}
         for name, since in self._orphans.items():
-            if since < now:  # long enough for two looks
+            if since < now:  # the previous check has found this orphan, too
                 problem = f"ConfigMap {name}: topology of a node that is not there"
                 self._log.event("warning", "topology", problem=problem)
                 self._orphans[name] = float("inf")  # logged

@@ -57,14 +57,14 @@ class LivePolicies:
         """Create the object without policies.
 
         ``on_change`` is first called when the GPUPolicies are listed, or are known to be not served or refused.
-        Exceptions are followed only with ``on_exceptions``: a caller that decides about no pods does not need them.
+        Exceptions are followed only if ``on_exceptions`` is given: a caller that decides on no pods does not need them.
         """
         self._on_change = on_change
         self._on_exceptions = on_exceptions
         self._wake = asyncio.Event()
         kinds = (GPU_POLICY,) if on_exceptions is None else (GPU_POLICY, GPU_EXCEPTION)
         self._kinds = LiveKinds(kinds, self._wake.set, log)
-        # Patient, because without GPUPolicies the policies of files that they replace or switch off would decide.
+        # ``patient``: without GPUPolicies, policies of files that one of these replaces or switches off would decide.
         self._served = ServedKinds(self._kinds, connect, metrics, log, timing, patient=True)
 
     def unlisted(self) -> list[str]:
@@ -76,7 +76,7 @@ class LivePolicies:
         return self._served.watched()
 
     def states(self) -> Mapping[str, KindState]:
-        """Return the state of each kind (followed, listing, not served or refused), by the kind's name: ``policy``."""
+        """Return the state of each kind, as in ``ServedKinds.states``, by the name: ``gpupolicies.podberth.io``."""
         return self._served.states()
 
     async def run(self) -> None:

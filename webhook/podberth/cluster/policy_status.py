@@ -1,10 +1,11 @@
 """The conditions in the status of GPUPolicies: Compiled, Active, EveryPodSent and TopologyFresh.
 
-The first two follow from the object and from the policy files of the replicas, so replicas of one version agree, and
-the first replica writes them. Others may differ; each then writes once for a generation and the file that the object
-replaces, and never in answer to another. EveryPodSent is only for policies of scope All. It follows from the webhook
-configurations, which are read again before it is written. TopologyFresh is only for policies that ask for nodes;
-``Freshness`` explains it. Nothing here is done inside a review.
+Compiled and Active follow from the object and from the policy files of the replicas, so replicas of one version agree,
+and the first replica writes them. Replicas of different versions may disagree. Each of them then writes its own result
+once for each generation of the object and each file that the object replaces, and lets later writers overwrite it.
+EveryPodSent is only for policies of scope All. It follows from the webhook configurations, which are read again before
+it is written. TopologyFresh is only for policies that ask for nodes; ``Freshness`` explains it. Nothing here is done
+inside a review.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ from .shared_ca import KINDS
 
 _EVERY_POD_SENT: Final = "EveryPodSent"
 _TOPOLOGY_FRESH: Final = "TopologyFresh"
-# Without names and numbers, which change with every node: podberth status has them.
+# The text has no names and numbers of nodes, because these change often; podberth status has them.
 _SILENT: Final = (
     "heartbeats of agents have run out: policies count on none of these nodes, and deny nothing for it; "
     "podberth status names them"
@@ -44,10 +45,10 @@ Entries: TypeAlias = Mapping[str, bool | str]
 async def entries(client: Client, name: str) -> Entries:
     """Read the two webhook configurations called ``name``, and return which of them has an entry for every pod.
 
-    A configuration that does not exist has none.
+    A configuration that does not exist has no entry.
 
     Raises:
-        ClusterError: a configuration cannot be read. A missing right is no error: the result then has its text.
+        ClusterError: a configuration cannot be read. If podberth lacks the right, the result has the refusal's text.
     """
     return {kind: await _entry(client, path.below(name)) for kind, path in KINDS.items()}
 
@@ -116,11 +117,11 @@ class Settled:
 
 
 class Freshness:
-    """One replica's view of the condition that says whether the heartbeats of the nodes' agents arrive.
+    """One replica's view of the condition TopologyFresh, which says whether the heartbeats of the nodes' agents arrive.
 
     The condition does not follow from the object, and replicas receive heartbeats at different moments. So each replica
     writes it only after the state has stayed the same for a while, and once for each change that the replica has seen
-    itself. Replicas do not answer each other, and a short interruption writes nothing.
+    itself. No replica reacts to what another one writes, and nothing is written for a short interruption.
     """
 
     def __init__(self, stale_nodes: Callable[[], int], settle_seconds: float) -> None:
@@ -132,7 +133,7 @@ class Freshness:
         """The names of the policies that ask for nodes."""
 
     def look(self, at: float) -> None:
-        """Record whether the heartbeats of any agent have run out; ``at`` is the present time by ``time.monotonic``."""
+        """Record whether the heartbeat of any agent has expired; ``at`` is the present time of ``time.monotonic``."""
         self._fresh.see(not self._stale_nodes(), at)
 
     def keep(self, names: Collection[str]) -> None:
@@ -167,7 +168,7 @@ class Freshness:
 _MANAGER: Final = "podberth-status"
 # The limit of a condition's message (meta/v1 Condition, maxLength).
 _LONGEST_MESSAGE: Final = 32_768
-# Another writer has changed or deleted it: that is an event, and the next step follows from it.
+# Another writer has changed or deleted the policy. The watch reports that, and the status is then computed again.
 _CHANGED_SINCE: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND})
 
 
@@ -206,7 +207,7 @@ class PolicyStatuses:
         """Write each status that is due, until the task is cancelled."""
         try:
             while True:
-                # Changes of webhook configurations are not watched, and time passes without an event.
+                # No event reports a change of the webhook configurations or the passing of time.
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._due.wait(), self.timing.look_seconds)
                 self._due.clear()
@@ -228,7 +229,7 @@ class PolicyStatuses:
             self.log.fault("policies: a bug in podberth; statuses are looked at again", bug)
 
     async def _write(self) -> None:
-        # Both at one moment: a policy that arrives while a status is sent is another, perhaps of the same name.
+        # Both are read at one moment: while a status is sent, another policy of the same name may arrive.
         documents, verdicts = self._documents, self._verdicts
         wanted = any(map(entries_wanted, documents.values()))
         known = await entries(self.client, self.configuration) if wanted else {}
@@ -245,7 +246,7 @@ class PolicyStatuses:
             if status is None:
                 self._freshness.said(document, verdict)
                 continue
-            # With its resourceVersion: of two replicas that notice it at once, the second is refused.
+            # With the resourceVersion, so that of two replicas that write at once the API server refuses the second.
             named = {key: metadata[key] for key in ("name", "uid", "resourceVersion")}
             body = {"apiVersion": API_VERSION, "kind": POLICY_KIND, "metadata": named, "status": status}
             path = POLICIES.path.below(verdict.name, "status").asking({"fieldManager": _MANAGER, "force": "true"})
@@ -295,9 +296,9 @@ def status_due(
 
 
 def turn(document: Document, verdict: Verdict) -> Notice | None:
-    """Return the notice that a policy now compiles, no longer does, or is disabled; None if that has not changed.
+    """Return the notice that a policy now compiles, no longer compiles, or is disabled; None if that has not changed.
 
-    ``document`` holds the last status, and ``verdict`` is the new one.
+    ``document`` has the last status of the policy, and ``verdict`` is the new verdict on it.
     """
     metadata, known = document["metadata"], _reported(document)
     before = {each["type"]: each["status"] for each in known.get("conditions") or ()}.get("Compiled")
@@ -327,16 +328,16 @@ def turn(document: Document, verdict: Verdict) -> Notice | None:
 
 
 def _reported(document: Document) -> Mapping[str, Any]:
-    """Return the status that podberth has written; empty if it has written none.
+    """Return the status that podberth has written; empty if podberth has written none.
 
-    The default of the CRD, which says that nobody has read the policy, names no generation.
+    The CRD's default status, which says that nobody has read the policy, has no observedGeneration.
     """
     status: Mapping[str, Any] = document.get("status") or {}
     return status if "observedGeneration" in status else {}
 
 
 def _for_that_of(verdict: Verdict, before: str) -> str:
-    """Return words about the policy of the same name from files, after ``before``; empty if files have none."""
+    """Return ``before`` and a phrase that names the policy of the same name from files; empty if files have none."""
     return f"{before} the policy of this name in {verdict.replaces}" if verdict.replaces else ""
 
 

@@ -1,8 +1,8 @@
 """Follows the kinds that a cluster may or may not serve: finds out which it serves, and follows each of them.
 
 None of these kinds is required. A kind that is not served delays nothing. The kinds that are served at the start are
-listed before podberth is ready; one that is refused or cannot be read delays this for ``refused_seconds`` at most. A
-CRD may appear and disappear at any time.
+listed before podberth is ready. A kind that is refused or cannot be read delays readiness for ``refused_seconds`` at
+most. A CRD may appear and disappear at any time.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, WatchFacts
 from .workloads import LiveKinds
 
-# For a single kind, for example when its conversion webhook is down. An API server that is gone delays everything.
+# Failures that may concern a single kind, for example because its conversion webhook is down.
 _BROKEN: Final = frozenset({"failed", "garbled"})
 _FORGOTTEN: Final = "no longer served; what was known of it is forgotten"
 
@@ -88,15 +88,15 @@ class ServedKinds:
     ) -> None:
         """Create the object; ``run`` starts to follow kinds and passes their objects to ``workloads``.
 
-        With ``patient``, a kind that cannot be read is waited for as long as that lasts.
+        If ``patient`` is set, ``settled`` waits without limit for a kind that is served and cannot be read.
         """
         self.settled = asyncio.Event()
-        """Set once podberth waits for no kind: each was listed, is not served, is refused or cannot be read."""
+        """Set when podberth no longer waits for a kind: each is listed, not served, refused or cannot be read."""
         self._excused: frozenset[str] = frozenset() if patient else _BROKEN
         self._workloads = workloads
         self._client = connect()
         self._owners = {(kind.group, kind.kind): kind for kind in workloads.sinks if kind.role == "owner"}
-        # Made now: a kubeconfig that breaks later must not end the following.
+        # All clients are made now, so that a kubeconfig that breaks later does not end the watches.
         self._clients = {kind: connect() for kind in workloads.sinks}
         self._metrics = metrics
         self._log = log
@@ -118,9 +118,9 @@ class ServedKinds:
         return [kind.name for kind in self._workloads.sinks if self._keeps_waiting(kind)]
 
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
-        """Return whether the API server will send this owner without being asked: its kind is listed and watched.
+        """Return whether the watch of this owner's kind reports the owner, so that nobody needs to look it up.
 
-        The result is False for an owner that podberth leaves out.
+        The result is False if podberth leaves the owner out.
         """
         found = self._owners.get((group, kind))
         followed = None if found is None else self._followed.get(found)
@@ -202,7 +202,7 @@ class ServedKinds:
         return True
 
     def _leave(self, kind: Kind) -> None:
-        """Note that discovery has said that the kind is not served."""
+        """Note that API discovery does not list the kind, and forget its objects."""
         sink = self._workloads.sinks[kind]
         if sink.is_served:
             self._log_once(kind.name, f"{kind.name}: {_FORGOTTEN}")

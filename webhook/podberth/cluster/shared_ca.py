@@ -30,7 +30,8 @@ KINDS: Final[Mapping[str, ApiPath]] = {
 }
 _KEY_BYTES: Final = 32
 """The length in bytes of a new key for sealing records: as long as a SHA-256 hash."""
-# https://cert-manager.io/docs/concepts/ca-injector/: cert-manager's injector writes objects with one of these.
+# https://cert-manager.io/docs/concepts/ca-injector/: cert-manager writes the caBundle of objects with an annotation
+# that begins like this.
 _INJECTED: Final = "cert-manager.io/inject-"
 
 
@@ -71,7 +72,7 @@ class SharedAuthorities:
 
         Raises:
             ClusterError: the API server does not answer, or refuses the request.
-            CertificateError: cert-manager sets their caBundles, and ``injected`` is False.
+            CertificateError: cert-manager sets the caBundles of a configuration, and ``injected`` is False.
         """
         found = [await self._read(path.below(self._configuration)) for path in KINDS.values()]
         read = tuple(
@@ -89,7 +90,7 @@ class SharedAuthorities:
 
         Raises:
             ClusterError: the API server does not answer, or refuses the request.
-            CertificateError: podberth has not written this content.
+            CertificateError: the Secret's content is not in the format that podberth writes.
         """
         document = await self._read(self._path.below(self._name))
         if document is None:

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from ..api.protocol import Document, Resource
 
-# Events that arrive together are passed on together: a tenth of the second in which an answer has to follow an event.
+# Events within this time are passed on together. It is a tenth of the second in which an event has to take effect.
 _TOGETHER_SECONDS: Final = 0.1
 
 
@@ -33,7 +33,7 @@ Held: TypeAlias = Mapping[Resource, Mapping[str, Document]]
 
 
 class LiveObjects:
-    """Follows some resources, keeps their objects, and passes all of them to a function when one changes."""
+    """Follows some resources, keeps their objects, and passes all objects to a function when one of them changes."""
 
     def __init__(self, resources: Sequence[Resource], on_change: Callable[[Held], Awaitable[None]]) -> None:
         """Create the collection without any object. ``on_change`` is first called when all resources are listed."""

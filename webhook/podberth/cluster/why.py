@@ -1,7 +1,8 @@
 """Reads one picture of a cluster for ``podberth why``; every request is a get or a list, and none is for a Secret.
 
-The number of requests is bounded by what one pod names, and does not grow with the cluster: one list of the nodes, the
-pods of a few nodes or all in one list, and single objects. docs/why.md has a ClusterRole of exactly these rights.
+The number of requests depends on the objects that one pod names, and not on the size of the cluster. The nodes are one
+list, and so are all pods, unless only those of a few nodes are listed; other objects are read one by one. docs/why.md
+has a ClusterRole of exactly these rights.
 """
 
 import asyncio
@@ -19,13 +20,13 @@ from ..kube.unchecked import list_at, text_at
 from ..why.causes import wanted
 from ..why.picture import Document, NotRead, Picture, Ref, pods_in
 
-# A person waits.
+# Short, because a user waits.
 _TIMING: Final = Timing(connect_seconds=5.0, list_seconds=30.0)
-# A cause may ask again once its first objects are known: claim, volume, class.
+# A cause may need further objects once its first ones are known: first a claim, then its volume, then the class.
 _MOST_ROUNDS: Final = 5
-# A pod names a handful of objects; one with more is somebody's mistake, and its answer says what it did not read.
+# A pod names a handful of objects. If one names more by mistake, the answer says which objects were not read.
 _MOST_READ: Final = 64
-# From the API server's memory instead of etcd, as kubectl's own watches; seconds old at most.
+# The API server answers such a list from its memory instead of etcd; the answer is seconds old at most.
 # https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
 _CACHED: Final = {"resourceVersion": "0"}
 # The kinds that own pods, or own what owns them, and that every cluster serves; kubectl's short names for them.
@@ -50,10 +51,10 @@ _FORBIDDEN: Final = "forbidden"
 
 
 def parse_name(text: str) -> tuple[str, str]:
-    """Return kind and name of ``NAME`` or ``KIND/NAME``, the kind in lower case and singular; empty if not given.
+    """Return kind and name from ``NAME`` or ``KIND/NAME``; the kind is lower case and singular, or empty if not given.
 
     Raises:
-        UsageError: the text is neither.
+        UsageError: the text has neither form.
     """
     kind, slash, name = text.rpartition("/")
     if not name or (slash and not kind) or "/" in kind:
@@ -64,7 +65,7 @@ def parse_name(text: str) -> tuple[str, str]:
 
 
 class WhyReader:
-    """Reads what an answer about one pod or workload needs, once."""
+    """Reads once the objects that an answer about one pod or workload needs."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -75,7 +76,7 @@ class WhyReader:
 
         Raises:
             ClusterError: the API server does not answer, or there is no such pod or workload.
-            UsageError: the name is not one.
+            UsageError: ``text`` has neither form.
         """
         kind, name = parse_name(text)
         groups, nodes, pod = await asyncio.gather(
@@ -91,7 +92,7 @@ class WhyReader:
             refs = sorted(wanted(picture), key=repr)
             if not refs:
                 break
-            # Lists are as many as there are kinds; single objects are as many as somebody writes into a pod.
+            # The number of lists is that of the kinds. A pod may name any number of single objects.
             left = max(0, _MOST_READ - sum(bool(ref.name) for ref in picture.read))
             beyond = set([ref for ref in refs if ref.name][left:])
             refs = [ref for ref in refs if ref not in beyond]
@@ -102,7 +103,11 @@ class WhyReader:
         return picture
 
     async def _pod(self, kind: str, name: str, namespace: str) -> Document | None:
-        """Return the pod of that name; None if there is none, or another kind was asked about."""
+        """Return the pod ``name``; None if ``kind`` is another kind, or is empty and no such pod exists.
+
+        Raises:
+            ClusterError: the pod cannot be read, or ``kind`` is ``pod`` and no such pod exists.
+        """
         if kind not in {"", "pod"}:
             return None
         path = collection_path("v1", "pods", namespace).below(name)
@@ -117,7 +122,7 @@ class WhyReader:
         return found
 
     async def _of_workload(self, picture: Picture) -> Picture:
-        """Return the picture with the controllers and the pods of the workload that was asked about."""
+        """Add the controllers and the pods of the workload that the picture names; return the new picture."""
         inside = pods_in(picture.namespace)
         pods, listed = await asyncio.gather(self._ref(inside), self._controllers(picture.namespace))
         known: dict[str, Document] = {}
@@ -140,7 +145,7 @@ class WhyReader:
         )
 
     async def _controllers(self, namespace: str) -> list[tuple[Document, ...] | NotRead]:
-        """Return the controllers of a namespace by kind, in the order of the table."""
+        """Return the controllers of a namespace, one entry for each kind in ``_CONTROLLERS``."""
         return await asyncio.gather(
             *(
                 self._list(collection_path(version, plural, namespace), f"list {plural} in {namespace}")
@@ -149,9 +154,9 @@ class WhyReader:
         )
 
     async def _ref(self, ref: Ref) -> Document | NotRead | None:
-        """Return an object or a list, in the newest version of those that can be read in which the kind is served.
+        """Return an object or a list, in the first served version of ``ref.versions``; None if there is none.
 
-        NotRead says why it could not be read, whatever the reason is: the answer goes on without it.
+        If it cannot be read, the result is NotRead with the reason, and the answer is made without it.
         """
         served: Iterable[str] = ref.versions
         if ref.group:
@@ -181,10 +186,10 @@ class WhyReader:
         return found if isinstance(found, NotRead) else tuple(list_at(found, "items"))
 
     async def _get(self, path: ApiPath, want: str, query: Mapping[str, str] | None = None) -> Document | NotRead | None:
-        """Return an answer; None for 404, NotRead for any other status but 401, which stands for all requests.
+        """Return the object in the answer; None for status 404, NotRead for any other error status except 401.
 
         Raises:
-            ClusterError: the API server does not answer, or does not know the user.
+            ClusterError: the API server does not answer, or rejects the user's credentials (401).
         """
         try:
             return read_object(await self._client.get(path, dict(query or {})), f"GET {path}")
@@ -218,7 +223,7 @@ def _versions(groups: Document | NotRead | None) -> dict[str, tuple[str, ...]]:
 
 
 def _descends(document: Document, picture: Picture, known: Mapping[str, Document]) -> bool:
-    """Return whether an object is the workload that was asked about, or is owned by it, directly or through others."""
+    """Return whether an object is the workload that the picture names, or belongs to it through its controllers."""
     wanted_kind = "" if picture.kind == "workload" else picture.kind
     current: Document | None = document
     for _ in range(_DEEPEST):
@@ -237,7 +242,10 @@ def _descends(document: Document, picture: Picture, known: Mapping[str, Document
 
 
 def _chosen(pods: Iterable[Document]) -> Document | None:
-    """Return the pod of a workload that an answer is best about: the oldest that waits, else one that is not ready."""
+    """Return the pod to explain for a workload: the oldest pod without a node, else the oldest that is not ready.
+
+    If all pods are ready, the result is the oldest. Pods that are being deleted come last. None: there are no pods.
+    """
 
     def rank(pod: Document) -> tuple[bool, bool, bool, bool, str, str]:
         conditions = {text_at(each, "type"): text_at(each, "status") for each in list_at(pod, "status", "conditions")}
@@ -254,7 +262,7 @@ def _chosen(pods: Iterable[Document]) -> Document | None:
 
 
 def _check_there(picture: Picture) -> None:
-    """Raise ClusterError if nothing of the workload that was asked about is there, not even an Event."""
+    """Raise ClusterError if the picture has no pod, no controller and no Event of the workload that it names."""
     if picture.pod is not None or picture.controllers:
         return
     names = {text_at(each, "involvedObject", "name") for each in picture.listed(picture.refusals)}

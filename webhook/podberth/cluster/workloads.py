@@ -1,7 +1,7 @@
 """Keeps the facts about owners, PodGroups, DRA objects and PriorityClasses, and passes them on when some have changed.
 
 Unlike nodes, these objects come and go with every job, in tens of thousands. So only the fields that the core reads are
-kept, and a batch of changes copies only the tables of its kinds.
+kept, and a batch of changes copies only the tables of the changed kinds.
 """
 
 import asyncio
@@ -22,7 +22,8 @@ from .whole_objects import rounds
 # Some 2 KiB each (bench.live_workloads), so a fifth of the memory that the manifests grant.
 MOST_OBJECTS: Final = 100_000
 TOO_MANY: Final = "too many"
-# How many objects beyond are kept for when there is room: a tenth more memory. The rest has to change to be noticed.
+# The number of further objects that are kept until there is room, at a tenth more memory. Beyond these, an object is
+# noticed only when it changes.
 MOST_WAITING: Final = 10_000
 _GROUPING: Final = ("pod group", "queue")
 
@@ -87,9 +88,9 @@ class Filed(Documents):
         """The uids of the objects that cannot be used, by name."""
         self._useless_uids: set[str] = set()
         self.is_served = False
-        """Whether the kind was listed, and discovery has not reported since then that it is gone."""
+        """Whether the kind was listed, and API discovery has not reported since then that it is no longer served."""
         self.is_absent = False
-        """Whether discovery has reported last that the kind is not served."""
+        """Whether the last report of API discovery says that the kind is not served."""
         self._kind = kind
         self._notify_readers = notify
         self._count = 0
@@ -127,7 +128,7 @@ class Filed(Documents):
             self._notify_readers()
 
     def discovered(self) -> None:
-        """Note that discovery reports the kind, which was perhaps not served before. It need not be listed yet."""
+        """Note that API discovery reports the kind as served. Its objects need not be listed yet."""
         if self.is_absent:
             self.is_absent = False
             self._notify_readers()

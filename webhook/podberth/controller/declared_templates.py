@@ -14,7 +14,7 @@ Templates: TypeAlias = Mapping[str, Mapping[str, Any]]
 """The specs of claim templates, by the names that are written on pods."""
 
 _KEPT: Final = "policies: the last good ones stay in force"
-# As often as podberth serve looks by default: a look at a few dozen files takes about a millisecond.
+# The interval at which podberth serve checks its files by default. A check of a few dozen files takes a millisecond.
 _LOOK_SECONDS = 2.0
 
 
@@ -60,7 +60,7 @@ class Declared:
         before, self._now = self._now, now
         self.loaded = True
         self._log.event("info", "loaded", what=["policies"], claim_templates=sorted(self._now))
-        # A pod may have been admitted a moment ago, by the last policies.
+        # The earlier templates are kept, because the earlier policies may have admitted a pod a moment ago.
         self._adopt({**before, **self._now})
 
     async def run(self) -> None:

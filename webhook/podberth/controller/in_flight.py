@@ -72,5 +72,5 @@ class Sending:
             await self._send(action)
         finally:
             del lane.under_way[key]
-        # Not after a cancellation: then nothing more is to be sent.
+        # This line is not reached after a cancellation, because nothing more is to be sent then.
         self._fill(lane)

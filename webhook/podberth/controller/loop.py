@@ -23,11 +23,12 @@ from .plan.world import Action, ActionPlan, GroupChange, LookUp, WaitingPod, Wor
 from .requests import RequestResult, Requests, keeps_minimum, word
 from .retries import Waits, key_of
 
-# Pods of one gang arrive together, and so do answers of the watch: as in cluster.whole_objects.
+# Changes within this time share a round, because the pods of one gang arrive together (as in cluster.whole_objects).
 _TOGETHER_SECONDS = 0.1
-# A plan for 100,000 pods takes seconds, in which no answer is handled: it gets a fifth of the time at most.
+# The pause after a round, as a multiple of the round's duration. A plan for 100,000 pods takes seconds, in which no
+# answer is handled, so rounds take a fifth of the time at most.
 _REST = 4.0
-# The longest time between two rounds: deadlines are known to the second, this is for a clock that was set.
+# The longest time between two rounds. It matters only if the clock was set, because deadlines are known to the second.
 _LONGEST_SECONDS = 60.0
 
 
@@ -91,7 +92,7 @@ class Acting:
             return self.timing.longest_wait_seconds
 
     def _round(self) -> float:
-        """Start the actions that are due; return the seconds until more is due, if nothing changes before."""
+        """Start the actions that are due; return the seconds until the next round if nothing changes before."""
         known = self._known
         known.keep(owners_of(list(self.sight.pods.values()), known.controllers))
         world = self.sight.world(known.controllers, frozenset(known.gone), self._fixed, self.patience_seconds)
@@ -100,7 +101,7 @@ class Acting:
             there = {each.uid for table in world.known.values() for each in table.values()}
             self._fixed = {uid: minimum for uid, minimum in self._fixed.items() if uid in there}
         plan, now = self._plan(world), time.monotonic()
-        # Actions that only wait for a better answer come last.
+        # Look-ups of owners that could not be read come last: podberth acts without them, and only repeats them.
         again = known.due(now)
         self._waits.keep({key_of(action) for action in (*plan.actions, *again)})
         self._served = world.served
@@ -112,7 +113,7 @@ class Acting:
     def _plan(self, world: World) -> ActionPlan:
         """Return the combined plan of all makers.
 
-        If a maker fails because of a bug, the makers are asked for each namespace separately, so that gangs in other
+        If a maker fails because of a bug, the makers are called for each namespace separately, so that gangs in other
         namespaces still get their groups.
         """
         now = time.time()

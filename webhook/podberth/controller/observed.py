@@ -20,7 +20,7 @@ from .plan.world import Made, Owned, WaitingPod, World
 
 
 def _seen(kind: Kind) -> Kind:
-    """Return the kind with the controller's reader, which also keeps owners and ``ours``; decisions need neither."""
+    """Return the kind with a ``read`` of the controller's own, which returns a ``Made`` with owners and ``ours``."""
 
     def read(document: Document) -> Made:
         # A PodGroup without a minimum lets its pods start one by one.

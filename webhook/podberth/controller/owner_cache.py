@@ -13,7 +13,7 @@ from .plan.world import LookUp, Owned
 if TYPE_CHECKING:
     from ..kube.pod import OwnerReference
 
-# A person who grants a right, or makes an owner smaller, waits about as long for the effect.
+# If a user grants a missing right, or makes a too large owner smaller, it takes about this long to have an effect.
 ASK_AGAIN_SECONDS: Final = 60.0
 """The shortest time between two look-ups of an owner that could not be read."""
 MOST_ASKED_PER_SECOND: Final = 10.0
@@ -68,7 +68,7 @@ class LookedUp:
     def cannot_be_read(self, action: LookUp, at: float) -> bool:
         """Treat an owner that cannot be read as the topmost owner, and schedule its next look-up.
 
-        Return True if it was not treated like this before.
+        Return True if the owner was not treated like this before.
         """
         owned = action.namespace, action.owner
         new = not self.is_unreadable(action)

@@ -17,10 +17,10 @@ from .plan.world import Action, Create, GroupChange, LookUp
 
 MANAGER = "podberth-controller"
 _WRITER: Final = {"fieldManager": MANAGER}
-# Reading one object by name takes milliseconds; a longer request blocks a place, and is sent again later.
+# Reading one object by name takes milliseconds. A longer request would block a place; it is ended and sent again later.
 _LOOK_UP: Final = AnswerLimits(seconds=5.0)
-# A write waits for other webhooks, too, and is sent again if it is still wanted. It ends before the Lease can, with a
-# retry to spare.
+# A write may take longer, because the API server calls other webhooks. It must end before this replica's Lease can
+# expire, with the time of one retry to spare; a write that is still wanted is sent again.
 _WRITE: Final = AnswerLimits(seconds=Term().renew_seconds - Term().retry_seconds)
 
 Result: TypeAlias = Literal["ok", "conflict", "refused", "failed"]

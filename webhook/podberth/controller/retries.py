@@ -22,7 +22,7 @@ LONGEST_REFUSED_SECONDS: Final = 300.0
 A person fixes its cause, a quota or a webhook, in minutes. With this wait, 1,000 groups over a quota cause some seven
 requests a second instead of 200.
 """
-# How long the watch may take to show a write; then it is written again, if it is still wanted.
+# How long the watch may take to show a write. After that the object is written again, if that is still wanted.
 _SEEN_SECONDS: Final = 5.0
 
 Subject: TypeAlias = Owned | tuple[str, NamespacedName]
@@ -101,7 +101,8 @@ class Waits:
     def overtaken(self, action: Action, answer: RequestResult, at: float) -> None:
         """Record a write that failed without an error: the action waits for its next try, and its errors are forgotten.
 
-        Another writer was faster, or a group's minimum cannot change. Mostly the watch then makes the action needless.
+        Another writer was faster, or a group's minimum cannot change. Mostly the watch then shows that the action is no
+        longer needed.
         """
         wait = self._later(action, answer, at)
         wait.notice, wait.failed, wait.refused = None, "", None
@@ -118,11 +119,11 @@ class Waits:
     def unreadable(self, action: LookUp, error: ClusterError | None, at: float) -> bool:
         """Record the error of a look-up; return whether podberth should give up reading the owner.
 
-        That is so if the API server has forbidden it, or its answer was invalid, for ``Timing.refused_seconds``. A
+        It should if for ``Timing.refused_seconds`` the API server has forbidden the look-up or sent invalid answers. A
         server that has just started refuses all requests for some seconds. Other errors count as temporary.
         """
         wait = self._each.setdefault(key_of(action), self._new(action))
-        # Refused, or longer than an object can be.
+        # "garbled" is also an answer that is longer than an object can be.
         if error is None or (error.status != HTTPStatus.FORBIDDEN and error.reason != "garbled"):
             wait.unreadable_since = None
             return False
@@ -136,7 +137,7 @@ class Waits:
         pace = wait.refusing if refused else wait.failing
         wait.until = at + pace.wait_seconds(0.0, answer.error.retry_after_seconds if answer.error else 0.0)
         if wait.unreadable_since is not None:
-            # Then it is known, and the gang waits no longer.
+            # The next try is not later than the moment at which the failure counts as final: the gang waits for that.
             wait.until = min(wait.until, max(at, wait.unreadable_since + self._timing.refused_seconds))
         return wait
 

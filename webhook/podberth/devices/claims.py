@@ -58,7 +58,7 @@ class ClaimRequest:
     device_class: str
     count: int
     parts: tuple[tuple[str, int], ...] = ()
-    """The name and the number of devices of each request of the claim that is counted here."""
+    """The claim's requests for this DeviceClass, each as its name and its number of devices."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ class KnownDevices:
     Groups without shared claims are left out.
     """
     resources: Mapping[str, Accelerator] = field(default_factory=dict)
-    """Extended resources that DeviceClasses of a known GPU driver serve, and that ``devices.resources`` lacks."""
+    """The accelerators of GPU drivers' DeviceClasses by extended resource, except those in ``devices.resources``."""
     others: frozenset[str] = frozenset()
     """The names of DeviceClasses whose drivers have no accelerators."""
 
@@ -95,8 +95,8 @@ class KnownDevices:
         """Return how many devices of a claim take the place of an extended resource; None if that is unknown.
 
         Only one sort of the claim's devices counts: accelerators if the resource is an accelerator, else all other
-        devices. If the claim has no devices of that sort, its devices of unknown sort count. If it has no such devices
-        either, and podberth does not know the resource, the claim's accelerators count.
+        devices. If the claim has no devices of that sort, its devices of unknown sort count. If it has none of unknown
+        sort either, and podberth does not know the resource, the claim's accelerators count.
 
         The result is None if the claim is unknown, if one of the counts is unknown, or if the devices that count belong
         to several DeviceClasses and are not known to be of the resource's sort.
@@ -177,8 +177,8 @@ def read_template(document: Mapping[str, Any]) -> tuple[ClaimRequest, ...]:
 def read_compute_domain(document: Mapping[str, Any]) -> tuple[str, tuple[ClaimRequest, ...]] | None:
     """Return the name of a ComputeDomain's channel template and the devices that it asks for; None if it names none.
 
-    The ComputeDomain's driver makes the template. resource.nvidia.com/v1beta1, ComputeDomainChannelSpec: one channel,
-    or all channels.
+    The ComputeDomain's driver makes the template. A claim from it asks for one channel or for all channels
+    (resource.nvidia.com/v1beta1, ComputeDomainChannelSpec).
     """
     channel = mapping_at(document, "spec", "channel")
     name = text_at(channel, "resourceClaimTemplate", "name")
@@ -242,7 +242,7 @@ def class_resources(device_class: Mapping[str, Any]) -> frozenset[str]:
 
 
 def class_accelerators(device_class: Mapping[str, Any]) -> Accelerators:
-    """Return the accelerators by extended resource of a DeviceClass, for resources that ``devices.resources`` lacks.
+    """Return the accelerators of a DeviceClass by extended resource, without resources in ``devices.resources``.
 
     Empty if neither the name of the class nor the driver in its selectors is known to have accelerators.
     """

@@ -33,9 +33,9 @@ _CLAIMED = re.compile(r"gpu-([0-9]{1,4})(?:-mig-[0-9a-z-]{1,100})?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceName:
-    """The identity of a device.
+    """A device, as its id names it.
 
-    Exactly one of the first four fields names the GPU; ``gpu_instance`` names a part of it.
+    Exactly one of the first four fields is set and names the GPU; ``gpu_instance`` names a part of that GPU.
     """
 
     gpu_uuid: str = ""

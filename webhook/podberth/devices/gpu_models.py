@@ -1,4 +1,4 @@
-"""The labels that name the GPU model of a node: vendors and clouds spell the same model differently."""
+"""Finds the GPU model in the labels of a node. Vendors and clouds spell the same model differently."""
 
 import re
 from collections.abc import Mapping

@@ -32,7 +32,7 @@ _PROFILE = re.compile(
 LONGEST = 128
 """The most characters of a name that is parsed or corrected. No name that the kubelet accepts is longer."""
 
-# Nodes of one model and driver report the same; a cluster has a few of both.
+# The number of remembered tables. Nodes of one model and driver report the same table, and a cluster has a few of each.
 _REMEMBERED = 256
 
 
@@ -54,9 +54,10 @@ class Profile:
 
     @property
     def scarcity(self) -> int:
-        """The rank that orders profiles of equal size: no extensions, removed ones (``-me``), added ones (``+me``).
+        """The rank of the profile among profiles of equal size.
 
-        A profile with more extensions has a higher rank.
+        Profiles without extensions come first, then those with removed ones (``-me``), then those with added ones
+        (``+me``). A profile with more extensions has a higher rank.
         """
         return (len(self.attributes) + (not self.without)) if self.attributes else 0
 
@@ -175,9 +176,9 @@ _FLOOR_NUMERATOR, _FLOOR_DENOMINATOR = 5, 6
 
 
 def memory_mib(name: str, table: MigTable | None = None) -> int:
-    """Return the memory of an instance in MiB, as the model's table lists it, else a lower bound; 0 if unknown.
+    """Return the memory of an instance in MiB; 0 if unknown.
 
-    The lower bound is derived from the name.
+    It is the figure in the model's table, else a lower bound that is derived from the profile's name.
     """
     try:
         profile = parse(name)
@@ -213,7 +214,7 @@ def smallest(memory: int, offered: Mapping[str, int], *, slices: int = 0) -> str
 def bare(name: str) -> str:
     """Return a profile name without the prefixes and the suffix that people and tools add to it.
 
-    They are the resource prefix, ``mig-`` or ``MIG ``, and the suffix of shared resources.
+    The prefixes are the resource prefix, ``mig-`` and ``MIG ``; the suffix is that of shared resources.
     """
     for prefix in (RESOURCE_PREFIX, "mig-", "MIG ", "MIG-"):
         name = name.removeprefix(prefix)

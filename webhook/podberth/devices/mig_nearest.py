@@ -27,11 +27,11 @@ _BLANKS = re.compile(r"\s+")
 _SLICES_ALONE = re.compile(r"(?:mig)?([1-9])g")
 
 
-# The names of nodes and tables: a few dozen in a cluster, read for each question.
+# The number of parsed candidates that are remembered: a cluster and the tables have a few dozen names.
 _REMEMBERED = 1024
 
 
-# The answers to pods of one template are the same, and a name is at most LONGEST characters.
+# The number of remembered answers. Pods of one template need the same one, and a name has at most LONGEST characters.
 _ANSWERS = 256
 
 

@@ -1,8 +1,8 @@
 """The MIG instances that fit on one GPU together, found by a search over the documented placements.
 
-A GPU instance takes adjacent memory slices. It starts at a multiple of their number, if enough compute slices are left.
-That rule gives the list of ``nvidia-smi mig -lgipp``: on 7-slice parts, start and size in memory slices, 1g {0..6}:1,
-1g with double memory {0,2,4,6}:2, 2g {0,2,4}:2, 3g {0,4}:4, 4g {0}:4, 7g {0}:8 (NVIDIA/go-nvml
+A GPU instance takes adjacent memory slices. Its start is a multiple of its size, and enough compute slices must be
+left. This rule gives the list of ``nvidia-smi mig -lgipp``, with starts and size in memory slices: on 7-slice parts 1g
+{0..6}:1, 1g with double memory {0,2,4,6}:2, 2g {0,2,4}:2, 3g {0,4}:4, 4g {0}:4, 7g {0}:8 (NVIDIA/go-nvml
 pkg/nvml/mock/gpus/a100.go; an H100 NVL's listing, https://research.colfax-intl.com). On 4-slice parts 1g {0..3}:1, 2g
 {0,2}:2, 4g {0}:4 (a30.go; an RTX PRO 6000 counts the same in units of three). A set of instances is possible if they
 have placements that do not overlap, if no profile occurs more often than the model allows, and if there are enough
@@ -16,7 +16,7 @@ from functools import lru_cache
 from .mig import Profile, parse
 from .mig_tables import MigTable
 
-# A cluster's GPUs have few layouts; a flood of invented ones only evicts.
+# The number of remembered answers. A cluster's GPUs have few layouts; invented ones only evict others from the cache.
 _REMEMBERED = 1024
 
 
@@ -61,11 +61,11 @@ def capacity(name: str, table: MigTable) -> int:
 def room(name: str, present: Iterable[PlacedInstance], table: MigTable) -> tuple[int, int]:
     """Return the least and the most further instances of a profile that fit on a GPU beside the ``present`` ones.
 
-    The two numbers differ if the placement of a present instance is unknown: beside a 3g at slice 4 there is room for
-    four 1g, beside one at slice 0 for three. (0, 0) if the model has no such profile, or if the present instances
+    The two numbers differ if the placement of a present instance is unknown: a 3g at slice 4 leaves room for four 1g, a
+    3g at slice 0 for three. The result is (0, 0) if the model has no such profile, or if the present instances
     contradict each other.
     """
-    # The cache key is a name of the table: a pod may write a name of any length.
+    # The cache key is the profile from the table, and not the name in a pod, which may have any length.
     profile = _row(name, table)
     return (0, 0) if profile is None else _room(profile, tuple(sorted(present, key=repr)), table)
 
@@ -87,9 +87,9 @@ def _room(profile: Profile, present: tuple[PlacedInstance, ...], table: MigTable
 
 
 def _more(name: str, there: Sequence[str], table: MigTable, taken: int) -> int:
-    """Return the number of instances of a profile that can be added if these memory slices are in use.
+    """Return the number of instances of a profile that can be added beside the present ones.
 
-    ``there`` are the names of the present instances, ``taken`` is a bit mask.
+    ``there`` are the profiles of the present instances, and ``taken`` is the bit mask of their memory slices.
     """
     count, layouts = 0, frozenset({taken})
     while _together([*there, *[name] * (count + 1)], table):
@@ -144,7 +144,7 @@ def _is_bare(profile: Profile) -> bool:
 
 
 def _few(names: Iterable[str], table: MigTable) -> list[str] | None:
-    """Return the names in canonical spelling; None if the model lacks one of them, or if there are too many to fit."""
+    """Return the profile names in canonical spelling; None if the model lacks one, or if a GPU cannot hold so many."""
     found: list[str] = []
     for name in names:
         profile = _row(name, table)

@@ -1,10 +1,11 @@
 """The MIG profiles of each GPU model: data, with its sources. ``devices.mig`` answers questions about them.
 
-Names, counts and PCI ids, unless another source stands beside a table: NVIDIA/mig-parted v0.15.0
-deployments/systemd/config-default.yaml (the ``all-<profile>`` entries are the maximum for a whole GPU), which agrees
-with the MIG user guide's tables (https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html).
-Memory is the figure in the list of ``nvidia-smi mig -lgip``, in GiB with two decimals there and rounded down here;
-where the lists of two drivers differ, the smaller figure.
+Names, counts and PCI ids are those of NVIDIA/mig-parted v0.15.0 deployments/systemd/config-default.yaml, unless a
+comment beside a table names another source. In that file, the ``all-<profile>`` entries are the maximum for a whole
+GPU. The file agrees with the tables of the MIG user guide
+(https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html). Memory is the figure in the list
+of ``nvidia-smi mig -lgip``, which has GiB with two decimals, rounded down to MiB. If the lists of two drivers differ,
+the table has the smaller figure.
 
 What a node reports takes precedence over these tables: its driver may report another size, and with it another name.
 """
@@ -197,7 +198,7 @@ TABLES: tuple[MigTable, ...] = (
         "2g.48gb 2 · 2g.48gb+gfx 2 · 2g.48gb+me.all 1 · 2g.48gb-me 2 · 4g.96gb 1 · 4g.96gb+gfx 1",
         gke="nvidia-rtx-pro-6000",
     ),
-    # The next three: names and counts from the guide alone. No source has their PCI ids.
+    # The names and counts of the next three tables are from the guide alone. No source has the PCI ids of these models.
     _table(
         "RTX-PRO-5000-48GB",
         "",
@@ -210,7 +211,7 @@ TABLES: tuple[MigTable, ...] = (
         "RTX-PRO-4500-BLACKWELL RTX-PRO-4500-BLACKWELL-SERVER-EDITION",
         "1g.16gb 2 · 1g.16gb+gfx 2 · 1g.16gb+me.all 1 · 1g.16gb-me 2 · 2g.32gb 1 · 2g.32gb+gfx 1",
     ),
-    # Its memory is the machine's, so its names say 0.
+    # This GPU uses the machine's memory, so the names of its profiles say 0.
     _table(
         "THOR",
         "",

@@ -1,9 +1,8 @@
 """The resource names of accelerators, and their kinds: one table, with a source beside each row.
 
 Recognition is by exact name, because a vendor's prefix proves nothing: ``nvidia.com/rdma-vf`` is a NIC, and
-``nvidia.com/gpumem`` only modifies another request. Two documented families have open names: MIG profiles, and the
-implicit resource names of DeviceClasses, of which only those of known GPU classes count. ``devices.mig`` parses the
-profile in a name.
+``nvidia.com/gpumem`` only modifies another request. Two documented families of names are open: those of MIG profiles,
+which ``devices.mig`` parses, and the implicit resource names of DeviceClasses, which count only for known GPU classes.
 """
 
 from dataclasses import dataclass
@@ -99,7 +98,7 @@ MODIFIERS: dict[str, dict[str, str]] = {
         "aliyun.com/gpu-count": "nvidia",
         "aliyun.com/gpu-core.percentage": "nvidia",
     },
-    # They shape the request for nvidia.com/gpu or metax-tech.com/sgpu beside them.
+    # These resources modify the request for nvidia.com/gpu or metax-tech.com/sgpu beside them.
     "hami": {
         "nvidia.com/gpumem": "nvidia",
         "nvidia.com/gpumem-percentage": "nvidia",
@@ -122,8 +121,9 @@ MODIFIERS: dict[str, dict[str, str]] = {
         "volcano.sh/vgpu-cores": "nvidia",
     },
 }
-"""The resources of sharing dialects that modify another request or that only their scheduler counts, each with the
-vendor of the device, by the dialect's name. The dossier of the dialect has their source, and takes them from here."""
+"""The resources of sharing dialects that modify another request, or that only the dialect's scheduler counts: by the
+dialect's name, each resource with the vendor of its device. The dialect's dossier takes them from here, and has their
+source."""
 
 TABLE: dict[str, Accelerator] = {
     **{
@@ -157,7 +157,7 @@ DEVICE_CLASSES: dict[str, Accelerator] = {
 """The accelerators of DRA drivers, by the name of the DeviceClass."""
 
 CHANNEL_CLASS = "compute-domain-default-channel.nvidia.com"
-"""The DeviceClass of an IMEX channel, which the pods of a ComputeDomain claim (dra-driver-nvidia-gpu)."""
+"""The DeviceClass of the IMEX channels that pods of a ComputeDomain claim (dra-driver-nvidia-gpu)."""
 
 OTHER_CLASSES: frozenset[str] = frozenset(
     {
@@ -174,7 +174,7 @@ OTHER_CLASSES: frozenset[str] = frozenset(
 DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 """The prefix of the extended resource by which a DeviceClass can be requested; the class' name follows (KEP-5004)."""
 
-# Names come from users. A cluster uses a few dozen of them; a flood of invented ones only evicts.
+# The number of remembered names. Users write them. A cluster uses a few dozen, and invented ones only evict others.
 _REMEMBERED = 1024
 
 

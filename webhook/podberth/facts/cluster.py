@@ -65,9 +65,9 @@ class ClusterFacts:
     now: datetime | None = None
     """The time that heartbeats are compared with; None: no topology document counts as stale (a snapshot in CI)."""
     listed: bool = False
-    """Whether the API server listed all objects of each kind; if not, the facts come from files and may be partial."""
+    """Whether the facts come from complete lists of the API server; if not, they come from files and may be partial."""
     served: frozenset[str] = frozenset()
-    """API groups whose PodGroups the API server serves, in addition to those in ``served_groups``."""
+    """API groups whose PodGroups the caller knows to be served; ``served_groups`` includes them."""
     is_groupless: bool = False
     """Whether API discovery says that the cluster serves no PodGroups and no queues that podberth reads."""
     is_makerless: bool = False
@@ -75,12 +75,12 @@ class ClusterFacts:
     is_claimless: bool = False
     """Whether API discovery says that the cluster serves no ResourceClaimTemplates in a version that podberth reads."""
     cut_queues: frozenset[QueueKind] = frozenset()
-    """Kinds of queues of which some are missing, because there are too many or one cannot be read."""
+    """The kinds of queues of which not all are known, because there are too many, or one cannot be read."""
 
     # ---- how facts become known -------------------------------------------------------------------------------------
 
     def fold(self, *documents: object) -> "ClusterFacts":
-        """Return the facts with these objects, or lists of objects, added; each replaces an earlier one of its name.
+        """Return the facts with these objects, or lists of objects, added; each replaces its own earlier version.
 
         An object without a name, or of a kind that podberth does not read, is ignored. The documents are neither copied
         nor changed.
@@ -113,7 +113,7 @@ class ClusterFacts:
         return self._derived(replace(self, tables=_held({**self.tables, **tables}), **others), self)
 
     def with_workloads(self, known: "ClusterFacts") -> "ClusterFacts":
-        """Return a copy of the facts ``known`` with the Namespaces and ConfigMaps of this object instead of its own."""
+        """Return a copy of ``known`` in which the Namespaces and ConfigMaps are those of this object."""
         own = {kind: self.tables.get(kind, _EMPTY) for kind in (NAMESPACE_KIND, CONFIG_MAP)}
         return self._derived(replace(known, tables=_held({**known.tables, **own})), self, known)
 
@@ -266,12 +266,12 @@ _FOLLOWS_FROM: Final[Mapping[str, tuple[Kind, ...]]] = {
     "_channels": of_role("compute domain"),
     "default_priority_class": of_role("priority class"),
 }
-"""The kinds that each derived fact is computed from. If their tables have not changed, the cached fact stays valid."""
+"""The kinds that each derived fact is computed from. A cached fact stays valid while the tables of its kinds do."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sizes(Mapping[GroupKey, int]):
-    """The sizes of PodGroups, each read when it is asked for, because a cluster may have 100,000 PodGroups."""
+    """The sizes of PodGroups as a view, because a copy would be expensive: a cluster may have 100,000 PodGroups."""
 
     groups: Mapping[GroupKey, PodGroup]
 
@@ -326,7 +326,7 @@ def collect(documents: Iterable[object], *, now: datetime | None) -> ClusterFact
 
 
 def _remarks(documents: Iterable[object]) -> Iterator[str]:
-    """Yield problems of the documents as objects: no name, a repeated name, a kind that podberth does not read."""
+    """Yield messages about documents without a name, with a repeated name, or of a kind that podberth does not read."""
     seen: set[tuple[Kind, ObjectKey]] = set()
     unread: Counter[str] = Counter()
     for single in (single for document in documents for single in unlist(document)):
@@ -350,7 +350,10 @@ def _remarks(documents: Iterable[object]) -> Iterator[str]:
 
 
 def _stands_once(kind: Kind, document: Document) -> bool:
-    """Return whether two objects of this kind and name are a mistake; for other kinds files may have two versions."""
+    """Return whether it is a mistake if files have two objects of this kind and name.
+
+    For other kinds it is not, because files may have an object in two versions.
+    """
     if kind in OF_NODES and kind is not NODE and not is_at_home(document):
         return False
     return kind in (NODE, NAMESPACE_KIND, HEARTBEAT) or (kind is TOPOLOGY and is_topology(document))

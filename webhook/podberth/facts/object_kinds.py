@@ -102,7 +102,7 @@ class Kind:
         An object without a namespace is in ``default``. For an answer of API discovery, it is the groupVersion. None if
         the object has no name.
         """
-        if self.role == "discovery":  # an answer of the API server, whose name is what it is of
+        if self.role == "discovery":  # an answer of API discovery has no name but its groupVersion
             found = document.get("groupVersion")
             return found if isinstance(found, str) else None
         metadata = mapping_at(document, "metadata")
@@ -164,7 +164,7 @@ class ComputeDomain(NamedTuple):
 
 # ---- nodes -----------------------------------------------------------------------------------------------------------
 
-# A Lease that cannot be read is as good as none renewed.
+# A Lease that cannot be read counts as never renewed.
 _NEVER_RENEWED: Final = Heartbeat(datetime.min.replace(tzinfo=UTC), 0)
 
 
@@ -209,9 +209,9 @@ NAMESPACE_KIND: Final = Kind(
 )
 CONFIG_MAP: Final = Kind("config map", "", ("v1",), "ConfigMap", "configmaps", _config_map, is_followed=False)
 
-# ---- what workloads are judged by -----------------------------------------------------------------------------------
+# ---- what decisions on workloads depend on ---------------------------------------------------------------------------
 
-# GA in 1.34; what is read is the same in both betas but for `exactly` (kubernetes/api resource).
+# GA in 1.34. The fields that podberth reads are the same in both betas, except for `exactly` (kubernetes/api resource).
 _DRA_VERSIONS: Final = ("v1", "v1beta2", "v1beta1")
 
 
@@ -258,7 +258,7 @@ def _queue_keys(kind: QueueKind, place: ObjectKey, _: Queue) -> tuple[QueueKey]:
 def _owner(kind: OwnerKind, document: Document) -> Document | None:
     kept = keep(kind, document)
     if kept is not None:
-        kept["metadata"]["namespace"] = kept["metadata"]["namespace"] or "default"  # by which its pods find it
+        kept["metadata"]["namespace"] = kept["metadata"]["namespace"] or "default"  # pods look it up in this namespace
     return kept
 
 
@@ -328,7 +328,7 @@ KINDS: Final[tuple[Kind, ...]] = (
             is_followed=each.followed,
         )
         for each in OWNER_KINDS
-        if each.group  # a Pod that owns others is looked up alone: there are many
+        if each.group  # a Pod that owns others is looked up by name, because there are too many Pods to follow
     ),
 )
 """Every kind that podberth reads. ConfigMaps have two rows, because a label marks those with a topology document."""
@@ -366,8 +366,8 @@ def kinds_of(document: Document) -> tuple[Kind, ...]:
 def unlist(document: object) -> Iterator[Document]:
     """Yield the objects of a list, or the object itself if it is no list.
 
-    The items of a raw ``NodeList`` have no kind, so the kind is added. In place of a value that is no object, an object
-    with the name of its Python type as the kind is yielded.
+    The items of a raw ``NodeList`` have no kind, so the kind is added. A value that is no object is replaced by an
+    object whose kind is the name of the value's Python type.
     """
     if not isinstance(document, dict):
         yield {"kind": type(document).__name__}

@@ -16,7 +16,7 @@ from ..wellknown import HOSTNAME_LABEL, NAMESPACE, TOPOLOGY_LABEL
 from .object_kinds import Document
 
 _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
-# Among the labels that enter no class these are times and states; all others are names of the machine.
+# The labels in IGNORED_LABELS that hold times and states; all its other labels identify a machine.
 _STATES = frozenset({"nvidia.com/gfd.timestamp", "nvidia.com/mig.config.state", "nvidia.com/gpu-driver-upgrade-state"})
 _CHOICES = frozenset({"nodeSelector", "nodeAffinity"})
 _IDENTIFYING = IGNORED_LABELS - _STATES | {HOSTNAME_LABEL}
@@ -25,7 +25,7 @@ _IDENTIFYING = IGNORED_LABELS - _STATES | {HOSTNAME_LABEL}
 def anonymised(documents: Iterable[Document]) -> list[Document]:
     """Return trimmed documents with other names of nodes and namespaces.
 
-    The topology document of a node that is not among them is left out.
+    A topology document is left out if its node is not among the documents.
     """
     known = list(documents)
     nodes = _numbered("node", (each["metadata"]["name"] for each in known if each["kind"] == "Node"))

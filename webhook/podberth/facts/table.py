@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from .object_kinds import Kind, ObjectKey
 
-# A change among 50,000 entries copies 200 of them. More parts would make the many maps of a few entries expensive.
+# The number of parts: a change among 50,000 entries copies 200 of them. With more parts, small maps would be expensive.
 _PARTS: Final = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersistentMap(Mapping[Any, Any]):
-    """An immutable mapping that divides its keys among parts by their hash; a changed mapping shares the other parts.
+    """An immutable mapping that divides its keys among parts by hash. A changed mapping shares the unchanged parts.
 
     No value is None.
     """
@@ -57,9 +57,9 @@ class PersistentMap(Mapping[Any, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The facts of one kind, by the place of their objects and by the keys that they are looked up by.
+    """The facts of one kind, by the place of their object and by the keys under which they are looked up.
 
-    If several objects have an equal key (two ComputeDomains that name one template), the fact at the first place in
+    If several objects have the same key (two ComputeDomains that name one template), the fact of the first place in
     sorted order counts.
     """
 

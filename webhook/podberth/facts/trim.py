@@ -1,9 +1,9 @@
 """Reduces a cluster's documents to the fields that podberth reads, for a snapshot that users keep and share.
 
 The same cluster gives the same documents in the same order: fields that only show age (heartbeats, versions, managed
-fields) are removed. Decisions with the reduced documents are the same as with the originals. Left out are Leases,
-ConfigMaps that no policy reads, and objects that ``facts.collect`` ignores or cannot read. Of a workload that makes
-gangs, only numbers, names and its pods' requirements on a node are kept: other fields may be secret.
+fields) are removed. Decisions with the reduced documents are the same as with the originals. Leases, ConfigMaps that no
+policy reads, and objects that ``facts.collect`` ignores or cannot read are left out. Of a workload that makes gangs,
+only numbers, names and its pods' requirements on a node are kept, because other fields may be secret.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,16 +26,17 @@ IsParam: TypeAlias = Callable[[str, str, Mapping[str, Any]], bool]
 
 # kubectl's copy of the applied object, and annotations that only record how an object was created.
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-# Those of nodes, and of Kueue's queues.
+# The conditions of nodes and of Kueue's queues that podberth reads.
 _CONDITIONS = frozenset({"Ready", "Active", *FAULTS})
-# The fields by which the parts of a workload refer to each other (PodCliqueSet's scaling groups), and choices.
+# Strings of a workload that are kept: names by which its parts refer to each other (PodCliqueSet's scaling groups), and
+# fields with a fixed set of values.
 _NAMES = frozenset({"name", "cliqueNames", "restartPolicy", "startupPolicyOrder", "launcherCreationPolicy", "mode"})
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 Fields: TypeAlias = Mapping[str, Any]
-"""The fields of an object to keep, by name. True keeps the whole value, a mapping keeps these fields of an object.
+"""The fields of an object to keep, by name. The value True keeps the whole field; a mapping keeps only its fields.
 
-A list with one mapping keeps these fields of each object in a list.
+A list of one mapping keeps only the mapping's fields of each object in a list.
 """
 
 
@@ -108,7 +109,7 @@ def trim(documents: Iterable[Document], *, is_param: IsParam, namespace: str) ->
 
 def _key(document: Document) -> tuple[str, ...]:
     metadata = document["metadata"]
-    # Owners are looked up by uid, and two of one name may follow each other.
+    # The uid is a part of the key, because owners are looked up by uid, and an owner may be created again by its name.
     uid = str(metadata.get("uid", ""))
     group = str(document["apiVersion"]).rpartition("/")[0]
     return (group, str(document["kind"]), str(metadata.get("namespace", "")), str(metadata["name"]), uid)
@@ -217,7 +218,7 @@ def _is_topology(document: Document) -> bool:
 
 
 def _counted(value: Any, key: str) -> Any:
-    """Return a copy of a workload's spec in which strings are empty, but for names and requirements on a node."""
+    """Return a copy of a workload's spec with every string emptied, except names and requirements on a node."""
     if isinstance(value, dict):
         counted = {inner: _counted(each, inner) for inner, each in value.items()}
         return counted | _requested_of_a_node(value)
@@ -231,7 +232,7 @@ def _requested_of_a_node(value: Document) -> Document:
     if isinstance(value.get("containers"), list):
         affinity = {"nodeAffinity": _whole(_REQUIRED)}
         return _part(value, {**_whole("nodeSelector", "tolerations", "resourceClaims"), "affinity": affinity})
-    # Extended resources: CPU and memory have no domain.
+    # Only extended resources are kept. Their names have a slash, those of CPU and memory have none.
     return {
         key: {name: amount for name, amount in value[key].items() if "/" in name}
         for key in ("limits", "requests")
@@ -247,7 +248,7 @@ _SPECIAL: Final[Mapping[KindRole, Callable[[Document], Document | None]]] = {
     "compute domain": _compute_domain,
     "owner": _owner,
 }
-"""The functions for roles in which the content of an object decides which fields are kept, or whether it is kept."""
+"""The functions that trim objects by their content, for roles in which it decides which fields are kept, if any."""
 
 
 def as_list(documents: Iterable[Document], write: Callable[[Document], str]) -> Iterator[str]:

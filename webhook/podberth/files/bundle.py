@@ -1,4 +1,4 @@
-"""Makes the ConfigMap ``podberth-policies`` of a folder of policies: what the webhook serves beside the shipped ones.
+"""Makes the ConfigMap ``podberth-policies`` from a folder of policies, to be served beside the shipped policies.
 
 A ConfigMap has no folders, so a file's key is its path with dots for slashes.
 """
@@ -27,8 +27,8 @@ _KEY: Final = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 def bundle(folder: Path, *, alone: bool = False) -> dict[str, Any]:
     """Return the ConfigMap of the policy files below ``folder``.
 
-    The files are those that ``podberth serve --policies`` would read, word for word; tests are left out. Unless they
-    are to be served ``alone``, they are compiled together with the shipped policies.
+    The ConfigMap has the unchanged texts of the files that ``podberth serve --policies`` would read; tests are left
+    out. As a check, the policies are compiled: ``alone``, or together with the shipped policies.
 
     Raises:
         PolicyError: the files cannot be served, or do not fit into a ConfigMap.

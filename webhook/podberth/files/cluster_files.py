@@ -11,7 +11,7 @@ from .loading import read_pod_schema
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterFiles:
-    """The files of ``--conventions`` and ``--pod-schema``; None for what podberth ships."""
+    """The files of ``--conventions`` and ``--pod-schema``; None for those that podberth ships."""
 
     conventions: Path | None = None
     pod_schema: Path | None = None

@@ -1,4 +1,4 @@
-"""The CEL environment in which policies are compiled, with a time limit, which the core cannot have without a clock."""
+"""Makes CEL environments that limit the time for compiling policies. The core cannot set a limit: it has no clock."""
 
 import time
 

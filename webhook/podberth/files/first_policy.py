@@ -12,7 +12,7 @@ Kind: TypeAlias = Literal["mutate", "validate", "both"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _SCHEMAS = ".schema"
-"""The folder for schemas beside the policies' folders; policies are not read from names with a leading dot."""
+"""The folder for schemas beside the policies' folders. Its leading dot keeps podberth from reading policies in it."""
 
 _HEAD = f"""\
 # yaml-language-server: $schema=../{_SCHEMAS}/{SCHEMA}

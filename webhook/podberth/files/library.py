@@ -1,8 +1,8 @@
-"""The policies that podberth ships: finds, describes and copies them.
+"""Finds, describes and copies the policies that podberth ships.
 
-A policy is a folder with its name: ``policy.yaml``, ``params.yaml`` if it has params, ``tests.yaml``. Policies that
-suit any cluster are in one directory, which can be served as it is. The optional ones have no effect until a user
-copies them beside the served ones (docs/adr/0011-policy-library.md).
+A policy is a folder with the policy's name. It has ``policy.yaml``, ``tests.yaml`` and, if the policy has params,
+``params.yaml``. Policies that suit any cluster are in one directory, which can be served as it is. Optional policies
+have no effect until a user copies them beside the served ones (docs/adr/0011-policy-library.md).
 """
 
 import shutil
@@ -15,8 +15,8 @@ from ..policy.model import GPUPolicy
 from ..policy.parse import parse_policies
 from .reading import MAX_POLICY_BYTES, read_text_in_time, reason_of
 
-# A wheel has them inside the package, a checkout (from which an editable install runs) at its root. The names are those
-# of pyproject.toml's force-include.
+# A wheel has the policies inside the package; a checkout, from which an editable install runs, has them at its root.
+# The names are those in force-include of pyproject.toml.
 _PACKAGE, _CHECKOUT = Path(__file__).parents[1] / "library", Path(__file__).parents[3]
 _DIRECTORIES = (("policies", True), ("optional-policies", False))
 SCHEMA = "gpupolicy-v1alpha1.json"
@@ -33,7 +33,7 @@ class Shipped:
     on: bool
     """Whether the policy is served by default."""
     policies: tuple[GPUPolicy, ...]
-    """The policy with the folder's name first, then any others in its file."""
+    """The policies in the folder's file: the policy with the folder's name first, then any others."""
 
     @property
     def name(self) -> str:
@@ -61,7 +61,7 @@ def shipped() -> tuple[Shipped, ...]:
 
     Raises:
         UsageError: the library is not installed, or a file of it cannot be read.
-        PolicyError: a policy of the library was edited and is wrong.
+        PolicyError: a policy of the library was edited and is not valid.
     """
     root = _root()
     found = tuple(_found(root))

@@ -25,9 +25,9 @@ from .reading import MAX_FILE_BYTES, MAX_POLICIES_BYTES, MAX_POLICY_BYTES, in_ti
 from .source import Loaded
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
-# These files are beside the policy that they test (suite.case_file), and are no policies.
+# Files with tests are beside the policy that they test (suite.case_file); they are not read as policies.
 TESTS = frozenset({"tests.yaml", "tests.yml", "tests.json"})
-# A line for each bad file or document would help nobody.
+# The largest number of problems in one error: a line for each bad file or document would help nobody.
 _MAX_PROBLEMS = 20
 # os.walk calls itself for each level before Python 3.12, and a thousand are too many.
 _MOST_LEVELS = 64
@@ -123,8 +123,8 @@ def read_objects(path: Path) -> ClusterFacts:
     No node of the snapshot counts as stale, because its objects are as old as the file.
 
     Raises:
-        TopologyError: a file cannot be read, is no YAML or JSON, or holds no object, or there is no file. A file is
-            empty while the command that writes it has only just begun.
+        TopologyError: a file cannot be read, is no YAML or JSON, or has no object (the command that writes it may have
+            just begun); or there is no file.
     """
     return collect(_documents(path), now=None)
 
@@ -149,7 +149,7 @@ def read_topology(path: Path) -> ClusterFacts:
     """Return the objects of a snapshot as ``read_objects`` does, but require at least one Node.
 
     Raises:
-        TopologyError: as ``read_objects``; or no object is a Node, as in the output of ``podberth topology show``.
+        TopologyError: as ``read_objects``; or no object is a Node.
     """
     objects = read_objects(path)
     _require_node(path, objects)
@@ -283,8 +283,8 @@ def _texts(
 ) -> tuple[list[tuple[str, str]], list[Problem]]:
     """Return (file, text) of each file, all of them below ``place``, and a problem for each unreadable file.
 
-    A file may have ``most`` bytes, and all files ``most_together`` (None: as many as policies): beyond that no text is
-    returned, and ``place`` has a problem.
+    A file may have ``most`` bytes, and all files together ``most_together`` (None: the limit for policies). If all
+    files together have more, no text is returned, and the problem is about ``place``.
     """
     most_together = most_together or MAX_POLICIES_BYTES
     wanted = tuple(files)
@@ -314,7 +314,7 @@ def _texts_now(
             continue
         size += len(text)
         if size > most_together:
-            # Without the texts: nobody uses a part of a folder, and the memory is needed for the last good set.
+            # No texts are returned: nobody uses a part of a folder, and the last good set needs the memory.
             return [], problems, True
         texts.append((str(file), text))
     return texts, problems, False
@@ -325,7 +325,9 @@ def _unreadable(path: Path, error: OSError | UnicodeDecodeError) -> Problem:
 
 
 def _listing(path: Path) -> tuple[list[Path], list[Problem]]:
-    """Return the documents below a directory, ordered by path, and the unreadable folders; a file is returned itself.
+    """Return the files with documents below a directory, by path, and a problem for each unreadable folder.
+
+    If ``path`` is a file, it is the only one.
 
     Names with a leading dot are left out: the kubelet keeps a mounted ConfigMap's real files in ``..data``, and links
     the visible names there (kubernetes pkg/volume/util/atomic_writer.go); reading both would find everything twice.

@@ -77,7 +77,7 @@ def read_manifest(file: str, stdin: BinaryIO | None = None) -> tuple[str, str] |
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         return Problem(file, 0, 0, "", f"cannot be read: {reason}")
-    if file == STDIN and not content.strip():  # all that is seen when the first command of a pipe fails
+    if file == STDIN and not content.strip():  # the only sign that the first command of a pipe has failed
         return Problem(file, 0, 0, "", "standard input: got nothing, want manifests; did the command before it fail?")
     try:
         return file, decode(content)
@@ -105,7 +105,7 @@ def decode(content: bytes) -> str:
 
 
 def _without_mark(start: bytes) -> str:
-    """Return the encoding that the positions of NULs in ``start`` imply: the first characters of YAML are ASCII."""
+    """Return the encoding that the positions of NULs in ``start`` imply, as the first characters of YAML are ASCII."""
     nuls = "".join("0" if byte == 0 else "x" for byte in start)
     return {"x0x0": "utf-16-le", "0x0x": "utf-16-be", "x000": "utf-32-le", "000x": "utf-32-be"}.get(nuls, "utf-8")
 

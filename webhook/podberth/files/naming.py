@@ -8,9 +8,9 @@
     tolerableTaints:
     - {key: example.com/dedicated, value: gpu}
 
-The result has the file's keys in their order, and then the presets' other keys. If the file names a key of the presets,
-the file's meaning applies. The file's taints and ignored labels are added to the presets' likewise. The file's topology
-levels, widest first, replace those of the presets.
+The label keys of the file come first, in their order, then those label keys of the presets that the file does not name.
+The taints and ignored labels of the file are added to those of the presets; for a taint in both, the file's value
+counts. The topology levels of the file, widest first, replace those of the presets.
 """
 
 from pathlib import Path

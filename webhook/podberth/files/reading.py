@@ -20,14 +20,16 @@ T = TypeVar("T")
 PATIENCE_SECONDS: Final = 8.0
 """The time limit for all reads below one path. In that time 256 MiB are read at 33 MB/s, and it is shorter than any
 grace period of the manifests (10 s: the controller's)."""
-# A ConfigMap or a Secret holds 1 MiB (MaxSecretSize: kubernetes pkg/apis/core/validation), and so does a certificate.
+# The limit for the content of a ConfigMap or a Secret (MaxSecretSize: kubernetes pkg/apis/core/validation), from which
+# certificates and other small files are mounted.
 MAX_SMALL_BYTES: Final = 2**20
-# Four ConfigMaps: a file of an image may hold the policies of several.
+# The limit for one file of policies: four ConfigMaps, because a file in an image may hold the policies of several.
 MAX_POLICY_BYTES: Final = 4 * 2**20
-# All files of policies together. The largest set that compiles (cel.compile_limits) is some 200 kB of expressions, and
-# a file of it 512 KiB at most; the container's limit is 1 GiB.
+# The limit for all files of policies together. The largest set that compiles (cel.compile_limits) has some 200 kB of
+# expressions, and each of its files 512 KiB at most; the container's memory limit is 1 GiB.
 MAX_POLICIES_BYTES: Final = 32 * 2**20
-# All objects of a cluster of 5,000 nodes as kubectl prints them; YAML of that size takes minutes to read
+# The limit for a snapshot: all objects of a cluster of 5,000 nodes as kubectl prints them. To read so much YAML takes
+# minutes.
 MAX_FILE_BYTES: Final = 256 * 2**20
 
 _KINDS: Final = (
@@ -54,8 +56,8 @@ def read_bytes(path: Path, most: int) -> bytes:
     if is_handed_over(path):
         with path.open("rb") as stream:
             return read_stream(stream, most, path)
-    # Checked before it is opened, because opening a device may start something; and after, because it may be another by
-    # then.
+    # The file is checked before it is opened, because opening a device may start something. It is checked again after
+    # that, because the path may lead to another file by then.
     _want_regular(path.stat().st_mode, path)
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     with os.fdopen(descriptor, "rb") as file:
@@ -65,7 +67,7 @@ def read_bytes(path: Path, most: int) -> bytes:
         # The size of a file of /proc is 0, whatever it holds.
         content = file.read(most + 1) if status.st_size <= most else b""
         if content is None:
-            # A file of /proc that would wait for content (proc_kmsg(5)).
+            # Reading a file of /proc may wait for content (proc_kmsg(5)).
             raise OSError(errno.EAGAIN, "got a file whose content is yet to come, want a regular file", str(path))
     return _of_size(content, max(status.st_size, len(content)), most, path)
 

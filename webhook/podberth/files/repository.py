@@ -1,6 +1,6 @@
 """Recognises templates of Helm charts and patches of kustomizations among the files of a repository.
 
-The callers ask only about files that were found in a folder, not about files that the user named.
+Callers pass only files that were found in a folder, not files that the user named.
 """
 
 from collections.abc import Iterable

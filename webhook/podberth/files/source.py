@@ -12,9 +12,9 @@ from ..admission.snapshot import Snapshot
 from ..errors import Problem
 
 PolicyState: TypeAlias = Literal["active", "disabled", "outdated", "broken"]
-"""The state of a GPUPolicy. ``active``: the policy decides. ``disabled``: it decides nothing, as its spec says.
-``outdated``: it is broken, and its last good version decides, else the policy of its name from files. ``broken``: it is
-broken, and nothing is in its place."""
+"""The state of a GPUPolicy. ``active``: the policy decides. ``disabled``: its spec says that it decides nothing.
+``outdated``: it does not compile, and its last good version decides, or else the policy of the same name from files.
+``broken``: it does not compile, and nothing is in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Loaded:
     snapshot: Snapshot
     warnings: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
-    """Results for GPUPolicy objects of the cluster only: policies from files take effect together or not at all."""
+    """The results for the GPUPolicies of the cluster; policies of files have none, because they fail only together."""
     refused: tuple[Problem, ...] = ()
     """The problems of changed policy files; their last good set is in the snapshot."""
     complete: bool = True

@@ -1,7 +1,7 @@
 """Compares the authorities that the API server trusts with the certificates that the webhook's replicas serve.
 
-No Secret is read. A replica reports in its metrics when its certificate and the authority behind it expire. A trusted
-authority is recognised by its exact time of expiry.
+No Secret is read. A replica reports in its metrics when its certificate expires, and when the authority that signed it
+does. The authority is recognised among the trusted ones by its exact time of expiry.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,9 +17,9 @@ from .observation import Fact, InstallationState, Replica, Row, Unread, readable
 _LEAF: Final = "podberth_certificate_not_after_seconds"
 _AUTHORITY: Final = "podberth_ca_not_after_seconds"
 _STAGE: Final = "podberth_ca_rotation_stage"
-# A leaf of a shared authority lives a day, and is renewed when a third of it is left: half of that, as in the alert
-# (manifests/components/monitoring). The lifetime of other leaves is not known; the shortest that podberth ships is
-# renewed 56 hours before its end (certs/cert-manager/certificate.yaml): half of that.
+# Half of the time that is left when a leaf is renewed, as in the alert (manifests/components/monitoring). A leaf of a
+# shared authority lives a day, and is renewed when a third of it is left. The lifetime of other leaves is not known;
+# the shortest that podberth ships is renewed 56 hours before its end (certs/cert-manager/certificate.yaml).
 _SOON_SHARED_SECONDS: Final = 4 * 3_600
 _SOON_SECONDS: Final = 28 * 3_600
 _NETWORK: Final = "a NetworkPolicy may be in between (docs/status.md)"
@@ -69,7 +69,7 @@ def _trusted(registrations: Sequence[Registration], now: datetime) -> Row:
 
 
 def _silent(replicas: tuple[Replica, ...], reached: int) -> Row | None:
-    """Return the line about replicas whose metrics could not be read, or that none runs; None if all were read."""
+    """Return the line on replicas whose metrics could not be read, or that no replica runs; None if all were read."""
     if not replicas:
         return Row("served", "note", "no replica runs, so the served certificate is unknown")
     reasons = [each.metrics for each in replicas if isinstance(each.metrics, Unread)]

@@ -1,8 +1,8 @@
 """Lists the requests that were recently refused, with the reasons.
 
-Events are the reliable source: a controller whose pod is refused writes an Event with its own name and the whole
-message, and the API server keeps the Event for an hour. If a user creates a pod directly and it is refused, there is no
-Event. The replicas' metrics count these refusals too, by policy and since the start of the replica.
+The source is Events: a controller whose pod is refused writes an Event with its own name and the whole message, and the
+API server keeps the Event for an hour. There is no Event if a user creates the refused pod directly. The replicas'
+metrics count such refusals too, by policy and since the start of the replica.
 """
 
 import re
@@ -26,8 +26,8 @@ from .observation import (
     unread,
 )
 
-# kube-apiserver's --event-ttl is an hour by default, since the Event was last written: older Events are gone. An
-# Event's count starts when it began, which may be days ago.
+# The API server deletes an Event an hour after its last change (--event-ttl). The count of an Event starts when the
+# Event was created, which may be days ago.
 _LATELY: Final = timedelta(hours=1)
 # The longest time between two tries of a controller (client-go workqueue, DefaultTypedControllerRateLimiter).
 _LONGEST_BACKOFF: Final = timedelta(seconds=1000)
@@ -52,7 +52,7 @@ class _Refusal:
     """True if the webhook could not be called; False if a policy denied the object."""
     times: int
     first: datetime
-    """The start of the oldest of the refusal's Events; the count starts there."""
+    """The time at which the refusal's oldest Event began, and from which ``times`` counts."""
     last: datetime
 
 
@@ -108,9 +108,9 @@ def _facts(refusal: _Refusal) -> dict[str, Fact]:
 
 
 def _refusals(events: tuple[Document, ...], now: datetime) -> Iterator[_Refusal]:
-    """Yield a refusal for each object that was denied or not reviewed, with its last message and the sum of counts.
+    """Yield a refusal for each object that was denied or not reviewed, with the last message and the sum of counts.
 
-    If an Event has repeated for days, its count covers all of them: the number within the last hour is unknown.
+    If an Event has repeated for days, its count covers all these days; the number within the last hour is unknown.
     """
     found: dict[tuple[str, bool], _Refusal] = {}
     for event in events:
@@ -141,14 +141,14 @@ def _times(event: Document) -> int:
 
 
 def _last(event: Document) -> datetime | None:
-    """Return when an Event occurred last; the old and the new API of Events fill different fields."""
+    """Return the time at which an Event occurred last; the old and the new API of Events fill different fields."""
     series = event.get("series") or {}
     moments = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
     return _moment(*moments, event["metadata"].get("creationTimestamp"))
 
 
 def _first(event: Document, last: datetime) -> datetime:
-    """Return when an Event occurred first; ``last`` if it does not say."""
+    """Return the time at which an Event occurred first; ``last`` if the Event has no such time."""
     said = (event.get("firstTimestamp"), event.get("eventTime"), event["metadata"].get("creationTimestamp"))
     return min(_moment(*said) or last, last)
 

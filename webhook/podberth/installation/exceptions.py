@@ -13,12 +13,12 @@ from ..words import named
 from .observation import Document, InstallationState, Row, Unread, unread
 
 _SOON: Final = timedelta(days=7)
-"""As in the alert PodberthExceptionExpires."""
+"""An exception that ends within this time ends soon; the alert PodberthExceptionExpires has the same limit."""
 _State: TypeAlias = Literal["active", "soon", "expired", "tooLong", "broken"]
 
 
 def exceptions(observed: InstallationState) -> Iterator[Row]:
-    """Yield the line about the GPUPolicyExceptions of the cluster; none if there are none."""
+    """Yield the line about the GPUPolicyExceptions of the cluster; nothing if the cluster has none."""
     objects = observed.exceptions
     if isinstance(objects, Unread):
         yield unread("exceptions", objects)

@@ -86,7 +86,8 @@ def _configuration(kind: str, found: ObservedObject) -> Row:
 
 
 def _guards(observed: InstallationState) -> Row:
-    # What each of these holds is only part of some installations. Manifests install it together with its guard.
+    # For each admission policy, whether the installation has the part that the policy restricts. Manifests install both
+    # together.
     there: dict[str, bool] = {
         "podberth-agent": observed.agents is not None,
         "podberth-controller": observed.controller is not None,
@@ -122,7 +123,7 @@ _HOW: Final = "docs/install.md, Only the API server may ask"
 def callers(observed: InstallationState) -> Iterator[Row]:
     """Yield a line on whether each replica requires client certificates, from its metrics or the Deployment's flags.
 
-    There is no line if no replica has reported it and there is no Deployment.
+    There is no line if no replica reports the metric and no Deployment exists.
     """
     said = {each.name: each.value(_METRIC) for each in readable(observed.replicas)}
     known = {name: bool(value) for name, value in said.items() if value is not None}

@@ -12,7 +12,7 @@ from ..words import MOST_NAMED, counted, lasting, named
 from .observation import Document, Fact, InstallationState, Replica, Row, Unread, as_list, readable, unread
 
 _CONTACT: Final = "podberth_watch_contact_age_seconds"
-# cluster.protocol, Timing.silence_seconds: a bookmark comes every minute.
+# The same limit as Timing.silence_seconds in api.protocol: the API server sends a bookmark every minute.
 _SILENCE_SECONDS: Final = 90
 # States of a node that have lines of their own (``topology.node.Transient``).
 _STALE: Final[Transient] = "stale"
@@ -30,7 +30,7 @@ def topology(observed: InstallationState) -> Iterator[Row]:
             yield unread(name, part)
     if isinstance(observed.nodes, Unread):
         return
-    # As the decoder does, so that documents that a replica leaves out are left out here.
+    # The documents are decoded as in a replica, so that those that a replica leaves out are left out here, too.
     objects = collect(listed(observed), now=observed.now)
     picture = overview(objects.nodes)
     yield _nodes(objects, picture)
@@ -72,7 +72,7 @@ def _nodes(objects: ClusterFacts, picture: ClusterPicture) -> Row:
 def _heartbeats(leases: tuple[Document, ...], nodes: tuple[Node, ...], now: datetime) -> Row:
     beating = {str(each["metadata"]["name"]): each for each in leases}
     described = [node.name for node in nodes if node.topology]
-    # Not by the node's state: a node that is cordoned and silent is reported as cordoned.
+    # The node's state does not show it: a node that is both cordoned and silent has the state cordoned.
     stale = tuple(name for name in described if is_stale(beating.get(name), now))
     facts: dict[str, Fact] = {"fresh": len(described) - len(stale), "stale": stale}
     if stale:
@@ -84,7 +84,7 @@ def _heartbeats(leases: tuple[Document, ...], nodes: tuple[Node, ...], now: date
 
 
 def _watches(replicas: tuple[Replica, ...]) -> Row:
-    """Return the line on how long a replica's watches have received nothing; replicas that read files have none."""
+    """Return the line on the watch, among those of all replicas, that has received nothing for the longest time."""
     ages = {
         (value, replica.name, dict(labels).get("resource", ""))
         for replica in replicas
@@ -102,7 +102,8 @@ def _watches(replicas: tuple[Replica, ...]) -> Row:
 
 def _states(picture: ClusterPicture) -> Iterator[Row]:
     described = {node for node, _, _ in picture.ill}
-    # By a condition, or because the kubelet offers fewer than there are: no agent reports which.
+    # Such a node is unhealthy by a condition, or because its kubelet offers fewer GPUs than it has. No agent reports
+    # which GPU it is.
     short = tuple(name for name, reason in picture.unhealthy if reason == _UNHEALTHY and name not in described)
     ill = (
         *(f"{node} GPU {index}: {problem}" for node, index, problem in picture.ill),
@@ -115,5 +116,5 @@ def _states(picture: ClusterPicture) -> Iterator[Row]:
         yield Row("gpus", "ok", "no fault is reported", {"ill": ()})
     away = tuple(f"{name} ({reason})" for name, reason in picture.unhealthy if reason not in {_STALE, _UNHEALTHY})
     if away:
-        # Cordoned, leaving, being repartitioned: somebody's work, which ends by itself.
+        # Such a node is cordoned, leaving or being repartitioned, which somebody does on purpose and will end.
         yield Row("away", "note", f"{counted(len(away), 'node')} unavailable: {named(away)}", {"nodes": away})

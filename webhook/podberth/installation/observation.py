@@ -9,8 +9,8 @@ Document: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
 
 State: TypeAlias = Literal["ok", "note", "attention", "unread"]
-"""The state of a line: healthy; information that needs no action; a problem to fix; unreadable, so that the state is
-unknown."""
+"""The state of a line. ok: healthy. note: information that needs no action. attention: a problem to fix. unread: an
+object could not be read, so the state is unknown."""
 
 Fact: TypeAlias = str | int | bool | tuple[str, ...] | None
 
@@ -61,7 +61,7 @@ class ClusterWarnings:
 
 @dataclass(frozen=True, slots=True)
 class Unrecorded:
-    """The pods that ask for accelerators, have not ended and have no record of podberth's.
+    """The pods that ask for accelerators, have not ended, and have no record (``podberth.io/applied``).
 
     ``truncated``: the cluster has more pods than were read.
     """
@@ -79,7 +79,7 @@ class LetThrough:
     changed: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
     policies: tuple[str, ...] = ()
-    """The policies that would change or deny any of them."""
+    """The names of the policies that would change or deny any of these pods."""
     truncated: bool = False
 
 
@@ -111,10 +111,10 @@ class InstallationState:
     events: Read[ClusterWarnings]
     namespaces: Read[tuple[Document, ...]]
     params: Read[tuple[Document, ...]]
-    """The ConfigMaps of podberth's namespace that no agent writes: parameters, and the platform team's own policies."""
+    """The ConfigMaps of podberth's namespace except agents' documents: params, and the platform team's own policies."""
     unrecorded: Read[Unrecorded]
     let_through: Read[LetThrough] | None = None
-    """What ``checking.let_through`` finds among the unrecorded pods; None if nobody has looked."""
+    """The result of ``checking.let_through`` for the unrecorded pods; None if the pods were not checked."""
 
 
 def readable(replicas: Read[tuple[Replica, ...]]) -> tuple[Replica, ...]:

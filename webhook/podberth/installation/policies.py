@@ -1,4 +1,4 @@
-"""Judges the policies in force: GPUPolicies of the cluster, and files, of which replicas report only the number."""
+"""Judges the policies in force: the GPUPolicies of the cluster, and policies of files, whose number replicas report."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -74,7 +74,7 @@ def _reloads(replicas: tuple[Replica, ...]) -> Row:
 
 
 def _every_pod(observed: InstallationState, replicas: tuple[Replica, ...]) -> Iterator[Row]:
-    """Yield the line on whether webhook entries send every pod if and only if policies of scope All need it."""
+    """Yield the line on whether the webhook entries send every pod, and whether policies of scope All need that."""
     found = {kind: each for kind, each in observed.configurations.items() if each and not isinstance(each, Unread)}
     entries = {kind: sends_every_pod(each) for kind, each in found.items()}
     needing = _needing(observed, replicas)
@@ -102,8 +102,8 @@ def _every_pod(observed: InstallationState, replicas: tuple[Replica, ...]) -> It
 def _needing(observed: InstallationState, replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None:
     """Return the names of the GPUPolicies that need a webhook entry for every pod, by kind of configuration.
 
-    If no GPUPolicy needs it, or they are unreadable, the result has the numbers that replicas report, which count the
-    policies of files, too. None if no replica reports any.
+    If no GPUPolicy needs the entry, or GPUPolicies cannot be read, the result has the number that replicas report,
+    which includes policies of files. None: no GPUPolicy needs it, and no replica reports a number.
     """
     objects = () if isinstance(observed.policies, Unread) else observed.policies
     wanted = [(str(each["metadata"]["name"]), entries_wanted(each)) for each in objects]
@@ -179,7 +179,7 @@ def _state(policy: Document) -> str:
 def _broken(policy: Document) -> Row:
     name = str(policy["metadata"]["name"])
     first = str(_condition(policy, "Compiled").get("message", "")).partition("\n")[0]
-    # The policy that is in force instead is known to each replica: podberth_policy_objects.
+    # Only the replicas know whether another policy is in force instead: see the metric podberth_policy_objects.
     return Row("broken", "attention", first or f"{name}: does not compile", {"policy": name})
 
 

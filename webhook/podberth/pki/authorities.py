@@ -137,8 +137,8 @@ def decode(data: Mapping[str, bytes], where: str) -> Authorities:
     """Return the authorities in a Secret's data; ``where`` is the Secret's name for messages.
 
     Raises:
-        CertificateError: the data has not the format that ``encode`` writes, or neither a current nor a next authority;
-            the message does not show the content.
+        CertificateError: the data does not have the format that ``encode`` writes, or has neither a current nor a next
+            authority. The message does not show the content.
     """
     try:
         document = json.loads(data[SECRET_KEY])
@@ -153,7 +153,7 @@ def decode(data: Mapping[str, bytes], where: str) -> Authorities:
         )
     except CertificateError:
         raise
-    # Without its cause: the messages of json and cryptography may quote the key.
+    # Errors have no cause attached, because the messages of json and cryptography may quote the key.
     except KeyError as error:
         raise _unusable(where, f"no {str(error.args[0])[:40]!r}") from None
     except (ValueError, TypeError, AttributeError):

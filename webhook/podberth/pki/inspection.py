@@ -1,4 +1,4 @@
-"""Reports the state of the certificates in a cluster: those that are trusted, the one that signs, expiry, problems."""
+"""Reports on the certificates in a cluster: which are trusted, which one signs, when they expire, and problems."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from ..errors import CertificateError
 from .authorities import Authorities, certificates_in, validity
 from .rotation import Registration, Stage, name, stage
 
-# A certificate is renewed after two thirds of its life. With half of the rest gone, renewal has failed for long.
+# A certificate is renewed when a third of its life is left. If only a sixth is left, renewals have failed for long.
 _SOON_SHARE = 6
 _FINGERPRINT_BYTES = 8
 

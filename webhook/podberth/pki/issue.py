@@ -20,8 +20,8 @@ from ..errors import CertificateError
 # RFC 5280, A.1: ub-common-name. Clients match subjectAltName alone (RFC 9525), so a shortened common name does no harm.
 _COMMON_NAME_LENGTH = 64
 
-# kubeadm and client-go backdate self-signed certificates by 5 minutes or an hour. An hour also covers a machine that
-# takes local time for UTC, off by a fraction of an hour. Short lives are backdated by a share: an hour in 24.
+# kubeadm and client-go backdate self-signed certificates by 5 minutes or an hour. An hour also covers a clock that is
+# wrong by the fraction of an hour of a time zone. The share is for certificates that live less than a day.
 CLOCKS = timedelta(hours=1)
 CLOCKS_SHARE = 24
 

@@ -1,12 +1,14 @@
 """Decides the next step of rotating the authorities that all replicas share. Every replica decides; there is no leader.
 
-A rotation has three stages. Any replica may perform each of them; a stage may be performed twice or partly:
+A rotation has three steps. Any replica may take each of them, and a step may be taken twice or partly:
 
-1. *spreading*: the next authority is in the Secret and in every ``caBundle``, and signs nothing;
-2. it becomes the current one, and replicas sign their leaves with it, once every ``caBundle`` has held it for so long
-      that all API servers use that ``caBundle``;
-3. *draining*: the previous one is trusted, without its key, until every leaf that it signed has expired; in a hurried
-      rotation, until every replica has had the time to sign a new leaf.
+1. A replica writes the next authority into the Secret and into every ``caBundle``. That authority signs nothing yet:
+   this stage is *spreading*.
+2. When every ``caBundle`` has had the next authority for so long that all API servers use it, it becomes the current
+   one. Replicas sign their leaves with it; this stage is *draining*. The previous authority is still trusted, but
+   its key is deleted.
+3. When every leaf of the previous authority has expired, a replica removes that authority. In a hurried rotation it
+   does so when every replica has had the time to sign a new leaf.
 
 The first authority takes the same steps without waiting, because there is no earlier leaf that could be refused.
 
@@ -142,7 +144,7 @@ def stage(authorities: Authorities) -> Stage:
 
 
 def rotated(authorities: Authorities, signer: Signer, *, hurried: bool = False) -> Authorities:
-    """Return the authorities with ``signer`` as the next one; an earlier next one has signed nothing, and is dropped.
+    """Return the authorities with ``signer`` as the next one. It replaces an earlier next one, which signed nothing.
 
     ``hurried`` is for a leaked key: the rotation then waits only for the API servers.
     """
@@ -151,8 +153,7 @@ def rotated(authorities: Authorities, signer: Signer, *, hurried: bool = False) 
 
 def new_signer(ca_life: timedelta, leaf_life: timedelta, now: datetime) -> Signer:
     """Create a certificate authority with a key; its leaves live for ``leaf_life``."""
-    # With the time in its name, so that a person can distinguish two of them; milliseconds distinguish those of one
-    # second.
+    # The name has the time of creation, in milliseconds, so that a user can distinguish two authorities.
     made = now.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
     common_name = f"podberth CA {made}Z"
     return Signer(new_authority(common_name, living(ca_life, now)), leaf_life)
@@ -214,7 +215,7 @@ def _seen(signer: Signer, registrations: Sequence[Registration], held: Held | No
 
 
 def _leaf_may_live(authorities: Authorities, now: datetime) -> bool:
-    """Return whether a leaf that another authority than the next one signed may still be in use."""
+    """Return whether a leaf signed by the current or a previous authority may still be in use."""
     current = authorities.current
     others = [each.certificate for each in authorities.previous] + ([current.certificate] if current else [])
     return any(_alive(each, now) for each in others)
@@ -226,7 +227,7 @@ def _promoted(authorities: Authorities, now: datetime, profile: Lifetimes) -> Au
     if before:
         previous = (_retired(before.certificate, before.leaf_life, now), *previous)
     if authorities.hurried:
-        # Each replica that can reach the API server has signed a new leaf before the margin is over.
+        # Until then, each replica that can reach the API server has signed a new leaf.
         soon = now + profile.trust
         previous = tuple(replace(each, until=min(each.until, soon)) for each in previous)
     return Authorities(authorities.next, None, previous)

@@ -12,25 +12,27 @@ Kind: TypeAlias = Literal["connections", "bodies", "documents"]
 KINDS: Final[tuple[Kind, ...]] = ("connections", "bodies", "documents")
 
 MIB: Final = 1024 * 1024
-# The last of them are for the document of the current decision: the document of the largest body is charged 224.
+# The limit for everything. What lies above the other levels is left for the parsed document of the current decision:
+# that of the largest body is charged 224 MiB.
 LIMIT_BYTES: Final = 512 * MIB
-# How full the budget may be for a kind to take more of it. Connections are accepted when bodies are refused already.
-# Bodies on connections that have proven nothing (port.slots) leave room for the API server's.
+# For each kind, the total up to which it may take more of the budget. So connections are still accepted when bodies are
+# already refused, and bodies from unproven callers (port.slots) leave room for those from the API server.
 LEVELS: Final[Mapping[str, int]] = {
     "unproven bodies": 192 * MIB,
     "bodies": 256 * MIB,
     "connections": 288 * MIB,
     "documents": LIMIT_BYTES,
 }
-# Bytes that orjson makes of a byte: 29.5 of `{"a":{}},`, 24 of `{},`, 5 of real reviews. One more checks its depth.
+# Bytes of memory that one byte of JSON takes when orjson has parsed it: 29.5 in `{"a":{}},`, 24 in `{},`, 5 in real
+# reviews. The check of the document's depth takes one more.
 PARSED_PER_BYTE: Final = 32
-# Bytes that a connection holds at most beside a body (bench.hostile_connections). During its handshake 400 KiB: OpenSSL
-# takes a first message of 128 KiB, and copies it. Then 83 KiB, of which headers are up to 15 KiB.
+# The most bytes that a connection holds beside a body (bench.hostile_connections). During its handshake these are 400
+# KiB, because OpenSSL accepts a first message of 128 KiB and copies it; later 83 KiB, with up to 15 KiB of headers.
 HANDSHAKE_BYTES: Final = 448 * 1024
 CONNECTION_BYTES: Final = 128 * 1024
 
 
-# Ordinary reviews have 5 to 10 KB. One parsed review of 16 KiB for each connection takes the whole budget.
+# Ordinary reviews have 5 to 10 KB. If each connection held one parsed review of 16 KiB, the budget would be used up.
 _LARGE_DOCUMENT: Final = PARSED_PER_BYTE * 16 * 1024
 
 

@@ -16,20 +16,20 @@ from .slots import Places
 
 # The API server sends ten headers of some 40 bytes, and one of 2 KiB if it has a token for the webhook.
 MAX_HEAD_BYTES: Final = 16 * 1024
-# A head is one packet or a few: it arrives within some round trips, or the caller does not mean to send it.
+# A head is one packet or a few. If it has not arrived after some round trips, the caller does not intend to send it.
 HEAD_SECONDS: Final = 5.0
 # How long an answer may wait to be read: as long as the API server waits for an answer by default.
 UNREAD_SECONDS: Final = 10.0
-# Bytes of a body that are read before somebody takes them, and as many again; aiohttp's own limit is 256 KiB.
+# aiohttp stops reading a body when twice as many of its bytes wait to be taken. Its default is 256 KiB.
 READ_BUFFER_BYTES: Final = 64 * 1024
-# Chunks of a body that wait to be read: of 512 bytes each they fill that buffer twice. Each takes some 3 us, whatever
-# its size, and a reader takes all that are here without giving others a turn.
+# The most chunks of a body that may wait to be taken; chunks of 512 bytes fill that buffer twice. A chunk of any size
+# takes some 3 us, and all waiting chunks are taken in one turn of the event loop.
 MOST_CHUNKS: Final = 256
 _END_OF_HEAD: Final = b"\r\n\r\n"
 
 
 class BoundedConnection(web.RequestHandler):
-    """A connection that occupies a place in ``Places`` from its acceptance until it is lost."""
+    """A caller's connection. It occupies a place in ``Places`` from its acceptance until it is lost."""
 
     __slots__ = ("_body", "_head_bytes", "_head_timer", "_places", "_unread_timer", "proven", "shaking")
 
@@ -144,9 +144,9 @@ class BoundedConnection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer a request that is not valid HTTP, or that met a bug.
+        """Return the answer to a request that is not valid HTTP, or in whose handling a bug occurred.
 
-        A bug is logged; an invalid request is not, because anybody may send one.
+        A bug is logged. An invalid request is not, because anybody may send one.
 
         Raises:
             ConnectionError: an answer has been sent already.
@@ -158,7 +158,7 @@ class BoundedConnection(web.RequestHandler):
         return WholeAnswer(status, (message or "").encode("utf-8", "replace")[:200], close=True)
 
     def _begun(self, size: int) -> None:
-        """Start to count the bytes of an incomplete head that follows complete requests; ``size`` bytes are here."""
+        """Start to count the bytes of an incomplete head that follows complete requests; ``size`` bytes have come."""
         self._head_ended()
         if size > MAX_HEAD_BYTES:
             self.close()  # after the answer to the earlier requests
@@ -209,7 +209,7 @@ def _behind_body(data: bytes, body: StreamReader, before: int) -> int:
 
     ``before`` is the number of bytes of the body that arrived before ``data``.
     """
-    # A body in chunks ends like a head, whose last line may come alone.
+    # A chunked body ends with the same bytes as a head, and its last line may arrive alone.
     if data.endswith(_END_OF_HEAD) or not data.strip(b"\r\n"):
         return 0
     return len(data) - (body.total_bytes - before)

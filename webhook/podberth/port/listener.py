@@ -20,14 +20,14 @@ from .slots import Places
 HANDSHAKE_SECONDS = 10.0
 # How long a client may take to close TLS properly; uvloop's own limit is 30 s, while the connection keeps its memory.
 _GOODBYE_SECONDS = 2.0
-# Linux' own bound since 5.4 (net.core.somaxconn); aiohttp's 128 is a burst of as many apiserver connections.
+# Linux' own bound since 5.4 (net.core.somaxconn). aiohttp's default of 128 may be too few for a burst of the apiserver.
 _BACKLOG = 4096
-# The kernel's receive buffer of one connection; the kernel doubles this number. Its own bound is 6 MiB (tcp_rmem),
-# which counts against the container's limit of memory, too.
+# The kernel's receive buffer of one connection; the kernel doubles this number. By default a buffer may grow to 6 MiB
+# (tcp_rmem), and it counts against the container's memory limit, too.
 _KERNEL_BYTES = 64 * 1024
-# Between two looks at the queue, so that a flood of new connections does not delay the open ones.
+# The most connections that are accepted in one turn of the event loop, so that a flood of them does not delay others.
 _ACCEPTED_AT_ONCE = 64
-# The wait before the next look when no place or no file descriptor is free: less than Places.GRACE_SECONDS.
+# The wait before the next try to accept when no place or no file descriptor is free: less than slots.GRACE_SECONDS.
 _PAUSE_SECONDS = 0.1
 _NO_SUCH_FAMILY = frozenset({errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL})
 

@@ -5,11 +5,11 @@ from typing import Final, Protocol
 from .byte_budget import CONNECTION_BYTES, HANDSHAKE_BYTES, MemoryBudget
 
 # An API server has up to 200 mutating requests in progress (--max-mutating-requests-inflight), each with a connection
-# of own while it waits for a webhook. 1,024 is five of them at one replica.
+# of its own while it waits for a webhook. The number is enough for five API servers that send all to one replica.
 MOST_PROVEN: Final = 1_024
 MOST_PLACES: Final = 1_536
-# A handshake and a review take milliseconds; a connection that needs longer gives way when places are short.
-# Younger ones are never displaced: a burst of the API server's own connections must not displace itself.
+# The age from which an unproven connection may be displaced. A handshake and a review take milliseconds, so legitimate
+# connections are proven or done by then: a burst of the API server's own connections does not displace itself.
 GRACE_SECONDS: Final = 1.0
 
 
@@ -26,7 +26,7 @@ class Places:
     def __init__(
         self, budget: MemoryBudget | None = None, most: int = MOST_PLACES, most_proven: int = MOST_PROVEN
     ) -> None:
-        """Create the set without connections. Every place is charged to ``budget``, if there is one."""
+        """Create the set without connections. Every connection is charged to ``budget``, if there is one."""
         self._budget = budget
         self._most = most
         self._most_proven = most_proven

@@ -10,9 +10,9 @@ from ..errors import ReviewError
 from ..kube.review_limits import MAX_TEXT_BYTES
 from ..port.byte_budget import Hold
 
-# The API server writes <, > and & with six bytes each (encoding/json, HTMLEscape), so two objects of 3 MiB may have 36.
+# The API server writes <, > and & with six bytes each (encoding/json, HTMLEscape), so two objects of 3 MiB may take 36.
 MOST_READ_BYTES = 40 * 1024 * 1024
-# The fields in front of a review's objects, with a user's thousand groups, and those behind them.
+# Room for the fields before a review's objects, with the thousand groups of a user, and for the fields after them.
 HEAD_BYTES = 256 * 1024
 TAIL_BYTES = 4 * 1024
 
@@ -24,7 +24,7 @@ class Body:
     """The body of a request."""
 
     text: bytes
-    """The whole body; of one above MAX_TEXT_BYTES, its first HEAD_BYTES and its last TAIL_BYTES."""
+    """The whole body; of a body above MAX_TEXT_BYTES, its first HEAD_BYTES and its last TAIL_BYTES."""
     size: int
     """The length of the whole body in bytes."""
 
@@ -32,9 +32,9 @@ class Body:
 async def read_body(request: web.BaseRequest, deadline: float, hold: Hold) -> Body:
     """Read and return the body of a request.
 
-    Of a body above MAX_TEXT_BYTES whose length is announced, which is what the API server sends, only the two ends are
-    kept: the review is then above its bounds (``admission.unparsed``). With an HTTP error it would be admitted unjudged
-    under the webhook's failurePolicy Ignore.
+    The API server announces the length of each body. Of an announced body above MAX_TEXT_BYTES only the two ends are
+    kept, and ``admission.unparsed`` decides on them. If such a body were answered with an HTTP error, the pod would be
+    admitted without a decision under failurePolicy Ignore.
 
     ``deadline`` is a time of ``perf_counter``, in seconds. ``hold`` is the request's share of the memory budget: a body
     that arrives in several parts is charged to it.

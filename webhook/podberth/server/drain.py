@@ -12,7 +12,7 @@ from ..telemetry.log import Log
 from .listen import FINISH_SECONDS, ReviewPort
 from .state import ServingState
 
-# The time between two checks whether the last review is answered: a twentieth of a second at the end does not matter.
+# The time between two checks whether the last review is answered. A delay of a twentieth of a second does not matter.
 _LOOK_SECONDS = 0.05
 
 

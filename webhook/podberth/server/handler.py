@@ -59,7 +59,7 @@ class Target:
 
 
 def resolve(deciders: Deciders, target: str) -> Target:
-    """Return the path, the decider and the time budget that the URL ``target`` of a request line stands for.
+    """Return the path, the decider and the time budget for the URL ``target`` in a request line.
 
     The decider is None if its path is not served. An invalid timeout in the query counts as none.
     """
@@ -135,7 +135,7 @@ class ReviewHandler:
                 review = None
                 hold.drop_document()
                 keep_body(hold, len(body.text))
-                # Half of the remaining time: the rest is for deciding without the object.
+                # The wait takes half of the remaining time at most: the rest is for deciding without the object.
                 await state.wait_for(sought, min(PATIENCE_SECONDS, (deadline - perf_counter()) / 2))
                 review = read_review(request, body, hold)
             received = perf_counter()

@@ -67,7 +67,10 @@ class PolicyJudge:
     """A decider that judges policies in its own thread."""
 
     def __init__(self, validate: Callable[[AdmissionRequest, Environment, Late], Outcome] | None = None) -> None:
-        """Create the judge; its thread starts with the first policy. ``validate`` None: ``validate_policy``, now."""
+        """Create the judge; its thread starts with the first policy.
+
+        ``validate`` judges one policy; None: ``admission.policy.validate_policy`` judges it, at the present time.
+        """
         self._validate = validate or _validate_now
         self._thread = ThreadPoolExecutor(1, "policies")
         self._places = BoundedSemaphore(MOST_AT_ONCE)
@@ -95,9 +98,9 @@ class PolicyJudge:
     ) -> Outcome:
         if late():
             raise ReviewError(504, "nobody waits for it any more")
-        # An environment belongs to one thread; the reviews' environment belongs to the event loop's.
+        # Only one thread may use an environment, and the event loop's thread uses that of the reviews.
         if self._environment is None or self._environment.schema is not schema:
             self._environment = Environment(schema)
         outcome = self._validate(review, self._environment, late)
-        # Only of a document within its bounds: a list of names is as long as the document.
+        # The warning lists names, and so may be as long as the document: it is not added if the document was denied.
         return outcome if outcome.verdict == "denied" else with_warning(outcome, review, replacement(review, policies))

@@ -24,7 +24,7 @@ KEEPALIVE_SECONDS = 120.0
 _LINGER_SECONDS = 2.0
 # How long reviews in flight may take to finish: timeoutSeconds is 30 at most.
 FINISH_SECONDS = 30.0
-# How long answers may then take to be written; they are in the kernel's buffer at once, unless the client does not
+# How long the last answers may take to be written. They are in the kernel's buffer at once, unless a client does not
 # read.
 _WRITE_SECONDS = 2.0
 

@@ -1,4 +1,6 @@
-"""The TLS of the review port: its certificate, and the CA certificates for clients. Both can be replaced at run time.
+"""The TLS of the review port: its certificate, and the CA certificates that sign its clients' certificates.
+
+Both can be replaced at run time.
 
 No CA certificate can be removed from an ``ssl.SSLContext``. So if clients must authenticate, each set of CA
 certificates has its own context, and a handshake switches to the newest context after the client's hello. Open
@@ -79,7 +81,7 @@ def show_pair(context: ssl.SSLContext, certificate: bytes, key: bytes, where: st
     for target in (new_context(), context):
         try:
             _load(target, pem)
-        except OSError as error:  # ssl.SSLError is one; no descriptor for the memory file is another
+        except OSError as error:  # ssl.SSLError, or no descriptor was left for the memory file
             reason = error.reason if isinstance(error, ssl.SSLError) else error.strerror
             raise CertificateError(f"{where}: cannot be loaded: {reason or error}") from error
 

@@ -11,8 +11,8 @@ from ..mutation.seal import LEAST_KEY_BYTES, Sealer
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics
 
-# The current key, the last one, whose pods still exist, and the content of a file that was being written.
-# Each costs some 10 us for a review with a forged record.
+# The number of keys whose seals are valid: the current key, the one before it, whose pods still exist, and one more,
+# because a file may have been read while it was being written. A forged record costs some 10 us for each key.
 _BELIEVED: Final = 3
 
 

@@ -63,15 +63,15 @@ class WatchedSnapshot:
     ) -> None:
         """Create the watcher without a snapshot.
 
-        With ``live``, the state of the cluster is not read from ``source``; the ``adopt`` methods receive each change
-        of it.
+        If ``live`` is set, ``source`` is only the source of policies, and the ``adopt`` methods receive the state of
+        the cluster whenever it changes.
         """
         self._live = live
         self._topology: TopologyIndex | None = None
         self._objects: Held | None = None
         self._workloads: ClusterFacts | None = None
         self._loaded: Loaded | None = None
-        # Until a key is known, a random one: with a public key anybody could seal.
+        # A random key is used until the real key is known: with a public key anybody could seal.
         self._sealer = Sealer.of(token_bytes())
         self._source = source
         self._state = state

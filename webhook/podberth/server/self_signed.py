@@ -19,9 +19,9 @@ from ..pki.issue import issue_leaf, living, new_authority
 from ..pki.replica_certificate import renewal_due
 from .port_tls import CertificateFiles, read_pair
 
-# Two thirds of a year are longer than a replica lives between two releases; a restart renews.
+# A restart renews the certificate after two thirds of this time. New releases restart a replica sooner than that.
 LIFE = timedelta(days=365)
-# As many bytes as SHA-256 has.
+# As many bytes as a SHA-256 hash has.
 _KEY_BYTES = 32
 
 

@@ -23,18 +23,18 @@ from ..telemetry.metrics import Metrics
 from .port_tls import PortTls
 from .state import ServingState
 
-# A rotation takes four writes, and each may lose against another replica's.
+# The most checks without a pause between them. A rotation takes four writes, and another replica may be faster at each.
 _LOOKS_AT_ONCE = 12
-# Three small reads every ten seconds; a caBundle that somebody has removed is back within that time.
+# A check is three small reads. A caBundle that somebody has removed is written again within this time.
 _LONGEST_PAUSE_SECONDS = 10.0
-# Each replica looks at least this often within the time in which all API servers take a caBundle, so that a hurried
-# rotation need not wait longer for it.
+# The least number of checks within the time that API servers take to use a new caBundle (``Lifetimes.trust``), so that
+# a hurried rotation need not wait longer for a replica.
 _LOOKS_IN_TRUST = 3
 _FIRST_WAIT_SECONDS = 0.25
 _LONGEST_WAIT_SECONDS = 30.0
-# A decision on an older view is not written: half the time for which the next authority is only trusted.
+# A check is cancelled after ``Lifetimes.trust`` divided by this number, so that no decision on older data is written.
 _VIEW_SHARE = 2
-# The pause is multiplied by 1 to 1.5 at random, so that replicas do not look in step.
+# The random share of a pause is added to this share, so that replicas do not make their checks at the same moments.
 _LEAST_SHARE: Final = 0.5
 
 
@@ -42,7 +42,7 @@ _LEAST_SHARE: Final = 0.5
 class SharedCertificate:
     """Keeps the shared CA certificates and this replica's serving certificate up to date.
 
-    ``run`` is to be a task. The port has no certificate before the first one is signed.
+    The caller runs ``run`` as a task. The port has no certificate until ``run`` has signed the first one.
     """
 
     shared: SharedAuthorities
@@ -64,7 +64,7 @@ class SharedCertificate:
         while True:
             wait_seconds = await self._turn()
             leaf = self._leaf
-            # An expired certificate is as good as none: clients then ask other replicas.
+            # With an expired certificate the replica is not ready, so that clients ask other replicas.
             self.state.certificate = leaf is not None and datetime.now(UTC) < leaf.validity.not_after
             await asyncio.sleep(wait_seconds)
 
@@ -96,7 +96,8 @@ class SharedCertificate:
         read_at = datetime.now(UTC)
         secret = await self.shared.secret()
         if secret is None:
-            # A replica that makes a new Secret keeps the present trust, not that from before the Secret was deleted.
+            # The configurations are read again, because a new Secret has to keep the certificates that are trusted now,
+            # and not those from before the Secret was deleted.
             configurations = await self.shared.configurations()
         else:
             self._take_key(secret)

@@ -36,7 +36,7 @@ def documents(suite: Suite, case: Case, namespace: str) -> list[Document]:
 
 
 def with_values(suite: Suite, case: Case, params: Params) -> dict[tuple[str, str], Document]:
-    """Return ``params`` with single values replaced by those that the case, else the suite, states.
+    """Return ``params`` with the single values that the case states, or else the suite, in place of the present ones.
 
     A ConfigMap that ``params`` lacks is added. The keys are (namespace, name).
     """

@@ -38,14 +38,15 @@ from . import GOLDEN_SUFFIX
 Document: TypeAlias = dict[str, Any]
 Verdict: TypeAlias = Literal["admitted", "mutated", "denied", "unchanged"]
 
-# A suite is a table on a few screens; a cluster above this size is a benchmark
+# The largest number of nodes of an entry. A suite fills a few screens; a larger cluster would be a benchmark.
 MAX_COUNT = 1000
 
 
 class Nodes(DocumentPart):
     """Nodes of a shape that podberth ships, with their topology documents; or documents as kubectl prints them.
 
-    Exactly one of ``shape`` and ``documents``. Nodes are named ``<name>-<number>``; the default name is the shape's.
+    Exactly one of ``shape`` and ``documents`` is given. Nodes of a shape are named ``<name>-<number>``; the default
+    name is the shape's.
     """
 
     shape: str | None = None
@@ -62,7 +63,7 @@ class Nodes(DocumentPart):
 
 
 class SuiteCluster(DocumentPart):
-    """The cluster of a case. A field of a case replaces the same field of the suite, as a whole."""
+    """The cluster of a case. A field of a case replaces the whole field of the same name in the suite."""
 
     topology: tuple[Nodes, ...] | None = None
     """The nodes; None means that nothing is known of the cluster's nodes."""
@@ -121,7 +122,7 @@ class Case(SuiteCluster):
     """The user who creates the pod: a name, or a username and groups. The default is the user ``author`` in no
     group."""
     now: Time | None = None
-    """The moment of the review, in RFC 3339, at which exceptions are in force or not; by default that of the run."""
+    """The time of the review, in RFC 3339, for which exceptions are in force or not; by default that of the run."""
     expect: Expectation
 
 

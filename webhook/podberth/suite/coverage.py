@@ -1,8 +1,8 @@
 """Coverage of policies by test cases: which expressions were evaluated, and which conditions were both true and false.
 
-An expression counts as one point. A condition counts as two: one if a case made it true, one if a case made it false. A
-variable counts as evaluated if an evaluated expression needed it; a variable inside a loop, if the loop ran at least
-once.
+A condition counts as two points: one if a case made it true, one if a case made it false. Any other expression counts
+as one point. A variable counts as evaluated if an evaluated expression needed it. A variable inside a loop counts if
+the loop ran at least once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,12 +43,12 @@ class Observer:
         self.matched_policies: set[str] = set()
         """The names of the policies that applied in at least one case."""
         self.policies: dict[str, CompiledPolicy] = {}
-        """The policies that were evaluated, by name; each in the version that one of the cases compiled."""
+        """The compiled policies of the suite, by name."""
         self.answers: list[Observed] = []
         self._keep = keep_answers
 
     def passed_over(self, policy: CompiledPolicy, why: str) -> None:
-        """Record nothing: that a policy does not apply to a case is no coverage."""
+        """Record nothing, because a policy that does not apply to a case is not covered by it."""
 
     def matched(self, policy: CompiledPolicy, params: Params | None) -> None:  # noqa: ARG002 - the watch's form
         """Record that a policy applied to a case."""
@@ -126,7 +126,7 @@ class _Counts:
         self._variables = [each.name for each in policy.source.spec.variables]
         self._tracer = Tracer(environment, {name: bound.expression for name, bound in policy.variables.items()})
         self._paths: dict[int, Mapping[int, Path]] = {}
-        """The paths of expressions by identity, by the identity of the policy: each case compiles the policy again."""
+        """For each compiled policy, by its ``id``, the paths of its expressions, by their ``id``."""
 
     def add(self, observed: Observed) -> None:
         """Count an evaluation of an expression, and of the variables that it needed."""
@@ -166,7 +166,7 @@ def _is_condition(expression: Expression) -> bool:
 
 
 def _of_fact(placed: Placed, counts: Mapping[Path, _Count], *, applied: bool) -> _Count:
-    """Return the count of an expression that is never evaluated, but used whenever its mutation applies."""
+    """Return the count of an expression that needs no evaluation: 1 if its mutation applied in a case, else 0."""
     when = counts.get(("spec", "mutations", placed.mutation or 0, "when"))
     used = applied if when is None else True in when.values
     return _Count(times=int(used))

@@ -49,8 +49,7 @@ class CaseResult:
     pod: Document | None = None
     """The pod that /mutate returned; None if it denied the pod, the request has none, or the case could not be run."""
     golden: Document | None = None
-    """The content of the golden file if it differs from the pod; None if both are equal, or if there is no golden
-    file."""
+    """The content of the golden file if it differs from the pod; None if they are equal, or there is no golden file."""
     violations: tuple[Problem, ...] = ()
 
 
@@ -74,11 +73,11 @@ class SuiteSettings:
     goldens: Mapping[str, str] = field(default_factory=dict)
     """The texts of the golden files, by the names that the cases use."""
     selected: Callable[[Case], bool] = lambda _: True
-    """A test that selects the cases to run."""
+    """A function that says whether a case is run."""
     now: datetime = NEVER
-    """The moment of the cases that state none; by default no exception is in force."""
+    """The time for cases that state none; by default it is so late that no exception is in force."""
     conventions: Conventions = field(default_factory=Conventions)
-    """The names that differ between clusters."""
+    """The cluster's own names, as in the file of ``--conventions``."""
 
 
 def run_suite(
@@ -90,8 +89,8 @@ def run_suite(
 ) -> SuiteResult:
     """Run the selected cases against ``policies`` and return the results.
 
-    ``observer`` gets every evaluation except those of the second call of /mutate. ``settings`` None: all cases are run,
-    without golden files.
+    ``observer`` is called for every evaluation except those of the second call of /mutate. If ``settings`` is None, all
+    cases are run, without golden files.
 
     Raises:
         PolicyError: the policies cannot be used, so there is nothing to test.
@@ -103,7 +102,7 @@ def run_suite(
 
 
 def unmatched(policies: ParsedPolicies, observer: Observer) -> tuple[Problem, ...]:
-    """Return a problem for each policy that applied in no case, because its effect is untested."""
+    """Return a problem for each policy that applied in no case, and whose effect is therefore untested."""
     return tuple(
         parsed.positions.problem(
             parsed.file,
@@ -121,7 +120,7 @@ PlacedMessage: TypeAlias = tuple[Path, str]
 
 @dataclass(frozen=True)
 class _Runner:
-    """Runs the cases of one suite. A finding is a path and a message until its position in the file is known."""
+    """Runs the cases of one suite. A finding is a path and a message; its position in the file is added at the end."""
 
     suite: Suite
     policies: ParsedPolicies
@@ -273,10 +272,10 @@ _SHOWN = 160
 def differences(expected: object, actual: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
     """Yield each place where ``expected`` does not match ``actual``, with the actual value.
 
-    - an object: each of its keys is in the actual object, with a value that matches; further keys do not matter;
-    - a list: each of its items matches its own item of the actual list, in the same order; other items do not matter;
-    - null, or an empty object or list: the actual value is absent, null or an empty object or list;
-    - anything else: the same value of the same type (``"1"`` is not ``1``).
+    - An object matches if the actual object has each of its keys with a value that matches; further keys do not matter.
+    - A list matches if each item matches an item of its own in the actual list, in order; further items do not matter.
+    - Null, or an empty object or list, matches if the actual value is absent, null, or an empty object or list.
+    - Any other value matches the same value of the same type (``"1"`` does not match ``1``).
     """
     if expected in (None, {}, []):
         if actual is not ABSENT and actual not in (None, {}, []):

@@ -1,4 +1,4 @@
-"""Computes new expectations for failed cases: those that hold are kept, and none is added.
+"""Computes new expectations for failed cases. Expectations that hold are kept, and no expectation is added.
 
 A case that could not be run gets no new expectations. The result is a patch of the suite's document and the texts of
 golden files; the caller writes them.
@@ -23,7 +23,7 @@ class Update:
     operations: tuple[Operation, ...]
     goldens: dict[str, str]
     changes: tuple[str, ...]
-    """The paths of the operations in the document, and the names of the golden files."""
+    """The changes for the user: the paths of the operations in the document, and the names of the golden files."""
 
 
 def update_of(suite: Suite, result: SuiteResult) -> Update:
@@ -77,9 +77,9 @@ def _texts(wanted: tuple[str, ...], actual: tuple[str, ...]) -> list[str]:
 
 
 def _fitting(expected: Any, actual: Any) -> Any:
-    """Return ``expected`` with the values of ``actual``; no key is added, and a key that is gone becomes null.
+    """Return ``expected`` with the values of ``actual``. No key is added; a key that ``actual`` lacks becomes null.
 
-    A list of another length is replaced as a whole.
+    If two lists differ in length, the whole list of ``actual`` is taken.
     """
     if not any(differences(expected, actual)):
         return expected

@@ -1,4 +1,4 @@
-"""A limit of frequency. It reads no clock: times are seconds of the caller's clock."""
+"""A token bucket, which limits how often something happens. It has no clock: the caller passes times in seconds."""
 
 from math import inf
 

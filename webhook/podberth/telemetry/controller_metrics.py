@@ -73,7 +73,7 @@ class ControllerMetrics(WatchCounts, Collector):
         self._requests.labels(action, result).inc()
 
     def standing(self, counts: Mapping[str, int]) -> None:
-        """Set the numbers of problems that last at present, by the reason of their Events."""
+        """Set the number of problems that exist at present, by the reason of their Events."""
         self._standing.clear()
         for reason, count in counts.items():
             self._standing.labels(reason).set(count)

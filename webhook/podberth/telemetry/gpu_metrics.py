@@ -1,7 +1,8 @@
 """All metrics of the node agent, declared in one place and computed at each scrape from the last reading of the GPUs.
 
-An unknown value has no series: a lost GPU has no utilization of 0, and if the kubelet does not answer, no GPU is
-reported as free. If the last reading is too old (``NodeReading.look`` is None), only the agent's own series are left.
+An unknown value has no series. So a lost GPU is not reported with a utilization of 0, and if the kubelet does not
+answer, no GPU is reported as free. If the last reading is too old (``NodeReading.look`` is None), only the series about
+the agent itself are left.
 """
 
 from collections.abc import Callable, Iterator, Mapping

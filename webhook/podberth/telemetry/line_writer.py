@@ -10,11 +10,11 @@ import select
 import threading
 from collections import deque
 
-# Two seconds of reviews at the rate that one core can decide (bench/), of half a kilobyte each: 4 MB at most.
+# The lines of two seconds, at the most reviews that one core can decide (bench/). At half a kilobyte a line: 4 MB.
 MAX_LINES = 8192
 # How long the thread waits for more lines before it writes: one system call then writes some hundred lines.
 _GATHER_SECONDS = 0.02
-# Half of a pipe's capacity (pipe(7): 65,536 bytes), so that a reader who keeps up never makes the thread wait.
+# Half of a pipe's capacity (pipe(7): 65,536 bytes), so that the thread never waits for a reader that keeps up.
 _WRITE_BYTES = 32_768
 
 
@@ -33,7 +33,7 @@ class LineWriter:
         self._lines: deque[bytes] = deque()
         self._wake = threading.Event()
         self._closing = threading.Event()
-        # A daemon, because a reader that never reads again must not keep the process from exiting.
+        # A daemon thread, because a reader that never reads again must not keep the process from exiting.
         self._thread = threading.Thread(target=self._run, name="podberth-log", daemon=True)
         self._thread.start()
 

@@ -16,10 +16,11 @@ from .line_writer import LineWriter
 
 Level: TypeAlias = Literal["info", "warning", "error"]
 
-# The longest string of outside origin in a line. A user name or uid may be as long as a request body.
+# The longest string from a request in a line. A user name or uid may be as long as a request body.
 MAX_TEXT = 512
-# The limit for lines that are no decision: frequent enough to find an overloaded replica. At half a kilobyte a line, a
-# day of it is 430 MB at most, which a stranger could otherwise write in minutes; the kubelet keeps 50 MB of it.
+# The limit for lines about requests without a decision; so many lines are enough to find an overloaded replica. At half
+# a kilobyte a line they are 430 MB a day at most, which a stranger could otherwise cause in minutes. The kubelet keeps
+# the last 50 MB.
 _LINES_PER_SECOND: Final = 10.0
 _BURST_LINES: Final = 100.0
 _OPTIONS = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z
@@ -105,7 +106,7 @@ def standard_output() -> LineWriter:
     """Return a writer that owns a copy of the standard output, which other code may close or replace meanwhile.
 
     Raises:
-        UsageError: the standard output is closed; the next socket would get its number, and the log lines.
+        UsageError: the standard output is closed. Otherwise the next socket would get its number and all log lines.
     """
     try:
         return LineWriter(os.dup(1))

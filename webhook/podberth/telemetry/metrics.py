@@ -2,13 +2,13 @@
 
 ``read_samples`` reads the metrics that another process has exposed.
 
-Nothing outside this package imports ``prometheus_client``. Each ``Metrics`` has its own registry: importing this module
-declares nothing. Series for label values that are known beforehand exist from the start, so that a rate can rise from
-zero.
+Nothing outside this package imports ``prometheus_client``. Each ``Metrics`` has its own registry, so importing this
+module declares no metric. Series for label values that are known beforehand exist from the start, so that a rate can
+rise from zero.
 
-The counts of each review are plain numbers, which the library reads at each scrape. The library's own counters take a
-lock each, in all 5 us a review, and the plain numbers take two (measured under load; a review without its decision
-costs 70).
+The counts of each review are plain numbers, which the library reads at each scrape. The library's own counters would
+take 5 us a review, because each has a lock; the plain numbers take 2 us. Both were measured under load, where a review
+without its decision takes 70 us.
 """
 
 from bisect import bisect_left
@@ -33,12 +33,12 @@ from .watch_metrics import KindState, WatchCounts, WatchFacts, watch_families
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 Family: TypeAlias = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
 
-# A decision takes 0.1 to 1 ms (bench/): two or three buckets to the decade up to there and beyond, until the
-# apiserver's own buckets begin (5 ms to 25 s, apiserver pkg/admission/metrics); the longest legal timeout is 30 s.
+# Below 5 ms there are two or three buckets to the decade, because a decision takes 0.1 to 1 ms (bench/). The others are
+# about the apiserver's own (5 ms to 25 s, apiserver pkg/admission/metrics), and end at the longest legal timeout, 30 s.
 DURATION_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 30.0)
 
-# People add up the phases of one review, to find its slow part to a factor of two or three. So these have half of the
-# buckets, because each phase has as many series again.
+# The phases of a review show its slow part, for which a factor of two or three is exact enough. They have only half of
+# the buckets, because each phase needs all its series again.
 PHASE_BUCKETS = DURATION_BUCKETS[::2]
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT", "")
@@ -67,8 +67,9 @@ KIND_LEFT_OUT = ("unreadable", "too many")
 POLICY_STATES = ("active", "disabled", "outdated", "broken")
 """The states of a GPUPolicy, as values of a label.
 
-active: it decides reviews. disabled: it says that it decides nothing. outdated: it does not compile, and its older
-version decides, or the policy of its name from files. broken: it does not compile, and nothing is in its place.
+active: it decides reviews. disabled: its spec says that it decides nothing. outdated: it does not compile, and its
+older version decides, or the policy of the same name from files. broken: it does not compile, and nothing is in its
+place.
 """
 
 EVENT_RESULTS = ("created", "repeated", "limited", "dropped", "failed", "unknown")
@@ -81,7 +82,7 @@ class Phases(NamedTuple):
     """The seconds that each phase of a review took; their sum is the whole time."""
 
     receive: float
-    """The time from the arrival of the headers until the review is parsed, with waits for its turn and its body."""
+    """The time from the arrival of the headers until the review is parsed, with the waits for its body and its turn."""
     decide: float
     encode: float
 
@@ -144,7 +145,7 @@ class Metrics(Collector):
 
     def _count_reviews(self, paths: Sequence[str]) -> None:
         self._requests = dict.fromkeys(product(paths, OPERATIONS, VERDICTS), 0)
-        # One bucket more than there are bounds: for values above the last.
+        # There is one bucket more than bounds, for values above the last bound.
         self._durations = {path: [0] * (len(DURATION_BUCKETS) + 1) for path in paths}
         self._seconds = dict.fromkeys(paths, 0.0)
         self._phases = {path: [[0] * (len(PHASE_BUCKETS) + 1) for _ in Phases._fields] for path in paths}
@@ -183,7 +184,7 @@ class Metrics(Collector):
             self._policy_objects.labels(each).set(states.count(each))
 
     def exceptions(self, ends: Mapping[str, datetime]) -> None:
-        """Set the ends of all exceptions from policies, by name; earlier ones are forgotten."""
+        """Set the times at which all present exceptions end, by name; exceptions that are not given are forgotten."""
         self._exception_ends.clear()
         for name, end in ends.items():
             self._exception_ends.labels(name).set(end.timestamp())

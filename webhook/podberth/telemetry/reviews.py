@@ -31,7 +31,7 @@ class ReviewRecorder:
         seconds = sum(phases)
         metrics.request(path, request.operation, outcome.verdict, seconds)
         metrics.phases(path, phases)
-        policies: dict[str, bool] = {}  # in the order in which they decided; whether one has an error
+        policies: dict[str, bool] = {}  # whether a policy had an error, in the order in which the policies decided
         for decision in outcome.decisions:
             metrics.decision(decision.policy, decision.action)
             policies[decision.policy] = decision.fault or policies.get(decision.policy, False)

@@ -22,9 +22,9 @@ from .metrics import Phases
 from .traces import TracedReview
 
 _NAME: Final = "podberth"
-# From this status on an answer is the server's fault: https://opentelemetry.io/docs/specs/semconv/http/http-spans/
+# Statuses from here on are errors of the server: https://opentelemetry.io/docs/specs/semconv/http/http-spans/
 _SERVER_FAULT = 500
-# The rest of the grace period of manifests/base after reviews and Events.
+# The part of the grace period of manifests/base that is left after reviews and Events.
 _CLOSE_SECONDS: Final = 1.0
 _SECOND_NS: Final = 1_000_000_000
 
@@ -47,7 +47,7 @@ class OpenTelemetryTracer:
     def review(self, traced: TracedReview) -> None:
         """Make the span of a review, with a child span for each phase, if the trace is sampled."""
         started_ns = traced.ended_ns - round(traced.seconds * _SECOND_NS)
-        # Only this header is read: others come from strangers.
+        # Only the headers of W3C Trace Context are read, because strangers may send any others.
         carrier = {key: value for key in ("traceparent", "tracestate") if (value := traced.headers.get(key))}
         span = self._tracer.start_span(
             f"review {traced.path}",

@@ -10,7 +10,8 @@ KindState: TypeAlias = Literal["followed", "listing", "not served", "refused"]
 KIND_STATES: tuple[KindState, ...] = get_args(KindState)
 """The states of a kind that is followed only if the cluster serves it.
 
-They are: followed; about to be followed; not served by the cluster; forbidden to podberth.
+followed: its objects are listed and watched. listing: they are not listed yet. not served: the cluster does not serve
+the kind. refused: the API server forbids podberth to list it.
 """
 
 

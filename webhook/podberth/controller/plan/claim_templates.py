@@ -37,7 +37,8 @@ def plan(world: World, now: float) -> ActionPlan:
             continue
         whose, unknown = owners(pods, world)
         found.actions += unknown
-        # Unknown owners join later: a template is the same for all, and one slow answer delays nobody.
+        # Owners that are not known yet are added later, so that one slow answer delays nobody: the content of the
+        # template does not depend on them.
         if whose:
             step = _creation(place, whose, world, declared[place[1]]) if made is None else _joined(place, made, whose)
             found.actions += [] if step is None else [step]

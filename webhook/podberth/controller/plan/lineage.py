@@ -1,7 +1,7 @@
 """Finds the owner of an object that podberth makes: the topmost owner of its pods, or the pods if nobody owns them.
 
-The object names its owner in its metadata, and the owner gets the Event if the object cannot be made. Facts that the
-owners in between have about their pods are passed on unchanged.
+The object names its owner in its metadata, and the Event that the object cannot be made is about the owner. The facts
+that owners between a pod and its topmost owner have about their pods are passed on unchanged.
 
 The garbage collector deletes an object when its last owner is gone, so this module never deletes anything.
 """
@@ -48,10 +48,10 @@ def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerRef
 
 
 def on_top(pod: WaitingPod, world: World) -> OwnerReference | None:
-    """Return the topmost known owner of a pod: the pod if it has none, None if an owner is gone or cannot exist."""
+    """Return the topmost known owner of a pod: the pod if it has none; None if an owner is gone or cannot exist."""
     top = pod.itself()
     for owner in _upwards(pod, world):
-        # The author of a pod writes its owners, and nobody checks them: no object has such a name.
+        # The author of a pod may write any owner, because nobody checks it. No object has a name that is no subdomain.
         if (pod.namespace, owner) in world.gone or (_asked(owner) and not is_subdomain(owner.name)):
             return None
         top = owner

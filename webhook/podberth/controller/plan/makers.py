@@ -1,4 +1,4 @@
-"""The list of all makers, in the order in which they are asked."""
+"""The list of all makers, in the order in which they are called."""
 
 from collections.abc import Sequence
 from typing import Final

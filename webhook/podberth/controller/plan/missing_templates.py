@@ -1,4 +1,4 @@
-"""Plans notices about pods that wait for a policy's claim template which nobody makes.
+"""Plans notices about pods that wait for a claim template that a policy has declared and that nobody makes.
 
 The name of such a template ends with a digest, so a changed policy declares a template of another name. The controller
 forgets earlier declarations when it restarts. Templates of other names belong to other authors, and Kubernetes itself

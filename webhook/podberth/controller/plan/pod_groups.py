@@ -1,8 +1,8 @@
 """Plans PodGroups of gangs: the controller makes each missing PodGroup that admission has named on pods.
 
-The PodGroup gets the size of the gang. A pod asks for a group by its label and its reference, which have the same name.
-The size is in an annotation of the pod or in an owner. Groups that podberth has not made are left alone. A missing
-group is reported, even if another program should have made it.
+The PodGroup gets the size of the gang, which is in an annotation of the pod or in an owner. A pod asks for a group by a
+label and a reference with the same name. PodGroups that podberth has not made stay unchanged. A missing PodGroup is
+reported, even if another program should have made it.
 """
 
 import math
@@ -19,10 +19,12 @@ from .world import ActionPlan, Create, GroupChange, Made, Reference, WaitingPod,
 
 KIND: Final = "PodGroup"
 _REFUSED: Final = "PodGroupRefused"
-# Members with GPUs state the level, and a launcher or head comes before them. The group's topology cannot be changed
-# later, and a gang starts with its last pod anyway; a pod that has not come this long after the newest is not expected.
+# How long after its newest pod a gang counts as complete. A group is not made earlier, because its topology cannot be
+# changed later: members with GPUs state the level, and a launcher or head is created before them. The wait costs
+# nothing, because a gang starts with its last pod anyway.
 GATHER_SECONDS: Final = 5.0
-# The number of disagreeing sizes that are named: two show it, and an owner's name may be a quarter of an Event's note.
+# The largest number of disagreeing sizes in a notice: two show the disagreement, and the name of one owner may take a
+# quarter of an Event's note.
 _SHOWN: Final = 3
 
 
@@ -55,7 +57,7 @@ def _asks(pod: WaitingPod, reference: Reference) -> bool:
 
 
 def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found: ActionPlan) -> str | None:
-    """Add a gang's group to the plan ``found``; return the reason why it cannot be made, or an empty text.
+    """Add the actions for a gang's group to the plan ``found``; return why the group cannot be made, or an empty text.
 
     Returns None if podberth does not make this group, because its kind is not served.
     """
@@ -208,7 +210,7 @@ def _undecided(gang: WaitingGang, what: str) -> Notice:
 
 
 def _said(gang: WaitingGang) -> str:
-    """Return a text with the sizes and who states each; only a few, because an Event has limited room."""
+    """Return a text with each size and the owner that states it; only a few, because an Event has limited room."""
     whose = {party(each): f"{each.kind} {each.name}" for each in gang.owners.values()}
     said = {word.size: whose.get(name, "other pods") for name, word in gang.words.items() if word.size}
     return ", ".join(f"{size} ({said[size]})" for size in sorted(said)[:_SHOWN])

@@ -90,7 +90,7 @@ def _word(pods: Sequence[WaitingPod], world: World) -> Word:
     """Return the statement of these pods, given oldest first; the facts of the newest pod's owners count for all."""
     newest = pods[-1]
     gang = gang_of(newest.gang_keys, newest.namespace, documents(newest, world))
-    # The templates of a known owner are the best source; else the pod has the facts from admission.
+    # The templates of a known owner are the best source of the size; the next best is what admission wrote on a pod.
     size = gang.apart or next((pod.size for pod in reversed(pods) if pod.size), gang.size)
     return Word(size, "" if size == 1 else gang.staged, newest.created)
 
@@ -102,7 +102,7 @@ def judge(said: Iterable[Word]) -> Consensus:
     pods could never reach its minimum. Else the result has every size that a party states.
     """
     said = tuple(said)
-    # A known field comes before a possible one.
+    # A field that certainly makes the pods start in stages takes precedence over one that possibly does.
     staged = min((word.staged for word in said if word.staged), key=is_guess, default="")
     if staged:
         return Consensus(frozenset({1}), staged, is_guess(staged))

@@ -47,7 +47,7 @@ class WaitingPod:
     level: str = ""
     """The node label key of the level at which the gang wants one domain, if admission left that to the group."""
     required: bool = False
-    """Whether the gang requires that domain, instead of preferring it."""
+    """Whether the gang requires one domain of ``level``; if not, the gang only prefers one."""
     gated: bool = False
     """Whether the pod has scheduling gates: then it does not wait for a scheduler yet."""
     templates: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ class World:
     A kind that is neither in ``known`` nor here is unknown, and nothing is reported about it.
     """
     owners: Mapping[Owned, OwnerReference | None]
-    """The controller of each owner that was looked up; None if the owner has none or may not be read."""
+    """The controller of each owner that was looked up; None if the owner has none or cannot be read."""
     gone: frozenset[Owned]
     """The owners that were looked up and do not exist."""
     fixed: Mapping[str, int]
@@ -101,7 +101,7 @@ class World:
     failed: Mapping[Owned | tuple[str, NamespacedName], str] = field(default_factory=dict)
     """The error of the last failed try, by the owner to look up, or by the kind and place of the object to make."""
     documents: Mapping[Owned, Mapping[str, Any]] = field(default_factory=dict)
-    """The facts about pods that ``workload.owners`` keeps of each owner that was looked up and could be read."""
+    """The fields that ``workload.owners`` keeps of each owner that was looked up and could be read."""
     declared: Mapping[str, Mapping[str, Any]] | None = None
     """The specs of the claim templates that policies declare, by their names on pods; None if they are not known."""
 
@@ -112,7 +112,7 @@ class _Write:
 
     kind: str
     noun: str
-    """The name of the object's kind in the documentation of that kind."""
+    """The name of the object's kind as messages write it, such as ``PodGroup``."""
     refused: str
     """The reason of the Event that is published if the API server refuses the object."""
     about: Regarding
