@@ -1,8 +1,8 @@
 """A policy that cannot be loaded, because of its YAML, fields, names or types.
 
 The rule reports everything that `podberth serve` would refuse at its start: text that is not YAML, unknown fields and
-values, anything that ValidatingAdmissionPolicy refuses, an expression that does not parse or does not type-check, a
-policy above the limit of cost. Other rules read only policies that can be loaded.
+values, anything that ValidatingAdmissionPolicy refuses, expressions that do not parse or do not type-check, policies
+above the limit of cost. Other rules check only policies that can be loaded.
 
 Bad:
 
