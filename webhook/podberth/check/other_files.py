@@ -1,7 +1,7 @@
 """Recognises files of a repository that are not plain manifests: charts, patches, templates, YAML of other programs.
 
 A file that the user names is always checked. A file that is found in a folder and is no manifest is skipped and
-counted; the report has a warning if the file may have pods.
+counted; the report has a warning or a note if the file may have pods.
 """
 
 import re

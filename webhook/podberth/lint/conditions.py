@@ -1,8 +1,8 @@
 """Translates CEL conditions to logical statements (``formula``), with the values that podberth's variables can have.
 
-``&&``, ``||``, ``!``, ``? :``, comparisons with constants, ``in`` a list of constants, ``has()`` and ``hasValue()`` are
-translated. Any other expression is one term that is true or false. In fact the evaluation of a condition may also fail.
-So "can never be true" is certain, and "is never false" does not exclude an error.
+``&&``, ``||``, ``!``, ``? :``, comparisons with constants, ``in`` a list of constants, ``has()`` and optional
+selections of fields are translated. Any other expression is one term that is true or false. In fact, the evaluation of
+a condition may also fail. So "can never be true" is certain, and "is never false" does not exclude an error.
 """
 
 import operator

@@ -179,8 +179,8 @@ class _Compared:
     def opposition(self) -> Opposition | None:
         """Return the first contradiction if every term of the user contradicts all of podberth's; else None.
 
-        If a user's term implies one of podberth's terms, the two do not contradict each other: podberth may have
-        written the user's term itself. If there are too many pairs to compare, the result is None.
+        A user's term that implies one of podberth's terms does not count as a contradiction, because podberth may have
+        written it. If there are too many pairs to compare, the result is None.
         """
         first: Opposition | None = None
         for each in self._compared():

@@ -64,7 +64,7 @@ class FoundRecord:
 
 
 _NONE = FoundRecord()
-# ``managedFields`` name a record that the pod lacks: another webhook removed it, or the client sent old ones.
+# ``managedFields`` name a record that the pod lacks: another webhook removed it, or the client's fields are old.
 _TAKEN = FoundRecord(sent=True)
 # https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
 _FIELDS = ("fieldsV1", "f:metadata", "f:annotations", f"f:{APPLIED_ANNOTATION}")
@@ -169,7 +169,7 @@ def held(draft: Draft, record: Record) -> Record:
 
 
 def _only(record: Mapping[str, Any], keep: Callable[[str, Any], bool]) -> Record:
-    """Return the changes of a record for which ``keep(mutation, wrote)`` is true, without policies that have none."""
+    """Return the changes of a record for which ``keep(mutation, wrote)`` is true; policies without any are left out."""
     kept = {
         policy: {concern: wrote for concern, wrote in concerns.items() if keep(concern, wrote)}
         for policy, concerns in record.items()

@@ -144,7 +144,7 @@ class CompiledPolicy:
     def __init__(
         self, parsed: ParsedPolicy, environment: Environment, room: Room, names: Names = OF_GPU_POLICIES
     ) -> None:
-        """Keep the arguments; nothing is compiled yet. Compiled expressions take memory from ``room``."""
+        """Keep the arguments; nothing is compiled yet. The parts of compiled expressions count against ``room``."""
         self.source: GPUPolicy = parsed.policy
         self._names = names
         self._parsed = parsed
@@ -243,7 +243,7 @@ class CompiledPolicy:
     def most_params(self) -> int:
         """The maximum number of params objects that the policy's selector may select within the cost limit of a policy.
 
-        For each params object, the engine converts the parts of the pod that an expression reads again.
+        For each params object, the engine converts again all parts of the pod that expressions read.
         """
         cost = self.cost_microseconds + _EVALUATION_MICROSECONDS
         if any(path[0] in _WHOLE_OBJECTS for _, each in self._priced for path in each.reads):

@@ -186,12 +186,12 @@ class Gang(DocumentPart):
     size: IntExpression | None = None
     """The number of pods in the gang; none or 0: unknown."""
     system: NullableStringExpression | None = None
-    """The group system that a plain gang joins, `native`, `coscheduling` or `koordinator`; none or `''`: no group, or
-    the native PodGroup of that name where it exists."""
+    """The group system whose PodGroup a plain gang joins: `native`, `coscheduling` or `koordinator`. None or `''`: the
+    native PodGroup with the gang's name if it exists, else no group."""
 
 
 class Topology(DocumentPart):
-    """Placement of the pod's own gang, or of each slice of the gang, in one domain of a topology level."""
+    """The placement of the pod's gang, or of each slice of the gang, in one domain of a topology level."""
 
     level: StringExpression
     """The topology level, a node label key; `''`: no change."""

@@ -22,7 +22,7 @@ from .model import GPUPolicy
 from .refusals import refusals, refused_selector
 from .wording import explain, shown
 
-# Problems of this number fill more than a screen; an author with more problems fixes these first
+# More problems than fit on a screen; an author with still more problems fixes these first
 MAX_PROBLEMS = 50
 _EMPTY: Final = f"got no document, want a {POLICY_KIND}, or params; delete the file to remove its policies"
 
@@ -61,7 +61,7 @@ class ParsedException:
 
 @dataclass(frozen=True, slots=True)
 class ParsedPolicies:
-    """The content of policy files; ``params`` has ConfigMaps by (namespace, name), ``problems`` the first, sorted."""
+    """The content of policy files. ``params`` has ConfigMaps by (namespace, name); only the first problems are kept."""
 
     policies: tuple[ParsedPolicy, ...] = ()
     params: Mapping[tuple[str, str], dict[str, Any]] = field(default_factory=dict)

@@ -210,7 +210,7 @@ def own_member_in(
     owners: Mapping[str, Mapping[str, Any]],
     group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
 ) -> Member | None:
-    """Return the pod's membership in a gang as its operator states it; None if no operator states one.
+    """Return the pod's membership in a gang as its operator states it; None if a group states it, or if it has none.
 
     podberth's annotation for the size of the gang is ignored. The arguments are those of ``gang_of``.
     """

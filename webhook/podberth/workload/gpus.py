@@ -49,8 +49,8 @@ class GpuRequest:
 class GpuClaim:
     """The devices of one DeviceClass that a Pod asks for by a DRA claim.
 
-    A Pod only names its claim. If the claim is unknown or does not state them, ``device_class`` is empty and ``count``
-    is 0. A claim for devices of several classes becomes one ``GpuClaim`` for each class. For an implicit extended
+    A Pod only names its claim. ``device_class`` is empty, and ``count`` is 0, if the claim is unknown or does not state
+    it. A claim for devices of several classes becomes one ``GpuClaim`` for each class. For an implicit extended
     resource of a GPU class, ``device_class`` and ``count`` are known, but ``name`` is empty.
     """
 

@@ -33,7 +33,7 @@ PARENT_GROUPS: Final = frozenset(each for row in DOSSIERS for each in row.parent
 LOOKED_UP: Final[Mapping[tuple[str, str], OwnerKind]] = {
     (version, each.kind): each for each in OWNER_KINDS for version in each.api_versions
 }
-"""The kinds of owners that are looked up, by the apiVersion and kind of an owner reference."""
+"""The kinds of owners that podberth reads, by the apiVersion and kind of an owner reference."""
 FINISHED: Final[Mapping[tuple[str, str], Finished]] = {
     (each.group, each.kind): each for row in DOSSIERS for each in row.finished
 }

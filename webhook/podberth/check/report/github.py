@@ -2,7 +2,7 @@
 
 Syntax and escapes: https://docs.github.com/actions/reference/workflow-commands-for-github-actions and actions/toolkit
 packages/core/src/command.ts. GitHub keeps 10 errors, 10 warnings and 10 notices of a step. So the most severe findings
-come first, and the last line has the true counts. ``-o sarif`` has a higher limit: GitHub shows 5,000 results.
+come first, and the summary has the true counts. ``-o sarif`` has a higher limit: GitHub shows 5,000 results.
 """
 
 from collections.abc import Iterator

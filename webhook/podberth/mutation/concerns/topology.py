@@ -130,7 +130,7 @@ def _terms(draft: Draft) -> list[Mapping[str, Any]]:
 def _is_drawn(draft: Draft, *, slices: bool) -> bool:
     """Return whether podberth already attracts the pod to its slice (``slices``) or else to its gang.
 
-    True for every pod that has the label which this mutation writes, and none of its affinity terms.
+    A pod with podberth's label and without podberth's affinity terms counts as attracted, too.
     """
     if draft.get(_COLOCATED) is None:
         return False
