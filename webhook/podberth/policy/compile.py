@@ -40,7 +40,7 @@ LATE: Final = "not compiled: the time for compiling was over; make the policies 
 
 # The time that each params object takes besides the cost of the expressions.
 _EVALUATION_MICROSECONDS: Final = 500
-"""The time for a ConfigMap of 500 KB, beside an expression that reads one value."""
+"""The overhead for a ConfigMap of 500 KB, measured with an expression that reads one value."""
 _POD_MICROSECONDS: Final = 10_000
 """The time for the conversion of a pod with 190 containers of 44 environment variables each."""
 _WHOLE_OBJECTS: Final = frozenset({"object", "oldObject"})

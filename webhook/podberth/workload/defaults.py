@@ -120,7 +120,7 @@ def _as_strings(amounts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pull_policy(image: str) -> str:
-    """Return the default imagePullPolicy of an image: Always for the tag ``latest``, and for no tag and no digest."""
+    """Return the default imagePullPolicy: Always for an image tagged ``latest``, or with neither tag nor digest."""
     name, _, digest = image.rpartition("/")[2].partition("@")
     tag = name.partition(":")[2]
     return "Always" if tag == "latest" or not (tag or digest) else "IfNotPresent"
