@@ -1,7 +1,7 @@
 """The exception object: the content of a GPUPolicyException document, as frozen models.
 
 This module refuses invalid values of single fields; ``exceptions`` compiles the expression and limits the duration. The
-docstring of a field is also its description in docs/exceptions.md and in the CRD.
+docstring of a field is also its description in the CRD.
 """
 
 import re
