@@ -1,4 +1,4 @@
-"""Checks manifests without a cluster: podberth decides on each pod template as the webhook would, and reports it.
+"""Checks manifests without a cluster, and reports how podberth's webhook would decide on each pod template.
 
 The room does no I/O: it takes texts, and returns a report and patched texts. The command line finds the files and
 chooses the output.

@@ -1,7 +1,7 @@
-"""Finds fields that an object's CRD lacks, and that are similar to one that it has or belong in another place.
+"""Finds fields that an object's CRD lacks, and that are similar to a field of the CRD or belong in another place.
 
-An unknown name as such is never reported: the CRD may be of another release than the cluster's. If the API server keeps
-unknown fields of an object, only a slip is reported.
+Other unknown fields are never reported, because the CRD may be of another release than the cluster's. If the API server
+keeps unknown fields of an object, only slips (``slips``) are reported.
 """
 
 import re
@@ -22,18 +22,18 @@ from .slips import SLIP, is_slip
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
 _EVERYWHERE: Final = words("annotations kind labels metadata name namespace spec status template type value")
-"""The names of fields that objects of all sorts have, so that it is unknown which of them was meant."""
+"""The names of fields that many objects have, so that the place that the author meant is unknown."""
 
 
 def wrong_by_crd(
     content: Mapping[str, Any], fields: Fields, pods: frozenset[tuple[str, ...]], path: Path
 ) -> Iterator[tuple[Path, str]]:
-    """Yield path and message of each wrong field of an object.
+    """Yield the path and a message for each wrong field of an object.
 
     Args:
         content: the object.
         fields: the fields that its CRD has.
-        pods: the paths of its parts that are checked as parts of a pod (``checked_as_pods``).
+        pods: the paths of the object's parts that are checked as parts of a pod (``checked_as_pods``).
         path: the path from the document to the object.
     """
     yield from _Walk(pods, path)(content, fields, ())
@@ -41,7 +41,7 @@ def wrong_by_crd(
 
 @cache
 def checked_as_pods(version: str, kind: str) -> frozenset[tuple[str, ...]]:
-    """Return the paths of the parts of pod templates, which ``unknown_fields`` compares with the types of a Pod."""
+    """Return the paths of a kind's pod templates and their parts, which ``unknown_fields`` checks as parts of Pods."""
     row = row_for({"apiVersion": version, "kind": kind})
     return frozenset(path for place in (row.places if row else ()) for path in _parts(place))
 
@@ -66,7 +66,7 @@ def _parts(place: TemplatePlace) -> Iterator[tuple[str, ...]]:
 
 
 class _Level(NamedTuple):
-    """An object on the way to a value, with the fields that the CRD has for it."""
+    """An object inside which a value is, with the fields that the CRD has for the object."""
 
     value: Mapping[str, Any]
     fields: Fields
@@ -74,7 +74,7 @@ class _Level(NamedTuple):
 
 
 class _Walk:
-    """The walk through an object of which the CRD is known."""
+    """The walk through an object whose CRD is known."""
 
     def __init__(self, pods: frozenset[tuple[str, ...]], path: Path) -> None:
         self._pods = pods
@@ -83,7 +83,7 @@ class _Walk:
     def __call__(
         self, value: object, fields: Fields, at: Path, around: tuple[_Level, ...] = (), names: tuple[str, ...] = ()
     ) -> Iterator[tuple[Path, str]]:
-        """Yield path and message of each wrong field in a value.
+        """Yield the path and a message for each wrong field in a value.
 
         Args:
             value: the unchecked value.
@@ -121,7 +121,7 @@ def _about(key: str, level: _Level, around: tuple[_Level, ...]) -> str:
 
 
 def _is_near(got: str, want: str) -> bool:
-    """Return whether two names have the same words, of which each may have a slip, or the same letters."""
+    """Return whether two names have the same letters in any case, or the same words apart from slips."""
     ours, theirs = _words(got), _words(want)
     if "".join(ours) == "".join(theirs):
         return True
@@ -134,9 +134,10 @@ def _words(name: str) -> list[str]:
 
 
 def _place(key: str, level: _Level, around: tuple[_Level, ...]) -> Path | None:
-    """Return the path of the object that may have a field and lacks it, below the value or around it; None if unclear.
+    """Return the path of the object to which a misplaced field belongs; None if that is unclear.
 
-    An object that the document has comes before one that it lacks, and an object in the value before those in it.
+    The object has no such field yet. It is inside the value ``level``, or else around it. Inside, objects that the
+    document has come first, then objects that are less deep.
     """
     found: list[tuple[bool, int, Path]] = []
     for path, fields in _objects_below(level.fields):
@@ -151,7 +152,7 @@ def _place(key: str, level: _Level, around: tuple[_Level, ...]) -> Path | None:
 
 
 def _objects_below(fields: Fields) -> Iterator[tuple[tuple[str, ...], Fields]]:
-    """Yield the objects in a value, and those in them."""
+    """Yield the path and the fields of the objects in a value, up to two levels deep; lists and maps are not opened."""
     for name, below in fields.items():
         yield (name,), below
         if ELEMENT not in below:

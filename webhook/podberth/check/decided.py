@@ -18,9 +18,9 @@ from ..workload.templates import Template
 from .result import Wrote
 
 REQUESTER: Final[Mapping[str, Any]] = {"username": "podberth:check", "groups": ["system:authenticated"]}
-"""The user of every request; the one who will apply the document is not known."""
+"""The user of every request, because it is unknown which user will apply the document."""
 _ASKED: Final = {"userInfo": REQUESTER, "dryRun": True}
-"""The fields of podberth's own review besides the created pod; the user who will create the pod is not known."""
+"""The fields of every request that do not depend on the pod."""
 
 
 class Decided(NamedTuple):
@@ -32,7 +32,7 @@ class Decided(NamedTuple):
     written: Sequence[Written]
     projected: Sequence[Projected]
     wrote: tuple[Wrote, ...] = ()
-    """What each policy wrote, with its first reason."""
+    """The writes of each of podberth's policies, each with its first reason."""
     held_back: tuple[str, ...] = ()
     """The policies whose rollout does not include the pod's workload."""
 
@@ -50,7 +50,7 @@ class Decided(NamedTuple):
 def decide(template: Template, namespace: str, snapshot: Snapshot, earlier: Sequence[Written] = ()) -> Decided:
     """Return the decisions of /mutate on the template's pod, and of /validate on the result of /mutate.
 
-    ``earlier`` is what native policies write on the pod before podberth is asked.
+    ``earlier`` are the writes of native policies, which the API server evaluates before it calls podberth.
 
     Raises:
         ReviewError: no API server would send such a pod.
@@ -76,7 +76,7 @@ def decide(template: Template, namespace: str, snapshot: Snapshot, earlier: Sequ
 
 
 def unasked(template: Template, earlier: Sequence[Written]) -> Decided:
-    """Return what native policies alone make of a template's pod, as if podberth was not asked about it."""
+    """Return a template's pod with the writes of native policies alone, for pods that never reach podberth."""
     patches = [each.patch for each in earlier]
     whole = [operation for each in patches for operation in each]
     return Decided(apply(template.pod, whole), (), earlier, project(template, patches, whole))
@@ -94,7 +94,7 @@ def _held_back(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapsho
 
 
 def _wrote(written: Sequence[Written], recorded: Record) -> tuple[Wrote, ...]:
-    """Return what each policy wrote, with its first reason; ``recorded`` is the pod's record."""
+    """Return the writes of each policy, with the policy's first reason; ``recorded`` is the pod's record."""
     reasons: dict[str, str] = {}
     for each in written:
         if each.patch:

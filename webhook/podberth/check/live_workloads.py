@@ -1,7 +1,7 @@
 """Checks the workloads of a cluster as if their pods were created now, and counts the outcomes.
 
-What a policy would write counts as no change if the record of any live pod shows it already. This module reads nothing
-from the cluster.
+A policy's writes count as no change if the record of any live pod of the workload shows them already. This module reads
+nothing from the cluster.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -50,7 +50,7 @@ def _supposed(parsed: ParsedPolicy, as_if: Collection[Supposition]) -> ParsedPol
 def check_workload(
     owner: TopOwner, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document]
 ) -> tuple[Result, ...]:
-    """Return one result for each pod template of a workload, without the changes that a live pod of it already has.
+    """Return one result for each pod template of a workload, without the changes that one of its live pods already has.
 
     ``known`` are the other objects that the workload may refer to, such as a TrainingRuntime.
     """
@@ -67,7 +67,7 @@ def _settled(result: Result, pods: Sequence[Draft]) -> Result:
     done = {
         each.policy: Finding(policy=each.policy, message="this is on its live pods already", field="", line=0)
         for each in result.wrote
-        # A record that was too long to be kept says nothing
+        # ``recorded`` is empty if the record was too long to be written
         if each.recorded and any(_holds(pod, each) for pod in pods)
     }
     left = tuple(each for each in result.wrote if each.policy not in done)

@@ -1,4 +1,4 @@
-"""Says what of a pod template has a wrong type or a wrong amount, each at its place in the document."""
+"""Finds the wrong types and wrong amounts in a pod template, each with its place in the document."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -17,9 +17,9 @@ _BUILT_IN: Final = frozenset(
 
 
 def misshapen(template: Template, api_version: str) -> Iterator[tuple[str, Path]]:
-    """Yield what is wrong with a template, as message and path; ``api_version`` is that of its document.
+    """Yield the errors in a template, as message and path; ``api_version`` is the apiVersion of its document.
 
-    Amounts are looked at if all types are right, and the number of containers if all amounts are.
+    Amounts are checked only if all types are right, and the number of containers only if all amounts are right, too.
     """
     found: list[tuple[str, Path]] = []
     unfilled: dict[str, Path] = {}
@@ -31,7 +31,7 @@ def misshapen(template: Template, api_version: str) -> Iterator[tuple[str, Path]
             unfilled.setdefault(f"{value!s:.60}", path)
         else:
             found.append((message or problem, path))
-    if unfilled:  # one line for all: they are filled in together
+    if unfilled:  # one message for all placeholders: the user fills them in together
         first = next(iter(unfilled))
         what = "placeholders" if len(unfilled) > 1 else "the placeholder"
         found.insert(0, (f"got {what} {shown([*unfilled])}; {advice(first)}", unfilled[first]))

@@ -1,10 +1,8 @@
 """Finds misspelt and misplaced fields of operators' objects outside their pod templates.
 
-If the CRD is at hand (``kinds.crd_fields``), a field that it lacks is reported if it is similar to one that it has, or
-if it belongs in an object around it or inside it. Otherwise a name is a slip if it differs by one letter, by two
-neighbouring letters or by upper case from one that podberth reads. The object has to lack the right name. Unknown names
-as such are never reported, because the types of operators grow. Fields that an operator is known never to read are
-reported as well.
+If ``kinds.crd_fields`` has the kind's CRD, ``crd_slips`` finds the fields. Otherwise a field is reported if its name is
+a slip (``slips``) of a field that podberth reads and that the object lacks. Other unknown fields are never reported,
+because the types of operators grow. Fields that an operator is known never to read are reported as well.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,11 +26,11 @@ _SPEC: Final = ("spec",)
 _JOB_SPEC: Final = "io.k8s.api.batch.v1.JobSpec"
 
 _Names = dict[str, Any]
-"""The known names of an object's fields, each with the known names below it; ELEMENT stands for every element."""
+"""The known names of an object's fields, each with the names of the fields in it; ELEMENT stands for every element."""
 
 
 def misspelt_fields(content: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield path and message of each slip in a document and in the objects that it wraps."""
+    """Yield the path and a message for each misspelt or misplaced field of a document and of objects that it wraps."""
     for path, each in objects_in(content):
         version, kind = each.get("apiVersion"), each.get("kind")
         if not is_known(each) or (version, kind) in WORKLOADS:
@@ -95,7 +93,7 @@ def _add_place(names: _Names, place: TemplatePlace) -> None:
     if "replicatedJobs" in place.path:  # above the pod template is a Job's spec
         _at(names, place.path[:-1]).update({name: {} for name in _job_spec() if name != "template"})
     has_spec = (_SPEC, _SPEC) in form.seats and (form.fields is None or form.others is not None)
-    if form is TEMPLATE or has_spec:  # all its fields are known: unknown_fields reports the others
+    if form is TEMPLATE or has_spec:  # all fields of the template are known: unknown_fields reports unknown ones
         return
     for target, source in form.seats:
         seat = _at(here, tuple(map(str, source)))

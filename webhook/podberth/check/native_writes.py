@@ -1,7 +1,7 @@
-"""What MutatingAdmissionPolicies make of an object of a file and of the pods of its templates, as changes and findings.
+"""Applies MutatingAdmissionPolicies to an object of a file and to the pods of its templates.
 
-The API server asks them before it asks podberth. What each of them makes of an object, ``native.mutating`` says; here
-it is carried into the document.
+The API server evaluates these policies before it calls podberth. ``native.mutating`` evaluates them for an object; this
+module turns the results into changes of the document, and findings.
 """
 
 from collections.abc import Sequence
@@ -22,66 +22,69 @@ from .sources import Source
 
 
 class NativeFindings(NamedTuple):
-    """What they say about an object, as findings."""
+    """The decisions of MutatingAdmissionPolicies on an object, as findings."""
 
     denials: tuple[Finding, ...] = ()
     errors: tuple[Finding, ...] = ()
-    """What podberth cannot judge."""
+    """The decisions that podberth cannot make as the API server would."""
     notes: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class OnObject:
-    """What they make of an object itself."""
+    """The result of applying MutatingAdmissionPolicies to an object itself."""
 
     content: dict[str, Any]
-    """The document as they leave it."""
+    """The object with the policies' changes."""
     changes: tuple[DocumentChange, ...]
     said: NativeFindings
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of the object's result."""
+        """The verdict on the object: error, denied, mutated or unchanged."""
         return _over(self.said) or ("mutated" if self.changes else "unchanged")
 
 
 @dataclass(frozen=True, slots=True)
 class OnPod:
-    """What they make of the pod of one template; nothing if there are none."""
+    """The result of applying MutatingAdmissionPolicies to the pod of one template; empty if there are no policies."""
 
     natives: Natives | None
     source: Source
     path: Path
-    """The place of the template."""
+    """The path of the template in the object."""
     mutated: Mutated | None
 
     @property
     def said(self) -> NativeFindings:
-        """Their findings, at the template."""
+        """The findings of the policies, at the template."""
         return _said(self.source, self.path, self.mutated.decisions if self.mutated else ())
 
     @property
     def over(self) -> Verdict | None:
-        """The verdict if nothing more is asked about the pod: it is denied, or cannot be judged."""
+        """The verdict if it is final: ``denied``, or ``error`` if a policy cannot be judged; else None."""
         return _over(self.said)
 
     @property
     def written(self) -> list[Written]:
-        """What they write on the pod, as mutations before podberth's own."""
+        """The policies' writes on the pod, which come before the writes of podberth's policies."""
         return [
             Written(policy=each.policy, mutation="", reason=each.reason, patch=operations(each.before, each.after))
             for each in (self.mutated.writes if self.mutated else ())
         ]
 
     def asked_again(self, pod: dict[str, Any]) -> tuple[Finding, ...]:
-        """Return an error for each policy that would change the pod again, as podberth's policies leave it."""
+        """Return an error for each policy that would change ``pod``, the pod after podberth's policies, again."""
         if self.natives is None or self.mutated is None:
             return ()
         return _said(self.source, self.path, self.natives.asked_again(self.mutated, pod)).errors
 
 
 def on_object(natives: Natives | None, source: Source, content: dict[str, Any]) -> OnObject | None:
-    """Return what they make of an object; None if they have no part in it. A Pod is the object of its one template."""
+    """Return the result of MutatingAdmissionPolicies for an object; None if they decide nothing on it.
+
+    For a Pod the result is None, because ``on_pod`` returns it.
+    """
     if natives is None or (source.api_version, source.kind) == ("v1", "Pod") or is_part_of_a_tool(source):
         return None
     mutated = natives.mutated(content)
@@ -106,8 +109,8 @@ def on_object(natives: Natives | None, source: Source, content: dict[str, Any]) 
 
 
 def on_pod(natives: Natives | None, source: Source, template: Template) -> OnPod:
-    """Return what they make of the pod of a template."""
-    # Of a pod that no API server can decode there is nothing to say here
+    """Return the result of MutatingAdmissionPolicies for the pod of a template."""
+    # No API server can decode the pod of a template with problems, so no policy is evaluated for it
     mutated = natives.mutated(template.pod) if natives and not template.problems else None
     return OnPod(natives, source, template.path, mutated)
 

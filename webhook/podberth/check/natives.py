@@ -1,7 +1,7 @@
-"""Native policies beside the manifests: those of the policies' folder and of the checked files, and what they decide.
+"""Native policies in the policies' folder and in the checked files, and their decisions on the checked objects.
 
-The API server asks them after podberth's webhook (mutation first, then validation), and about every object: a workload
-itself, and each of its pods.
+The API server evaluates MutatingAdmissionPolicies before podberth's webhook, and ValidatingAdmissionPolicies after all
+mutations. It evaluates both for every object: for a workload itself, and for each of its pods.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,16 +37,16 @@ class Beside:
 
     @property
     def contents(self) -> list[Document]:
-        """The documents without their places."""
+        """The documents without files and positions."""
         return [each.document for _, each in self.documents]
 
     def located(self) -> list[Located]:
-        """Return the native policies among them."""
+        """Return the native policies among the documents."""
         return [Located.of(file, each) for file, each in self.documents if is_native(each.document)]
 
 
 def params_in(files: Iterable[SourceFile], kinds: Kinds) -> Iterator[Document]:
-    """Yield the objects of ``kinds`` in files."""
+    """Yield the native policies in files, and the objects that these may need (``is_beside``)."""
     for file in files:
         yield from (each.content for each in file.sources if is_beside(each.content, kinds))
 
@@ -55,11 +55,11 @@ class Natives:
     """The native policies of one check, compiled."""
 
     def __init__(self, beside: Beside, documents: Sequence[Document], snapshot: Snapshot, namespace: str) -> None:
-        """Read and compile them.
+        """Read and compile the policies.
 
         Args:
-            beside: those of the policies' folder, with what they need.
-            documents: those of the checked files, with params and definitions.
+            beside: the policies of the policies' folder, with their params and CRDs.
+            documents: the policies of the checked files, with their params and CRDs.
             snapshot: the cluster's Namespaces and ConfigMaps.
             namespace: the namespace of documents that name none.
         """
@@ -81,10 +81,10 @@ class Natives:
         self._policies, self._mutating, problems, self._notes = self._compiled(located)
         folder = {file for file, _ in beside.documents}
         self.problems = tuple(each for each in problems if each.file in folder)
-        """The problems of those in the policies' folder; a problem of another is at its document."""
+        """The problems of policies in the policies' folder; ``added`` has the problems of policies in checked files."""
 
     def talk(self) -> Iterator[str]:
-        """Yield lines for the user about what was judged, and how."""
+        """Yield lines for the user about the policies that the check applies, and about its assumptions."""
         both = (self._mutating, self._policies)
         for each in both:
             if names := each.names:
@@ -98,15 +98,15 @@ class Natives:
                 yield f"{each.kind} {name} reads request.userInfo: judged for the user {REQUESTER['username']}"
 
     def problems_of(self, source: Source) -> list[Problem]:
-        """Return what the API server refuses of a native policy in a checked file, or podberth cannot compile."""
+        """Return the problems of a native policy in a file: the API server or podberth's compiler refuses it."""
         place = source if not source.root else without_place(source.file, source.content)
         located = Located(source.file, source.content, place.positions)
         return [replace(each, line=each.line or source.line()) for each in self._compiled([located])[2]]
 
     def mutated(self, document: Document) -> Mutated | None:
-        """Return what MutatingAdmissionPolicies make of an object; None if they are not asked about it.
+        """Return the result of MutatingAdmissionPolicies for an object; None if none is evaluated for it.
 
-        ``document`` is the object as it is written; a Pod as a mutating webhook sees it.
+        ``document`` is the object as the user wrote it, or a Pod as a mutating webhook gets it.
         """
         if not self._mutating.names or is_native(document):
             return None
@@ -114,7 +114,10 @@ class Natives:
         return None if creation is None else self._mutating.mutate(creation)
 
     def asked_again(self, before: Mutated, pod: Document) -> list[NativeDecision]:
-        """Return a decision for each policy that changes the pod again, asked once more behind podberth's webhook."""
+        """Return the decisions of the policies that the API server evaluates again after podberth's webhook.
+
+        A policy that would change the pod again is a decision "unjudged".
+        """
         again = self._mutating.once_more(replace(before.creation, object=pod), before.again)
         said = "asked once more behind podberth's policies, it changes the pod again, which podberth does not judge"
         found = [each for each in again.decisions if each.action != "note"]
@@ -126,13 +129,13 @@ class Natives:
     def added(
         self, results: Sequence[Result], source: Source, pods: Mapping[Path, Document], content: Document
     ) -> list[Result]:
-        """Return the results for one object with what native policies decide.
+        """Return the results for one object, with the decisions of native policies added.
 
         Args:
-            results: those of podberth's own policies, one for each template.
+            results: the results of podberth's own policies, one for each template.
             source: the object.
-            pods: the pods that validation sees, by the paths of their templates.
-            content: the object with what mutations wrote.
+            pods: the pods that validation gets, by the paths of their templates.
+            content: the object with the writes of mutations.
         """
         if is_native(source.content):
             return [_refused(results[0], self.problems_of(source), self._others(source))]
@@ -145,7 +148,7 @@ class Natives:
             self._added(each, source, paths[each.path], pods[paths[each.path]]) if each.path in paths else each
             for each in results
         ]
-        if any(each.errors for each in results):  # the API server refuses it before any policy is asked
+        if any(each.errors for each in results):  # the API server refuses the object before it evaluates policies
             return made
         if not results[0].path:
             return [self._added(made[0], source, (), content), *made[1:]]
@@ -154,14 +157,14 @@ class Natives:
         return made if judged == own else [judged, *made]
 
     def _others(self, source: Source) -> list[Finding]:
-        """Return a finding for each other place at which a policy or binding of this name is given, and differs."""
+        """Return a finding for each other place that has a different policy or binding of the same name."""
         identity = identity_of(source.content)
         where = dict.fromkeys(each.where for each in self._given[identity] if each.content != source.content)
         said = f"another {' '.join(identity)} is given {{}}, and differs: the one that is applied last counts"
         return [finding(source, ("metadata", "name"), said.format(each)) for each in where]
 
     def _added(self, result: Result, source: Source, path: Path, document: Document | None) -> Result:
-        """Return a result with what native policies decide on the creation of ``document``, at ``path`` of the file."""
+        """Return a result with the decisions of native policies on creating ``document``, which is at ``path``."""
         if document is None:
             return result
         creation, problems = creation_of(document, self._resources, namespace=self.namespace, user=REQUESTER)
@@ -190,7 +193,7 @@ class Natives:
     def _compiled(
         self, located: list[Located]
     ) -> tuple[NativePolicies, MutatingPolicies, tuple[Problem, ...], tuple[str, ...]]:
-        """Return the policies of both kinds, the problems of all, and lines about two of one name."""
+        """Return the validating and mutating policies, their problems, and lines about policies of the same name."""
         found = read(located)
         world = (self._environment, self._review, self._objects, self._namespaces)
         validating, mutating = NativePolicies(found, *world), MutatingPolicies(found, *world)
@@ -206,7 +209,7 @@ def natives_of(beside: Beside, documents: Sequence[Document], snapshot: Snapshot
 
 
 def finding(source: Source, path: Path, message: str, decision: NativeDecision | None = None) -> Finding:
-    """Return a finding at a field of an object, about a decision of a native policy."""
+    """Return a finding at a field of an object; ``decision`` is the native policy's decision that it is about."""
     return Finding(
         policy=decision.policy if decision else "",
         message=" ".join(message.split()),
@@ -218,7 +221,7 @@ def finding(source: Source, path: Path, message: str, decision: NativeDecision |
 
 
 def _refused(result: Result, problems: Sequence[Problem], others: Sequence[Finding]) -> Result:
-    """Return the result for a native policy with its problems; ``others`` are warnings about others of its name."""
+    """Return the result for a native policy with its problems; ``others`` are warnings about policies of its name."""
     result = replace(result, warnings=(*others, *result.warnings))
     found = tuple(Finding(policy="", message=each.message, field=each.where, line=each.line) for each in problems)
     return replace(result, verdict="error", errors=found) if found else result

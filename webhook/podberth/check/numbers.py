@@ -16,17 +16,17 @@ from ..kube.pod import containers, repeated_names, spec
 from ..kube.quantity import parse_count, parse_quantity
 from ..kube.walk import values
 
-# $GPUS, ${GPUS}, $(GPUS), {{ .Values.gpus }}, {% … %}, <gpus>, %GPUS%, __GPUS__, @GPUS@: whole values, one or several.
+# One placeholder: $GPUS, ${GPUS}, $(GPUS), {{ .Values.gpus }}, {% … %}, <gpus>, %GPUS%, __GPUS__, @GPUS@.
 _ONE: Final = (
     r"(?:\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|\{\{.*?\}\}|\{%.*?%\}"
     r"|<[A-Za-z][\w .-]*>|%[A-Z_]+%|__\w+__|@[A-Z_]+@)"
 )
-# In the place of a number, words in capitals are one, too: GPU_COUNT, PLACEHOLDER_NUM_NODES.
+# In the place of a number, words in capitals are a placeholder, too: GPU_COUNT, PLACEHOLDER_NUM_NODES.
 _PLACEHOLDER: Final = re.compile(rf"\s*(?:{_ONE}[\w.]*|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\s*")
-# The words of workload.gangs for a role whose number of pods cannot be read
+# The message of workload.gangs about a role whose number of pods cannot be read
 _QUOTED: Final = re.compile(r'^roles: got "([^"]+)" for a number of pods')
 _PART: Final = re.compile(_ONE)
-# Part of a name, or words in capitals, as in "FILLED BY THE OPERATOR": no name has them.
+# A name with a placeholder in it, or words in capitals, as in "FILLED BY THE OPERATOR": no valid name has them.
 _IN_A_NAME: Final = re.compile(rf".*{_ONE}.*|[A-Z]+(?:[ _-][A-Z]+)*", re.DOTALL)
 # The int32 and int64 fields that define the number and order of pods, for every kind in the workload table
 _NUMBERS: Final = frozenset(
@@ -52,7 +52,8 @@ _QUANTITY_HOLDERS: Final = frozenset({("limits",), ("requests",)})
 
 # validation.go, IsNativeResource: amounts of other resources are whole
 _NATIVE_DOMAIN: Final = "kubernetes.io/"
-# validation.go, validateContainerResourceName; helpers.go, IsStandardContainerResourceName: besides huge pages
+# The native names, besides huge pages: validation.go, validateContainerResourceName; helpers.go,
+# IsStandardContainerResourceName
 _STANDARD: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 # Integers of the API are int32 and int64: apimachinery reads no others
 _INT64: Final = 2**63
@@ -77,12 +78,12 @@ def is_filled_in_later(name: str) -> bool:
 
 
 def holds_placeholder(key: str) -> bool:
-    """Return whether the name of a field contains a placeholder; words in capitals are none here."""
+    """Return whether the name of a field contains a placeholder; words in capitals do not count as one."""
     return _PART.search(key) is not None
 
 
 def is_placeholder(value: object) -> bool:
-    """Return whether a value is a placeholder, also one with a unit behind it, such as ``${MEMORY}Gi``."""
+    """Return whether a value is a placeholder, with or without a unit behind it, such as ``${MEMORY}Gi``."""
     return isinstance(value, str) and _PLACEHOLDER.fullmatch(value) is not None
 
 
@@ -94,7 +95,7 @@ class Numbers(NamedTuple):
     wrong: list[tuple[Path, str]]
     """The messages about integers that no API server accepts."""
     later: list[tuple[Path, str]]
-    """The messages about placeholders that an operator fills in itself, and without which there is no decision."""
+    """The messages about placeholders that an operator fills in itself; until then, no decision on the pods is made."""
 
 
 def numbers_in(document: dict[str, Any]) -> Numbers:
@@ -115,7 +116,7 @@ def numbers_in(document: dict[str, Any]) -> Numbers:
 
 
 def is_of_a_placeholder(message: str) -> bool:
-    """Return whether an error message of ``workload.gangs`` is about a placeholder instead of a number of pods."""
+    """Return whether an error message of ``workload.gangs`` is about a placeholder in place of a number of pods."""
     quoted = _QUOTED.search(message)
     return quoted is not None and is_placeholder(quoted[1])
 
@@ -151,7 +152,7 @@ def refused(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     for container in containers(pod):
         resources = container.body.get("resources") or {}
         limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
-        # A request that was absent is the limit.
+        # The API server sets an absent request to the limit, whose amount is checked already.
         asked = {resource: amount for resource, amount in requests.items() if amount != limits.get(resource)}
         for holder, amounts in (("limits", limits), ("requests", asked)):
             for resource, amount in amounts.items():

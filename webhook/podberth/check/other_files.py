@@ -1,7 +1,7 @@
-"""Files of a repository that are not plain manifests: charts, patches, templates, YAML of other programs.
+"""Recognises files of a repository that are not plain manifests: charts, patches, templates, YAML of other programs.
 
 A file that the user names is always checked. A file that is found in a folder and is no manifest is skipped and
-counted; the report says so if pods in the file stay unchecked.
+counted; the report has a warning or a note if the file may have pods.
 """
 
 import re
@@ -22,14 +22,14 @@ KUSTOMIZATIONS: Final = frozenset({"kustomization.yaml", "kustomization.yml", "K
 """The names of a kustomization's file: kustomize api/konfig/general.go, RecognizedKustomizationFileNames."""
 
 _OBJECT: Final = re.compile(r"""^(?:[-{][ \t]*)?["']?(?:apiVersion|kind)["']?[ \t]*:""", re.MULTILINE)
-# The first thing behind comments and the document's start
+# A list behind comments and the document's start
 _LIST: Final = re.compile(r"(?:[ \t]*(?:#.*|---.*)?\n)*[ \t]*(?:-[ \n]|\[)")
 # Custom tags, as in CloudFormation, mkdocs and GitLab; Kubernetes has none
 _TAG: Final = re.compile(r"(?:^|[\s:-])!{1,2}[A-Za-z][\w./:]*(?:\s|$)", re.MULTILINE)
 _KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
 # A key of Chainsaw's assertion trees, as in "(length(@)): 3": https://kyverno.github.io/kyverno-json/main/policies/asserts/
 _ASSERTION: Final = re.compile(r"^[ \t]*(?:- )?['\"]?\(.+\)['\"]?[ \t]*:", re.MULTILINE)
-# Fields that name whole documents in files beside a kustomization. kustomize api/types/kustomization.go
+# Fields of a kustomization that may name files beside it: kustomize api/types/kustomization.go
 _PATCH_FIELDS: Final = ("patches", "patchesJson6902", "patchesStrategicMerge", "replacements", "configurations")
 
 
@@ -45,10 +45,10 @@ def is_foreign(file: SourceFile) -> bool:
 
 
 def is_other_data(content: Mapping[str, Any]) -> bool:
-    """Return whether a document is no Kubernetes object.
+    """Return whether a document is no Kubernetes object, such as the values of a Helm chart.
 
-    Such a document has no apiVersion. Besides, its kind is absent or has not the form of a Kubernetes kind, or it has
-    neither metadata nor spec. Example: the values of a Helm chart.
+    Such a document has no apiVersion. In addition, its kind is absent or does not have the form of a Kubernetes kind,
+    or it has neither metadata nor spec.
     """
     if "apiVersion" in content:
         return False
@@ -60,7 +60,7 @@ def is_other_data(content: Mapping[str, Any]) -> bool:
 def asserts(file: SourceFile) -> bool:
     """Return whether a file that was found in a folder holds assertions for the test tool Chainsaw, and no objects.
 
-    Keys of Kyverno's own policies are no sign of it: their conditional anchors look the same
+    Objects of Kyverno are not searched for assertions, because their conditional anchors have the same form
     (https://kyverno.io/docs/policy-types/cluster-policy/validate/#anchors).
     """
     if not file.found or not _ASSERTION.search(file.text):
@@ -71,7 +71,7 @@ def asserts(file: SourceFile) -> bool:
 
 
 def is_part_of_a_tool(source: Source) -> bool:
-    """Return whether an object that lacks a kind or an apiVersion is a file of Helm or kustomize."""
+    """Return whether an object is the content of a file of Helm or kustomize, by the file's name."""
     name = _split(source.file)[1]
     return name in KUSTOMIZATIONS or (name in _OF_HELM and not source.kind)
 
@@ -93,7 +93,7 @@ def patches_of(kustomization: Mapping[str, Any]) -> Iterator[str]:
 
 
 def only_unexpanded(report: Report) -> bool:
-    """Return whether every result is skipped, and some of them because their templates must be expanded first."""
+    """Return whether all results are skipped, at least one of them because its templates must be expanded first."""
     return {each.verdict for each in report.results} == {"skipped"} and any(
         each.kind in (_HELM_CHART, _TEMPLATE) for each in report.results
     )
@@ -105,13 +105,13 @@ def only_unexpanded(report: Report) -> bool:
 def skipped_file(file: str, kind: str = "", line: int = 1) -> Result:
     """Return a result with the verdict ``skipped``, for a file or a document in which nothing can be checked.
 
-    ``kind`` is a name for the sort of file, such as ``Helm chart``; empty for any other file.
+    ``kind`` names the sort of file in the report, such as ``Helm chart``; empty: it has no name.
     """
     return Result(file=file, line=line, api_version="", kind=kind, namespace="", name="", path="", verdict="skipped")
 
 
 def chart_result(folder: str, templates: int) -> Result:
-    """Return the result for a Helm chart whose ``templates`` files are not checked."""
+    """Return the result for a Helm chart; ``templates`` is the number of its template files, which are not checked."""
     several = f"{templates} templates are" if templates > 1 else "template is"
     message = f"its {several} not checked; check its output: helm template {folder} | podberth check -"
     finding = Finding(policy="", message=message, field="", line=1)
@@ -129,7 +129,7 @@ def patch_result(file: SourceFile) -> Result:
 def folded(results: Iterable[Result]) -> Iterator[Result]:
     """Yield the results, with those of unexpanded templates in the same folder combined into one.
 
-    The combined result comes where the first of them was.
+    The combined result is at the position of the folder's first such result.
     """
     kept = list(results)
     folders: dict[str, list[Result]] = {}

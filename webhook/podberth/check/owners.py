@@ -20,7 +20,7 @@ from .sources import Document, Source, without_place
 _PODBERTH: Final = "podberth"
 """The name of podberth's webhook configurations (manifests/base)."""
 _HASH: Final = "pod-template-hash"
-# An owner of an owner of an owner: AppWrapper, JobSet, Job, Pod. The limit ends circular references.
+# Real chains of owners have four objects (AppWrapper, JobSet, Job, Pod). The limit ends circular references.
 _DEEPEST: Final = 10
 # Fields that an API server, a scheduler or a kubelet adds to a Pod after admission.
 _LATER: Final = frozenset(
@@ -44,7 +44,7 @@ class TopOwners:
 
     owners: tuple[TopOwner, ...]
     owned: int
-    """The number of objects with a top owner among the objects, which represents them."""
+    """The number of objects that another object of the input, their top owner, represents."""
     finished: int
     """The number of top owners that create no more pods."""
     exempt: int
@@ -127,7 +127,7 @@ class _Owners:
         top = here = source
         for _ in range(_DEEPEST):
             above = self._above(here)
-            if above is source:  # in a circle, every object stands for itself
+            if above is source:  # in a circle of owners, every object represents itself
                 return source
             if above is None:
                 break
@@ -142,7 +142,7 @@ class _Owners:
             return None
         name, kind = str(owner.get("name") or ""), owner.get("kind")
         found = self.by_uid.get(str(owner.get("uid") or ""))
-        # A reference is not proof: a pod that names another object's uid stands for itself.
+        # A uid alone is no proof: a pod that names the uid of another object represents itself.
         if found is not None and not ((found.kind, found.name) == (kind, name) and self._is_near(found, source)):
             found = None
         if found is None and kind == "ReplicaSet":
@@ -203,9 +203,9 @@ def _ended(content: Document) -> bool:
 
 
 def as_created(source: Source) -> Source:
-    """Return an object without line numbers; a Pod also without the fields that the cluster set after its creation.
+    """Return an object without line numbers, and a Pod without the fields that the cluster set after its creation.
 
-    In a snapshot of thousands of objects a line helps nobody, and finding it in JSON takes long.
+    Finding a line in the JSON of thousands of objects takes long, and no reader needs it.
     """
     content = dict(source.content)
     if source.kind == "Pod":

@@ -27,7 +27,7 @@ _STEPS: Final = re.compile(r"([A-Za-z][A-Za-z0-9]*)|\[([^\]\s]+)\]")
 _CONTAINER: Final = re.compile(r"\bcontainers? ([a-z0-9][-a-z0-9]*)\b")
 _BEGINNING: Final = re.compile(r"(container [a-z0-9][-a-z0-9]*): ")
 _FIELD: Final = re.compile(r"^([a-z][A-Za-z]+)(?=[.:\[ ])")
-# The words of kinds.systems for a field of a group's object
+# A field of a group's object, as kinds.systems writes it in messages
 _OF_GROUP: Final = "places this pod's group"
 _LISTS: Final = frozenset((each,) for each in CONTAINER_LISTS)
 _KEYED: Final[tuple[Path, ...]] = (("metadata", "annotations"), ("metadata", "labels"), ("spec", "nodeSelector"))
@@ -48,7 +48,7 @@ def field_of(
 
 
 def named_path(text: str) -> Path:
-    """Return the path in a pod with which a message begins, before its colon; empty if it begins with no path."""
+    """Return the path in a pod that stands at the start of a message, before a colon; empty if there is none."""
     where = text.partition(": ")[0]
     return steps_of(where) if _PATH.fullmatch(where) else ()
 
@@ -100,7 +100,7 @@ def place_in(template: Template, path: Path) -> Path:
 def _named(message: str, pod: dict[str, Any]) -> Path | None:
     found = _PATH.search(message)
     path = steps_of(found[0]) if found is not None else ()
-    # A field that no pod has is one of another object
+    # A path that no pod has is a path in another object
     if path and (path[0] == "metadata" or path[1] in POD_SPEC_FIELDS):
         return _existing(pod, path)
     container = _container(message, pod)
@@ -135,13 +135,13 @@ def _keys_named(message: str, pod: dict[str, Any]) -> Iterator[Path]:
 
 
 def _existing(document: object, path: Path) -> Path:
-    """Return the longest part of ``path`` that the document has, and the first step that it lacks."""
+    """Return ``path`` up to the first step that the document lacks, including that step."""
     here = document
     for length, step in enumerate(path):
         held = isinstance(here, list) and isinstance(step, int) and step < len(here)
         if not held and not (isinstance(here, dict) and step in here):
             return path[: length + 1]
-        here = here[step]  # type: ignore[index]  # one of the two, with that key
+        here = here[step]  # type: ignore[index]  # a list or a map that has this step
     return path
 
 
@@ -151,8 +151,8 @@ def _existing(document: object, path: Path) -> Path:
 def _read(reads: Iterable[tuple[str, ...]], pod: dict[str, Any], own: Mapping[str, Any], gpu: GpuFacts) -> Path:
     """Return the deepest path that the policy reads and the document has.
 
-    If there is none, return the place of the accelerator request or of the gang, if the policy reads facts about these.
-    Paths through lists come last, because it is unknown which element is meant.
+    If there is none, return the path of the accelerator request or of the gang, if the policy reads facts about either.
+    Paths through lists come last, because it is unknown which element the decision is about.
     """
     paths = list(reads)
     read = [path[1:] for path in paths if path[0] == "object"]
@@ -167,14 +167,14 @@ def _read(reads: Iterable[tuple[str, ...]], pod: dict[str, Any], own: Mapping[st
 
 
 def _deepest(own: Mapping[str, Any], paths: Iterable[tuple[str, ...]]) -> Path:
-    """Return the deepest place to which one of the paths leads, the first by name; empty if none leads to a place."""
+    """Return the deepest of the paths that ``own`` has, of several the first by name; empty if it has none of them."""
     places = [found for path in paths if (found := _resolve(own, path)) is not None]
     places = [path for path in places if path not in _KEYED and len(path) > 1]
     return min(places, key=lambda path: (-len(path), tuple(map(str, path))), default=())
 
 
 def _resolve(document: object, path: tuple[str, ...]) -> Path | None:
-    """Return the first place in the document that a static access path leads to; None if there is none."""
+    """Return the first path in the document that matches ``path``, which may have ELEMENT as a step; None if none."""
     if not path:
         return ()
     step, rest = path[0], path[1:]
@@ -213,7 +213,7 @@ def _asking(pod: dict[str, Any], gpu: GpuFacts) -> Path:
 
 
 def _gang(pod: dict[str, Any]) -> Path:
-    """Return the path of the field, label or annotation that names the pod's gang; empty if none does."""
+    """Return the path of the first field, label or annotation about the pod's gang; empty if there is none."""
     if spec(pod).get("schedulingGroup"):
         return ("spec", "schedulingGroup")
     held = metadata(pod)

@@ -16,7 +16,7 @@ VERSION: Final = 1
 Verdict: TypeAlias = Literal["denied", "mutated", "unchanged", "skipped", "error"]
 VERDICTS: Final[tuple[Verdict, ...]] = ("denied", "error", "mutated", "unchanged", "skipped")
 """All verdicts, the most severe first."""
-# Of the placeholders of one document, of their lines, and of the places of its pods
+# The limit for a list in a message: placeholders of a document, their lines, the places of its pods
 _MOST_NAMED: Final = 5
 
 
@@ -39,12 +39,12 @@ class Finding:
 
 
 def shown(names: Sequence[str], separator: str = ", ") -> str:
-    """Return the first few names, joined, and an ellipsis if there are more."""
+    """Return the first few names, joined, with an ellipsis at the end if there are more."""
     return separator.join([*names[:_MOST_NAMED], *["…"][: len(names) > _MOST_NAMED]])
 
 
 def skips_once(found: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the findings; if several policies are kept from writing in the same words, only the first says them."""
+    """Yield the findings; of several skipped mutations with the same message and line, only the first."""
     said: set[tuple[str, int]] = set()
     for each in found:
         if each.action != "skip" or (each.message, each.line) not in said:
@@ -73,7 +73,7 @@ class DocumentChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrote:
-    """Everything that one policy wrote on a pod, including writes for which the checked document has no field."""
+    """All writes of one policy on a pod, including writes for which the checked document has no field."""
 
     policy: str
     recorded: Mapping[str, Any] = field(hash=False)
@@ -85,8 +85,8 @@ class Wrote:
 class Result:
     """The result of checking one pod template, or a document without a template.
 
-    The verdict ``skipped`` means that nothing was decided: the document is no Kubernetes object, or makes no pods that
-    podberth can predict and decides on. If pods may be unchecked for that, a warning or a note says why. The verdict
+    The verdict ``skipped`` means that nothing was decided: the document is no Kubernetes object, or podberth cannot
+    predict its pods or does not decide on them. If pods may stay unchecked, a warning or a note says why. The verdict
     ``error`` means that the document could not be checked; ``errors`` says why.
     """
 
@@ -113,7 +113,7 @@ class Result:
     in_force: tuple[str, ...] = ()
     """The policies whose writes a live pod already has; they are in JSON only for live workloads."""
     wrote: tuple[Wrote, ...] = field(default=(), compare=False, repr=False)
-    """What each policy wrote on the pod. Not in JSON."""
+    """The writes of each policy on the pod. Not in JSON."""
     earlier: tuple[DocumentChange, ...] = field(default=(), compare=False, repr=False)
     """The changes for the document's earlier templates; ``changes`` apply after them. Not in JSON."""
     unexpanded: bool = field(default=False, compare=False, repr=False)
@@ -136,7 +136,7 @@ class PolicyCount:
     warned: int
     audited: int
     in_force: int
-    """The number of workloads of which a pod already has the policy's writes."""
+    """The number of workloads with a live pod that already has the policy's writes."""
     held_back: int
     """The number of workloads that the policy's rollout does not include."""
 
@@ -156,7 +156,7 @@ class Live:
     warned: int
     """The number of workloads with a warning, whatever their verdict."""
     owned: int
-    """The number of objects that are not counted because another object above them represents their workload."""
+    """The number of objects that are not counted because their owner represents the workload."""
     finished: int
     """The number of workloads that create no more pods."""
     exempt: int

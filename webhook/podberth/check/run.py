@@ -1,7 +1,7 @@
 """Checks manifests: decides on each pod template as the cluster would, and finds each decision's place in the file.
 
-The functions take the texts of files and a snapshot, and return results and patches. No document raises an error: its
-problem becomes a result.
+The functions take the texts of files and a snapshot, and return results and patches. A problem of a document raises no
+error, but becomes a result.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ class CheckSettings:
     template_paths: Mapping[str, Sequence[tuple[str, ...]]] = field(default_factory=dict)
     """The paths of further pod templates by kind, in the format of ``workload.templates``."""
     natives: Natives | None = None
-    """The native policies beside the manifests; None: there are none."""
+    """The native policies that decide on the manifests; None: there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ def check(file: SourceFile, snapshot: Snapshot, settings: CheckSettings, known: 
             results.append(replace(unreadable(problem), unexpanded=unexpanded))
         for source in file.sources:
             if file.found and is_other_data(source.content):
-                # The place of a document in its own file is known, and a search for it in JSON takes long
+                # The only document of a file starts in line 1, and a search for its line in JSON takes long
                 results.append(skipped_file(file.name, line=source.line() if len(file.documents) > 1 else 1))
             else:
                 first, *others = _judged(_Object(source, snapshot, settings, known, named=not file.found))
@@ -117,7 +117,7 @@ def unreadable(problem: Problem) -> Result:
 
 
 def _judged(item: "_Object") -> list[Result]:
-    """Return the results for an object, with those of native policies."""
+    """Return the results for an object, including the decisions of native policies."""
     results, natives = list(item.results()), item.settings.natives
     return results if natives is None else natives.added(results, item.source, item.pods, item.content)
 
@@ -151,13 +151,13 @@ class _Object:
         self.known = known
         self.namespace = source.namespace(settings.namespace)
         self.content = source.content
-        """The object with the changes that policies make to its earlier templates."""
+        """The object with the changes that policies made to it and to the templates that come first."""
         self.changes: tuple[DocumentChange, ...] = ()
-        """The changes that policies make to the earlier templates."""
+        """The changes that ``content`` has already."""
         self._made: list[tuple[Template, dict[str, Any]]] = []
         """The templates that were decided on so far, with the pods after the mutations."""
         self.pods: dict[Path, dict[str, Any]] = {}
-        """The pods that validation sees, by the paths of their templates."""
+        """The pods that validation gets, by the paths of their templates."""
 
     def results(self) -> Iterator[Result]:
         """Yield the result for each template of the object; one result for the object if it has no template."""
@@ -184,7 +184,7 @@ class _Object:
             template = found[index]
             errors = [self._finding(message, path) for path, message in wrong if is_of(path, index, found)]
             if any(is_of(path, index, found) for path, _ in unfilled):
-                # One line for the document: what is in its other templates is in it, too.
+                # One finding for the document, at the first such template: it lists the placeholders of all templates.
                 errors, expand = [*expand, *errors], []
                 if not errors:
                     results.append(self._result(template.path, "skipped"))
@@ -201,16 +201,16 @@ class _Object:
             if patch and index + 1 < len(found):
                 self.content = apply(self.content, patch)
                 self.changes = (*self.changes, *result.changes)
-                # Places may share metadata: then the next one is written on top.
+                # Templates may share metadata: then the next template is read again, with these changes.
                 if template.path not in separate or not all_inside(patch, template):
                     found = self._templates()
         self._note_namespace(results)
         yield from self._with_groups(results, found)
 
     def _with_groups(self, results: Sequence[Result], found: Sequence[Template]) -> Iterator[Result]:
-        """Yield the results with the problems of the workload's groups added, at their template or at the first.
+        """Yield the results with the problems of the workload's groups added, each at its template or at the first.
 
-        None are added for a single Pod, whose review reports them, or if a template could not be decided on.
+        No problems are added for a Pod, whose review reports them, or if a template could not be decided on.
         """
         if len(self._made) < len(found) or not found or self.source.kind == "Pod":
             yield from results
@@ -225,7 +225,7 @@ class _Object:
         if not self.written or is_exempt(self.namespace, self.snapshot.facts.namespaces):
             return []
         every = unknown_fields_in(self.content, found, self.snapshot.environment.schema)
-        return list(dict.fromkeys(every))  # two roles may have one place
+        return list(dict.fromkeys(every))  # two roles may have the same template
 
     def _note_namespace(self, results: list[Result]) -> None:
         """Add a note to the first result if the object's namespace is a placeholder."""
@@ -262,7 +262,7 @@ class _Object:
         return self._result((), "skipped", warnings=found)
 
     def _native(self) -> Result | None:
-        """Write what MutatingAdmissionPolicies make of the object itself; None if they have no part in it."""
+        """Apply MutatingAdmissionPolicies to the object itself and return the result; None if they decide nothing."""
         made = on_object(self.settings.natives, self.source, self.content)
         if made is None:
             return None
@@ -292,7 +292,7 @@ class _Object:
         return self._decided(template, decided, first)
 
     def _stopped(self, template: Template, unfilled: Sequence[Finding], refused: Sequence[Finding]) -> Result | None:
-        """Return the result for a template of which no pod can be decided on; None if one can."""
+        """Return the result for a template whose pod cannot be decided on; None if it can."""
         shape = () if unfilled else misshapen(template, self.source.api_version)
         errors = [*unfilled, *(self._finding(message, path) for message, path in shape), *refused]
         if errors:
@@ -305,7 +305,7 @@ class _Object:
         return None
 
     def _exempt(self, template: Template, first: OnPod) -> tuple[Result, Patch]:
-        """Return the result for a template of a namespace whose pods podberth is not asked about."""
+        """Return the result for a template in an exempt namespace, whose pods never reach podberth."""
         decided = unasked(template, first.written)
         self.pods[template.path] = decided.pod
         rest = "nothing of it is checked" if self.settings.natives is None else "only native policies judge it"
@@ -343,7 +343,7 @@ class _Object:
             patch,
         )
 
-    # ---- the report of it -------------------------------------------------------------------------------------------
+    # ---- the findings and the result ---------------------------------------------------------------------------------
 
     def _about(self, template: Template, phase: str, decision: Decision) -> Finding:
         """Return a decision as a finding, at the field of the document that the decision is about."""
@@ -351,7 +351,7 @@ class _Object:
         reads = reads_of(policy, phase, decision.message) if policy is not None else frozenset()
         path = field_of(decision.message, reads, template.pod, template.own, gpu_facts(template.pod))
         fatal = phase == "mutate" and decision.action == "deny"
-        # The finding has the field with which a message begins.
+        # The finding has the field already, so the message need not begin with it.
         said = without_field(decision.message, path, template.pod)
         message = f"cannot be applied: {said} (failurePolicy Fail)" if fatal else said
         place = place_in(template, path) if path else place_of_number(self.content, message) or template.path
@@ -394,5 +394,5 @@ class _Object:
 
 
 def _is_said(decision: Decision) -> bool:
-    """Return whether a decision is a finding; that a placeholder is no number is said once for the document."""
+    """Return whether a decision is a finding; placeholders in place of numbers have one finding for the document."""
     return decision.action in _FINDINGS and not is_of_a_placeholder(decision.message)

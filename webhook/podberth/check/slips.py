@@ -1,14 +1,17 @@
-"""Says whether a name is a slip of another one."""
+"""Finds slips: names that differ from a known name by a typing error."""
 
 from typing import Final
 
 SLIP: Final = "got {}; did you mean {}?"
 _SHORTEST: Final = 4
-"""The length of the shortest name of which slips are reported."""
+"""The length of the shortest known name whose slips are reported."""
 
 
 def is_slip(got: str, want: str) -> bool:
-    """Return whether two names differ by one letter, by two neighbouring letters or by upper case alone."""
+    """Return whether two names differ only by one letter, by two swapped letters or by upper case.
+
+    False if ``want`` is too short (_SHORTEST).
+    """
     if len(want) < _SHORTEST or abs(len(got) - len(want)) > 1:
         return False
     if got.lower() == want.lower():

@@ -1,4 +1,4 @@
-"""Reads the objects of manifests with their positions: lists are opened, and documents that are no objects reported.
+"""Reads the objects of manifests, and the items of Lists, with their positions; other documents become problems.
 
 This module does no I/O; ``run`` interprets the objects.
 """
@@ -107,7 +107,7 @@ class SourceFile:
 def read(name: str, text: str, *, found: bool = False, patch_of: str = "") -> SourceFile:
     """Return the objects and problems in the text of a file with this name; no text raises an error.
 
-    ``found`` and ``patch_of`` are copied to the result, which explains them.
+    ``found`` and ``patch_of`` are the fields of the returned SourceFile.
     """
     documents, problems = load_documents(text, name, last_wins=True)
     sources: list[Source] = []
@@ -126,7 +126,7 @@ def read(name: str, text: str, *, found: bool = False, patch_of: str = "") -> So
 
 
 def without_place(file: str, content: Document) -> Source:
-    """Return a source for an object that was not read from a text and has no line numbers."""
+    """Return a source for an object that was not read from a text, so that it has no line numbers."""
     nowhere = Place(position=Position(0, 0), chunk=Chunk("", 0), index=0)
     return Source(file=file, document=PositionedDocument(content, Positions(lambda: nowhere)), root=(), content=content)
 

@@ -19,11 +19,11 @@ _COLLECTED: Final = frozenset(KINDS) - frozenset((*OF_NODES, *of_role("discovery
 REFERRED: Final = frozenset(
     {"TrainingRuntime", "ClusterTrainingRuntime", "ServingRuntime", "ClusterServingRuntime", "ProvisioningRequest"}
 )
-"""The kinds that other objects refer to by name for their pod templates, or that refer to other objects' templates."""
+"""The kinds whose pod templates other objects use by name, and kinds that use the templates of other objects."""
 
 
 def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
-    """Return the documents of the files on which decisions about their other documents depend.
+    """Return the documents in files on which decisions about other documents depend.
 
     An ``assumed`` Namespace is added for each namespace that a document is in. ``namespace`` is the namespace of
     documents that name none.
@@ -41,9 +41,9 @@ def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
 
 
 def assumed(name: str) -> Document:
-    """Return the Namespace ``name`` as a cluster has it at the least, without labels or annotations of a user.
+    """Return the Namespace ``name`` without labels and annotations of a user.
 
-    It stands for a Namespace that the files do not contain, and that must exist because they put objects into it.
+    It stands for a Namespace that the files do not contain, but that must exist because they put objects into it.
     """
     return with_name_label({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
@@ -57,7 +57,7 @@ def within(snapshot: Snapshot, documents: Sequence[Document]) -> Snapshot:
     given = [each for each in documents if _kinds(each)]
     facts = snapshot.facts.fold(*map(_as_served, (each for each in given if not _is_assumed(each))))
     lacking = [each for each in given if each["metadata"]["name"] not in facts.namespaces and _is_assumed(each)]
-    # If files add queues of a kind, it is unknown whether these are all queues of the kind.
+    # Files may lack queues of a kind, so only a kind with all its queues in the snapshot is known completely.
     cut = QUEUE_KINDS - snapshot.facts.queues.whole
     return replace(snapshot, facts=replace(facts.fold(*lacking), cut_queues=cut))
 
@@ -93,5 +93,5 @@ def _named(source: Source, namespace: str) -> Document:
 
 
 def referred(documents: Iterable[Document]) -> Iterator[Document]:
-    """Yield those documents that workloads refer to, such as a TrainingRuntime: those with a kind in REFERRED."""
+    """Yield the documents with a kind in REFERRED, such as a TrainingRuntime, to which workloads may refer."""
     return (each for each in documents if each["kind"] in REFERRED)

@@ -12,7 +12,7 @@ from ..workload.templates import Template
 
 
 def apart(found: Sequence[Template]) -> frozenset[Path]:
-    """Return the paths of templates that overlap with no other: none has the same path, is inside, or is around."""
+    """Return the paths of templates that do not overlap: no other has the same path, is inside, or is around it."""
     above = Counter(each.path[:length] for each in found for length in range(len(each.path) + 1))
     paths = {each.path for each in found}
     return frozenset(

@@ -1,7 +1,7 @@
-"""Finds fields of workloads that their types do not have: kubectl refuses them, or they never reach the pod.
+"""Finds fields of workloads that the types of their objects lack: kubectl refuses them, or they never reach the pod.
 
 An object of one of Kubernetes' own kinds is checked completely. In an object of another kind the pod templates are
-checked, as far as their form is known, and slips of names outside of them are found.
+checked, as far as their form is known. Outside the templates, only misspelt and misplaced fields are found.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from .misspelt_fields import misspelt_fields
 from .numbers import holds_placeholder
 
 MOST_UNKNOWN: Final = 200
-"""The most unknown fields of one object that are reported; the place of each is looked for, and 200,000 took 25 s."""
+"""The most unknown fields of one object that are reported; finding the lines of 200,000 fields took 25 s."""
 _POD_SPEC: Final = "io.k8s.api.core.v1.PodSpec"
 _CONTAINER: Final = "io.k8s.api.core.v1.Container"
 _POD_TEMPLATE: Final = Schema(kind="message", message="io.k8s.api.core.v1.PodTemplateSpec")
@@ -31,13 +31,13 @@ class UnknownField(NamedTuple):
     path: Path
     message: str
     refused: bool
-    """Whether kubectl refuses the object; if not, the field is dropped or the object refused, as its CRD says."""
+    """Whether kubectl refuses the object; else, depending on its CRD, the field is dropped or the object is refused."""
 
 
 def unknown_fields_in(content: Mapping[str, Any], found: Sequence[Template], schema: PodSchema) -> list[UnknownField]:
     """Return the unknown fields of an object with pod templates; fields outside the templates come first.
 
-    After MOST_UNKNOWN fields, one more stands for the others.
+    If there are more than MOST_UNKNOWN fields, one last entry says so in place of the rest.
     """
     first = list(islice(_unknown_fields(content, found, schema), MOST_UNKNOWN + 1))
     if len(first) > MOST_UNKNOWN:
@@ -104,7 +104,7 @@ def _typed(template: Template, definitions: Definitions) -> Iterator[Typed]:
 
 
 def _of_spec(form: Form, whole: Typed, fields: Mapping[str, Schema]) -> Iterator[Typed]:
-    """Yield a PodSpec as one value; or its fields one by one, if the form allows further fields of unknown type."""
+    """Yield a PodSpec as one value; or, if only some of its fields have known types, these fields one by one."""
     if (form.fields is None or form.others is not None) and not form.adds:
         yield Typed(whole.kind, whole.value, whole.path, form.others or frozenset())
         return
@@ -114,7 +114,7 @@ def _of_spec(form: Form, whole: Typed, fields: Mapping[str, Schema]) -> Iterator
 
 
 def _with_others(typed: Typed) -> Iterator[Typed]:
-    """Yield a value; for a list of containers, each container with the fields that the operator permits besides."""
+    """Yield a value; or the containers of a list one by one, if the operator permits further fields in them."""
     element = typed.kind.element
     if typed.others and element is not None and element.message == _CONTAINER and isinstance(typed.value, list):
         for at, each in enumerate(typed.value):

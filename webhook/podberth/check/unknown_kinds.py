@@ -1,4 +1,4 @@
-"""Says why nothing of a document is checked; finds signs of pods and of accelerators in kinds that podberth lacks."""
+"""Explains why a document is not checked, and finds pods and accelerators in objects of unknown kinds."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -11,7 +11,7 @@ from ..workload.kinds import is_known, row_for
 from .misspelt_fields import misspelt_fields
 from .result import shown
 
-# A PodSpec's list
+# The field by which a PodSpec is recognised
 _CONTAINERS: Final = "containers"
 _CHARTS: Final = frozenset({("helm.toolkit.fluxcd.io", "HelmRelease"), ("helm.cattle.io", "HelmChart")})
 """The API groups and kinds of objects that install a chart, with the chart's values."""
@@ -19,13 +19,13 @@ _RENDER: Final = "render the chart first, for example: helm template … | podbe
 
 
 class WithoutPods(NamedTuple):
-    """Why nothing of a document is checked."""
+    """The reason why nothing of a document is checked, and the field that it is about."""
 
     message: str
     path: Path
     is_error: bool = False
     is_object: bool = True
-    """Whether it is meant as an object of Kubernetes."""
+    """Whether the document is meant as an object of Kubernetes."""
 
 
 def why_without_pods(
@@ -69,11 +69,11 @@ def _of_unknown(version: str, kind: str, content: Mapping[str, Any]) -> str:
 
 
 def names_accelerators(content: Mapping[str, Any]) -> bool:
-    """Return whether a document names an accelerator resource; podberth ignores pods without accelerators."""
+    """Return whether a document names an accelerator resource; without one, podberth need not know its pods."""
     for _, key, value in _fields(content):
         if recognise(key) is not None:
             return True
-        if key == "key":  # of a taint or a label: nodes are chosen by it, and nothing is asked for
+        if key == "key":  # the key of a taint or a label: it chooses nodes, and requests no accelerator
             continue
         named = value if isinstance(value, list) else [value]
         if any(isinstance(each, str) and recognise(each) is not None for each in named):

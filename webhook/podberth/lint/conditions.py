@@ -1,8 +1,8 @@
 """Translates CEL conditions to logical statements (``formula``), with the values that podberth's variables can have.
 
-``&&``, ``||``, ``!``, ``? :``, comparisons with constants, ``in`` a list of constants, ``has()`` and the optional ways
-to the same field are translated. Any other expression is one term that is true or false. A condition whose evaluation
-fails is neither true nor false. So "can never be true" is certain, and "is never false" does not exclude an error.
+``&&``, ``||``, ``!``, ``? :``, comparisons with constants, ``in`` a list of constants, ``has()`` and optional
+selections of fields are translated. Any other expression is one term that is true or false. In fact, the evaluation of
+a condition may also fail. So "can never be true" is certain, and "is never false" does not exclude an error.
 """
 
 import operator
@@ -44,10 +44,10 @@ _TEXTS: Mapping[str, Callable[[str, str], str | bool]] = {
 
 
 def folded(tree: Tree) -> Tree:  # noqa: PLR0911 - one for each kind of call
-    """Return the value of an expression of constants, such as ``1 + 1``; any other expression unchanged.
+    """Return a literal with the value of an expression of constants, such as ``1 + 1``; other expressions unchanged.
 
     The value is the one that the CEL engine computes. A call that overflows, or that the engine would refuse, is
-    unchanged.
+    returned unchanged.
     """
     if not isinstance(tree, Call):
         return tree
@@ -91,7 +91,7 @@ _COUNT: Final[Path] = ("gpu", "count")
 _EACH: Final[Path] = ("gpu", "perContainer")
 _GANG: Final = Holds(("gang", "known"))
 
-# docs/policy.md lists the same values of these names; a value that is not listed is misspelled.
+# docs/policy.md lists the same values of these variables; any other value is misspelled.
 _KNOWN: Final[tuple[Formula, ...]] = (
     Among(_KIND, frozenset(get_args(Kind))),
     Among(("gang", "system"), frozenset({PLAIN, *(system.name for system in SYSTEMS)})),
@@ -196,12 +196,12 @@ class Conditions:
             return self._of_term(item, Among(item, constants, wanted))
         where = _where(among)
         if where and isinstance(item, Literal) and isinstance(item.value, str):
-            # The key of a map or an item of a list: the type decides which; either way it is one term
+            # Depending on the type of ``among``, the item is a key of a map or an element of a list: one term for both
             return Holds(PresentTerm((*where, item.value)), wanted)
         return Holds(Call(function="@in", operands=(item, among)), wanted)
 
     def _of_term(self, term: Tree, fact: Compares | Among) -> Formula:
-        """Return the statement of a fact about a term; a field is identified by its path alone."""
+        """Return the statement that a fact about ``term`` is true; a term that is a field is replaced by its path."""
         default: Tree | None = None
         if isinstance(term, Call) and term.function == "orValue" and _where(term.operands[0]):
             term, default = term.operands
@@ -223,7 +223,7 @@ def _about(term: Path, fact: Compares | Among) -> Formula:
 
 
 def _at_least_nothing(term: Tree, fact: Compares | Among) -> Formula:
-    """Return the statement of a fact about a number: a size is never negative, any other number may be a fraction."""
+    """Return the statement of a fact: a term ``size()`` is never negative, any other number may be a fraction."""
     if isinstance(term, Call) and term.function == "size":
         return AllOf((fact, Compares(term, ">=", 0)))
     if isinstance(fact, Compares) and isinstance(fact.value, int):
@@ -239,7 +239,7 @@ def _fold_fact(value: Constant, fact: Compares | Among) -> Formula:
 
 
 def _where(tree: Tree) -> Path | None:
-    """Return the path of the field that an expression reads; None if the expression is no field."""
+    """Return the path of the field that an expression reads; None if the expression is more than a field."""
     match tree:
         case Name(name=name) if name.partition(".")[0] in VARIABLES:
             return tuple(name.split("."))

@@ -12,15 +12,15 @@ from .findings import Library, Linted
 CostClass: TypeAlias = Literal["cheap", "moderate", "dear"]
 
 CHEAP_BELOW: Final = 1_000
-"""The limit of the class cheap in microseconds: a hundredth of a policy's limit. Most expressions take less than one
-microsecond."""
+"""The upper limit of the class ``cheap`` in microseconds: a hundredth of a policy's limit. Most expressions take less
+than one microsecond."""
 EXPENSIVE_FROM: Final = MAX_MICROSECONDS // 2
 """The lower limit of the most expensive class in microseconds: two such expressions exceed the limit of a policy."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpressionCost:
-    """The largest cost of one expression, on the largest pod; the variables that it names are not included."""
+    """The cost of one expression for the largest pod, without the cost of the variables that the expression names."""
 
     policy: Linted
     path: Path

@@ -63,7 +63,7 @@ class Linted:
     tested: bool
     """Whether the folder of the policy's file has tests."""
     _trees: dict[str, Tree] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """The trees by the source text of the expressions: they are kept, because most rules read most expressions."""
+    """The syntax trees by the expressions' source text; they are cached, because most rules read most expressions."""
 
     @property
     def name(self) -> str:
@@ -112,7 +112,7 @@ class Linted:
     def reached(self, source: str) -> Iterator[tuple[Path | None, Tree]]:
         """Yield the tree of an expression, and the tree of each variable that it needs, directly or indirectly.
 
-        Each tree comes after its path in the policy's document: None for the expression, whose path the caller knows.
+        Each tree comes after the path of its expression in the policy's document; None for ``source`` itself.
         """
         waiting: list[tuple[Path | None, Tree]] = [(None, self.tree(source))]
         seen: set[str] = set()
@@ -204,7 +204,7 @@ class Library:
     def parts(self, *concerns: str) -> Iterator[tuple[LintedMutation, Path, Tree]]:
         """Yield every subexpression of the mutations of some concerns, and of the variables that these mutations need.
 
-        Each comes after its mutation, and the path of the whole expression in the policy's document.
+        Each subexpression comes after its mutation and the path of the whole expression in the policy's document.
         """
         for mutation in self.mutations:
             for leaf in mutation.leaves if mutation.source.concern in concerns else ():

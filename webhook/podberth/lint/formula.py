@@ -1,8 +1,8 @@
 """Statements about unknown values, and a search for values that make all of them true.
 
-A statement is a fact about one term (it equals a constant, it is less than one, it is present, it holds), or several
-statements joined by "all of" or "one of". Two terms are the same only if they are equal. The search is bounded: if it
-would take too long, the answer is "possible". Nothing here knows CEL.
+A statement is a fact about one term (it is true, it is in relation to a constant, it is one of several constants), or
+several statements joined by "all of" or "any of". Terms are any hashable values; equal terms are the same term. The
+search is bounded: if it would take too long, the answer is "possible". This module does not depend on CEL.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -87,7 +87,7 @@ class _Domain:
             return not any(self._fits(value) for value in self.allowed)
         if self.low > self.high:
             return True
-        # Between two neighbouring whole numbers lie others only where the term is not a whole number
+        # A bound of type int means that the term is a whole number; only then can its values be tried one by one
         if isinstance(self.low, float) or isinstance(self.high, float) or self.high - self.low > _MAX_RANGE:
             return False
         return all(number in self.excluded for number in range(self.low, self.high + 1))
@@ -116,7 +116,7 @@ def _possible(formulas: Iterable[Formula], known: Mapping[Hashable, bool | _Doma
                     return False
     if not choices:
         return True
-    # The shortest first: it may decide the others
+    # The statement with the fewest alternatives comes first, because its facts may exclude alternatives of the others
     first = min(choices, key=lambda choice: len(choice.parts))
     rest = [choice for choice in choices if choice is not first]
     return any(_possible([*rest, part], facts, steps) for part in first.parts)
@@ -147,7 +147,7 @@ def _narrowed(domain: _Domain, fact: Compares | Among) -> _Domain:  # noqa: PLR0
         return replace(domain, excluded=domain.excluded | {value})
     if isinstance(value, str | bytes):  # the order of texts is not analysed
         return domain
-    # The next whole number after one is known; for other numbers the bound itself stays allowed
+    # A whole number has a next one; for other numbers the bound itself stays allowed
     step = 1 if isinstance(value, int) else 0
     match fact.relation:
         case "<":

@@ -1,4 +1,4 @@
-"""Computes the minimal length of each line of a policy that users see."""
+"""Computes the minimum length of the lines that users get from a policy: its messages and reasons."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from .findings import Linted
 
 
 def shortest_lines(policy: Linted) -> Iterator[tuple[Path, int]]:
-    """Yield the path of each message and reason, with the minimal length of its line including the policy's name."""
+    """Yield the path of each message and reason, with the minimum length of its line including the policy's name."""
     author = len(line(policy.name, "x")) - 1
     for index, validation in enumerate(policy.spec.validations):
         path: Path = ("spec", "validations", index)
@@ -23,7 +23,7 @@ def shortest_lines(policy: Linted) -> Iterator[tuple[Path, int]]:
 
 
 def _least(tree: Tree) -> int:
-    """Return the least number of characters of the text that an expression can compute."""
+    """Return the minimum length of an expression's text; parts that are computed count as empty."""
     match tree:
         case Literal(value=str() as text):
             return len(text)

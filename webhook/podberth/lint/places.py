@@ -11,28 +11,28 @@ from ..kube.typed import MisfitError, type_at
 from .findings import Linted
 
 Scope: TypeAlias = Mapping[str, FieldPath]
-"""The paths of the values that the variables of the loops around a part stand for; empty: a value without a path."""
+"""The variables of the loops around a part, each with the path of its value; an empty path: the value has none."""
 
 _PREFIX: Final = "variables."
 _STEPS: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 _SAME: Final = frozenset({"orValue", "dyn", "optional.of", "value"})
-"""The functions whose result is their first operand, or a default."""
+"""The functions that return their first operand or a default."""
 _NOBODY: Final[Scope] = {}
 _TWO: Final = 3
-"""The number of names of a loop with two variables; the last one is the macro's own."""
+"""The number of names in a loop with two variables; the third is the name that the macro itself uses."""
 
 
 def parts_of(policy: Linted) -> Iterator[tuple[tuple[str | int, ...], Tree, Scope]]:
-    """Yield every part of every expression of a policy, each after its expression's path and with its scope."""
+    """Yield every subexpression of a policy's expressions: the path of the expression, the subexpression, its scope."""
     for placed in policy.expressions:
         for part, scope in _walk(policy, policy.tree(placed.source), _NOBODY):
             yield placed.path, part, scope
 
 
 def where(policy: Linted, tree: Tree, scope: Scope) -> FieldPath | None:  # noqa: PLR0911 - one for each form
-    """Return the path of the field that a part reads; None if the part makes a value.
+    """Return the path of the field that a part reads; None if the part computes a value.
 
-    An element of a list has the step ELEMENT, at any index. A variable of the policy stands for its expression.
+    The step for an element of a list is ELEMENT, at any index. A variable of the policy stands for its expression.
     """
     match tree:
         case Name(name=name) if name in scope:
@@ -54,9 +54,9 @@ def where(policy: Linted, tree: Tree, scope: Scope) -> FieldPath | None:  # noqa
 
 
 def holder(schema: PodSchema, found: FieldPath) -> str:
-    """Return the name of the Kubernetes type that has a field of the pod: ``Container`` of a container's image.
+    """Return the name of the Kubernetes type that has a field of the pod, such as ``Container`` for its image.
 
-    Empty for a key of a map, and for a path that is not of the pod or that a Pod does not have.
+    Empty for a key of a map, and for a path that is no field of a Pod.
     """
     kind = _type(schema, found[:-1])
     return kind.message.rpartition(".")[2] if kind is not None and kind.kind == "message" else ""
@@ -104,9 +104,9 @@ def _walk(policy: Linted, tree: Tree, scope: Scope) -> Iterator[tuple[Tree, Scop
 
 
 def _elements(policy: Linted, loop: Loop, scope: Scope) -> Scope:
-    """Return the variable of a loop that stands for an element, with the element's path; empty if it has none.
+    """Return the variable of a loop that stands for an element, with the element's path; empty if there is none.
 
-    Of two variables that is the second; the only variable of a loop over a map is a key.
+    It is the second of two variables. The only variable of a loop over a map stands for a key.
     """
     over = where(policy, loop.over, scope)
     two = len(loop.variables) == _TWO

@@ -91,7 +91,7 @@ def _library(
     enabled = [each for each in parsed.policies if not each.policy.spec.disabled]
     disabled = [each for each in parsed.policies if each.policy.spec.disabled]
     compiled, problems = compile_policies(enabled, environment)
-    # podberth does not compile them, so any policy can be switched off; what compiles is looked at.
+    # podberth does not compile disabled policies, so their problems are not reported; those that compile are linted.
     switched_off, _ = compile_policies(disabled, environment)
     _, of_exceptions = compile_exceptions(parsed.exceptions, environment)
     by_name = {each.policy.name: each for each in parsed.policies}

@@ -66,7 +66,7 @@ def _wrong(rest: str, known: Collection[str]) -> str:
 
 
 def _next(lines: list[str], number: int) -> int | None:
-    """Return the index of the first line after ``number`` that is neither blank nor a comment; None if none is."""
+    """Return the index of the first line after line ``number`` with content, apart from comments; None if none has."""
     for at in range(number + 1, len(lines)):
         text = lines[at].strip()
         if text and not text.startswith("#") and text != _DOCUMENT:
@@ -75,7 +75,7 @@ def _next(lines: list[str], number: int) -> int | None:
 
 
 def _end(lines: list[str], start: int) -> int:
-    """Return the last line of the value that begins in the line ``start``; of the document, for its first key."""
+    """Return the last line of the value that begins in line ``start``; the document's last line for its first key."""
     whole = _indent(lines[start]) == 0 and all(_blank(line) for line in _above(lines, start))
     depth = _indent(lines[start])
     opens = _KEY.match(lines[start]) is not None

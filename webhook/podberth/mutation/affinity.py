@@ -14,13 +14,13 @@ REQUIRED = (*NODE_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution", "n
 PREFERRED = (*NODE_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
 SELECTOR = ("spec", "nodeSelector")
 VISITS = (("spec", "affinity"), SELECTOR)
-"""The fields of a pod that the functions below read and write for any policy."""
+"""The fields of a pod that the functions of this module read and write."""
 RESTRICTING = (REQUIRED, SELECTOR)
 """The fields in which a pod restricts its choice of nodes."""
 # core/v1 NodeSelectorRequirement
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 # The scheduler evaluates every term against every node, and each term of podberth is joined with each term of the user.
-# 32 are four user terms times eight of podberth's; the public manifests read for this project have one, rarely three.
+# 32 terms are four of the user times eight of podberth's. Public manifests have one term, rarely three.
 MAX_TERMS = 32
 # A comparison of two terms takes microseconds, but a pod may have a megabyte of terms.
 MAX_PAIRS = 4096
@@ -179,8 +179,8 @@ class _Compared:
     def opposition(self) -> Opposition | None:
         """Return the first contradiction if every term of the user contradicts all of podberth's; else None.
 
-        A term that implies one of podberth's terms contradicts nothing, as the terms do that podberth wrote itself. If
-        there are too many pairs to compare, the result is None.
+        A user's term that implies one of podberth's terms does not count as a contradiction, because podberth may have
+        written it. If there are too many pairs to compare, the result is None.
         """
         first: Opposition | None = None
         for each in self._compared():

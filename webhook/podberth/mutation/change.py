@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 Record: TypeAlias = dict[str, dict[str, Any]]
-"""The content of a record by policy, in the order of writing, and mutation: each value is a ``Change.wrote``."""
+"""The content of a record: each ``Change.wrote``, by policy in the order of writing, then by mutation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,15 +71,15 @@ Decides: TypeAlias = Literal["placement", "grouping", "accounting", ""]
 Restorer: TypeAlias = Callable[[Draft, Draft, Sequence[Any]], bool]
 Paths: TypeAlias = tuple[tuple[str, ...], ...]
 Leaves: TypeAlias = Mapping[str, tuple[str, str] | None]
-"""The expressions of an entry by name: the path of the one fact that it reads, as ``gang.size``, or None for others."""
+"""The expressions of an entry by name: the path of an expression that is just a fact (``gang.size``), else None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concern:
     """One kind of mutation, such as ``tolerations``: how it is applied, recorded, checked and restored.
 
-    Each module of ``concerns`` defines one. ``policy.model.Mutation`` has the field of a policy's entry that it
-    implements, with the field's expressions.
+    Each module of ``concerns`` defines one. The field of the same name in ``policy.model.Mutation`` has the expressions
+    that a policy gives for it.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Concern:
     visits: Callable[[Leaves], Paths | None] = lambda _: None
     """Returns the paths of the pod that ``build`` may read or write for an entry with these expressions.
 
-    None means any field of the containers or of the pod."""
+    None: ``build`` may read or write any field."""
     reads: Callable[[Leaves], Paths] = lambda _: ()
     """Returns the fields of ``gang`` and ``gpu`` that ``build`` reads besides the pod."""
     is_valid: Callable[[Any], bool]
@@ -107,19 +107,19 @@ class Concern:
     """Restores recorded changes on the draft of an updated pod, from the pod before the update; returns whether the
     draft changed."""
     decides: Decides = ""
-    """The part of scheduling that the mutation decides. For pods of a group system, the system decides this part
+    """The part of scheduling that the mutation decides; empty: none. The group system of a pod decides this part
     instead (``admission.gate``).
 
-    Mutations that decide placement write only once. On a reinvocation, other policies have restricted the nodes, so the
-    same expression has another value; but a reinvocation must change nothing."""
+    A policy applies a mutation that decides placement only once. On a reinvocation, its expressions may have other
+    values, because other policies have restricted the nodes since; but a reinvocation must change nothing."""
     awaits: Callable[[EarlierChanges, str], bool] | None = None
-    """Returns whether a policy made the change that must precede this mutation. If a later policy made that change on
-    an earlier pass, the mutation is skipped on this pass, too."""
+    """Returns whether a policy made the change that must precede this mutation. If a later policy made that change, the
+    mutation was skipped on the first pass; then it is skipped on a reinvocation, too."""
     in_group: Callable[[Draft, GangFacts], bool] = lambda _draft, _facts: False
     """Returns whether the mutation applies to this pod although a group system schedules it."""
     forecast: bool = False
-    """Whether ``admission.forecast`` applies constant values to an example pod, to find conflicts before pods
-    arrive."""
+    """Whether ``admission.forecast`` applies the mutation to an example pod if its values are constant, to find
+    conflicts before pods arrive."""
     anything: bool = False
     """Whether the mutation can write any field (``operations``). It conflicts with the policies whose changes it
     undoes.

@@ -13,7 +13,7 @@ from .narrowing import NodeChoice
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A field to which a policy would give another value than an earlier policy gave it."""
+    """A field that a policy would set to another value than an earlier policy did."""
 
     path: str
     """The field, as a JSON Pointer or a similar text."""
@@ -48,7 +48,7 @@ class ConflictCase:
 
     @property
     def items(self) -> list[Any]:
-        """The items of the proposal's only value; empty if it is no list, which is an error in ``Concern.build``."""
+        """The items of the proposal's only value; empty if it is no list, for which ``Concern.build`` raises."""
         return self.value if isinstance(self.value, list) else []
 
     def fields(self, wanted: Mapping[Path, object]) -> list[Conflict]:

@@ -22,7 +22,7 @@ GROUPED: Final[tuple[tuple[str, ...], ...]] = (
     *REFERENCES.values(),
     *(path for row in JOINED.values() for path in row.other_references),
 )
-"""All fields in which a pod names a group of one of these systems."""
+"""All fields in which a pod names a group of a system in REFERENCES."""
 MEMBERSHIP: Mapping[str, Path] = {
     "label": LABEL,
     "size": SIZE,
@@ -72,7 +72,7 @@ def draws(term: Mapping[str, Any]) -> bool:
 
 
 def is_made_of_members(draft: Draft, known: GangFacts) -> bool:
-    """Return whether ``podberth controller`` creates the pod's native PodGroup from what its members' fields say.
+    """Return whether ``podberth controller`` creates the pod's native PodGroup from the fields of its members.
 
     The group need not exist yet. An existing group counts, too, because it may belong to a deleted owner: then the
     group is deleted as well, and a new workload of the same name needs a new group.

@@ -43,8 +43,8 @@ def concern(field: str, *, default: str = "", build: Builder | None = None, deci
 def wanted(draft: Draft, field: str, value: object, default: str) -> str:
     """Return the name to write; empty if there is nothing to write.
 
-    That is so if the policy gives no name, or ``spec.<field>`` has this name already, or the user has set another one.
-    ``default`` is the name that the API server fills in; it does not count as set by the user.
+    There is nothing to write if the policy gives no name, if ``spec.<field>`` has this name already, or if the user has
+    set another name. ``default`` is the name that the API server fills in; it does not count as set by the user.
 
     Raises:
         EvaluationError: ``value`` is not an object's name.

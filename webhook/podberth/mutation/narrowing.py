@@ -38,10 +38,10 @@ class Rival:
 def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes: NodeChoice) -> Rival | None:
     """Return the earlier policy whose node affinity, with the later policy's, excludes every node; None if none.
 
-    The terms of the earlier policies are added one after the other, and the policy is the first with which no node is
-    left. If no recorded terms explain it, the policy is the last one whose operations wrote node affinity, or else the
-    last one with terms. If the later policy's terms are preferred, nodes are not counted: its terms and the required
-    ones have to contradict each other.
+    The terms of the earlier policies are added to the user's, one policy after the other. The result is the first
+    policy with which no node is left. If no recorded terms explain it, the result is the last policy whose JSON Patch
+    operations wrote node affinity, or else the last policy with terms. If the later policy's terms are preferred, nodes
+    are not counted: only a contradiction between these and the required terms counts.
 
     Args:
         draft: the pod, with the writes of the earlier policies.
@@ -50,7 +50,7 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes
         nodes: the function that counts nodes, and the record that the pod arrived with.
 
     Raises:
-        EvaluationError: the value is not a list of terms.
+        EvaluationError: the later policy's terms are not a list of terms.
     """
     before = _requirements(others)
     side = "required" if "required" in leaves else "preferred"
@@ -80,9 +80,9 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes
 
 
 def _requirements(others: EarlierChanges) -> dict[str, list[dict[str, Any]]]:
-    """Return the terms that each policy required, in order; an empty list if it wrote them by ``operations``.
+    """Return the terms that each policy required, in order; an empty list for a policy that wrote them by JSON Patch.
 
-    Labels that a policy wrote into the nodeSelector stand in each of its terms.
+    Labels that a policy wrote into the nodeSelector are added to each of its terms.
     """
     found: dict[str, list[dict[str, Any]]] = {}
     for name, concerns in others.record.items():
@@ -96,12 +96,11 @@ def _requirements(others: EarlierChanges) -> dict[str, list[dict[str, Any]]]:
 
 
 def _without(draft: Draft, rivals: Collection[str], wrote: Record, came_with: Collection[str]) -> Draft:
-    """Return the pod with the nodeSelector and the node affinity that the user alone requires.
+    """Return the pod with only the user's own nodeSelector and required node affinity.
 
-    The record ``wrote`` has the labels that the policies in ``rivals`` wrote into the nodeSelector.
-
-    If one of ``rivals`` wrote its terms on an earlier pass (``came_with``), the user's own terms are unknown. Then the
-    returned pod has no required node affinity.
+    ``rivals`` are the policies that wrote either of them, and ``wrote`` is the record with their labels. ``came_with``
+    are the policies that wrote terms on an earlier pass. If a rival is among these, the user's own terms are unknown,
+    and the returned pod has no node affinity.
     """
     own = Draft(draft.original).get(affinity.REQUIRED)
     base = draft.fork()

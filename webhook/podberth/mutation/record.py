@@ -54,16 +54,17 @@ class FoundRecord:
 
     @property
     def lasting(self) -> Record:
-        """The record of a pod that exists, unless a client wrote the annotation after the pod's creation; else empty.
+        """The record of an existing pod; empty if a client wrote the annotation after the pod's creation.
 
-        In an update the API server notes the annotations that the request changes, and those that a server-side apply
-        states. So it notes a record copied from a sibling (a pod with the same generateName), and not podberth's own.
+        In an update the API server notes in ``managedFields`` the annotations that the request changes, and those that
+        a server-side apply states. So ``managedFields`` name a record that a client copied from a sibling (a pod with
+        the same generateName), and do not name podberth's own.
         """
         return {} if self.sent else self.record
 
 
 _NONE = FoundRecord()
-# The fields name a record that the pod lacks: another webhook removed it, or the sender's ``managedFields`` are old.
+# ``managedFields`` name a record that the pod lacks: another webhook removed it, or the client's fields are old.
 _TAKEN = FoundRecord(sent=True)
 # https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
 _FIELDS = ("fieldsV1", "f:metadata", "f:annotations", f"f:{APPLIED_ANNOTATION}")
@@ -88,7 +89,7 @@ def claimed(pod: Mapping[str, Any]) -> Record:
 
 
 def _is_sent(pod: Mapping[str, Any]) -> bool | None:
-    """Return whether the client that creates the pod sent the record; None if ``managedFields`` do not show it.
+    """Return whether a client, and not podberth, sent the record; None if ``managedFields`` do not show it.
 
     The API server notes the fields of the request in ``managedFields`` before it calls webhooks, whatever
     ``managedFields`` the request itself has. It does not note the fields that webhooks add (apiserver
@@ -168,7 +169,7 @@ def held(draft: Draft, record: Record) -> Record:
 
 
 def _only(record: Mapping[str, Any], keep: Callable[[str, Any], bool]) -> Record:
-    """Return the part of a record for which ``keep(mutation, wrote)`` is true, without policies that have none."""
+    """Return the changes of a record for which ``keep(mutation, wrote)`` is true; policies without any are left out."""
     kept = {
         policy: {concern: wrote for concern, wrote in concerns.items() if keep(concern, wrote)}
         for policy, concerns in record.items()
@@ -209,7 +210,7 @@ def write(draft: Draft, record: Record, found: FoundRecord, seal: Callable[[str]
         seal: returns the seal of a text for this pod.
 
     Returns:
-        The text that was sealed; empty if no record was written, as when the pod has this one already.
+        The text that was sealed; empty if no record was written, for instance because the pod has the same one already.
     """
     if not record and not found.there:
         return ""

@@ -17,7 +17,7 @@ _SEAL_BYTES: Final = 16
 SEAL_LENGTH: Final = 22
 """The length of a seal in characters: base64url without padding."""
 LEAST_KEY_BYTES: Final = 16
-"""The minimum length of a secret in bytes: the length of a seal."""
+"""The minimum length of a secret in bytes: the length of a seal before it is encoded."""
 RECORD_KEY: Final = "record.key"
 """The key of the secret in the data of a Secret, and the name of its file in a directory."""
 
@@ -43,7 +43,7 @@ class Sealer:
     keys: tuple[bytes, ...] = field(repr=False)
     """The keys: the first one makes seals; a seal that was made with any of them is valid."""
     offline: bool = False
-    """Whether the pods are read from files. Then no API server shows who wrote a field (``record.Found.sent``)."""
+    """Whether the pods are read from files, so that no API server shows who wrote a field (``FoundRecord.sent``)."""
 
     @classmethod
     def of(cls, *secrets: bytes) -> "Sealer":

@@ -32,10 +32,10 @@ def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: N
 
     Args:
         draft: the pod, with the writes so far.
-        proposal: what the policy wants to write.
+        proposal: the values that the policy wants to write.
         policy: the name of the policy; its own changes in the record conflict with nothing.
         known: the record so far.
-        nodes: what the search for conflicting node affinity needs.
+        nodes: the facts about nodes that the search for conflicting node affinity needs.
 
     Raises:
         EvaluationError: a value of the proposal is invalid. Some invalid values are only found later, when the proposal
@@ -81,6 +81,6 @@ def _by_others(known: Record, policy: str) -> Record:
 
 
 def _place(operations: Iterable[Mapping[str, Any]], concern: str) -> str:
-    """Return the written paths that contain the mutation's name, or all written paths if none does, for a message."""
+    """Return the text for a message: the written paths that contain the mutation's name; all paths if none does."""
     paths = [each["path"] for each in operations]
     return ", ".join([path for path in paths if f"/{concern}" in path] or paths)

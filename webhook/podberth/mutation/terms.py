@@ -15,7 +15,7 @@ Term: TypeAlias = Mapping[str, Any]
 # The scheduler reads Gt and Lt as 64-bit integers (apimachinery pkg/labels, strconv.ParseInt).
 _MOST_DIGITS = 18
 _MOST_MODELS = 8
-"""The most values of one expression that are compared with the models of another label."""
+"""The maximum number of values of an expression whose GPU models are read (``Fact.models``)."""
 _POSITIVE = ("In", "Exists", "Gt", "Lt")
 """The operators that never match a node without the label."""
 
@@ -51,7 +51,7 @@ class Fact:
 
     @property
     def models(self) -> frozenset[str]:
-        """The GPU models that the expression selects; empty if it names none, or if one of its values is unknown."""
+        """The GPU models that the expression selects; empty if they are unknown or more than ``_MOST_MODELS``."""
         if self._models is None:
             self._models = self._read_models()
         return self._models
@@ -83,10 +83,10 @@ class Fact:
 
 
 class KnownTerm:
-    """The expressions that every node of a user's term satisfies, by label key: the term's, and the nodeSelector's.
+    """A user's term together with the pod's nodeSelector: the expressions that a node must satisfy, by label key.
 
     A term may have a thousand expressions, and is compared with each of podberth's terms. So an expression is compared
-    only with those of the same label key, and each result is cached.
+    only with expressions of the same label key, or about GPU models, and each result is cached.
     """
 
     __slots__ = ("_by_key", "_implied", "_naming", "_selector", "term")
@@ -98,7 +98,7 @@ class KnownTerm:
         for each in term.get("matchExpressions") or ():
             self._by_key.setdefault(each.get("key"), []).append(Fact(each))
         self._naming: list[Fact] | None = None  # the expressions about labels that name the GPU model
-        # The results by the identity of a fact. The fact is kept with the result, so that its id stays its own.
+        # The results of ``says`` by the id() of a fact. The fact is kept, too, so that no other object gets its id.
         self._implied: dict[int, tuple[Fact, bool]] = {}
 
     def about(self, key: Any) -> list[Fact]:
@@ -109,7 +109,7 @@ class KnownTerm:
         return [*own, Fact({"key": key, "operator": "In", "values": [self._selector[key]]})]
 
     def of_models(self, key: Any) -> list[Fact]:
-        """Return the expressions about other labels that name the GPU model, if the label ``key`` names it, too."""
+        """Return the expressions about other GPU model labels than ``key``; empty if ``key`` is no such label."""
         if key not in MODEL_LABELS:
             return []
         if self._naming is None:
@@ -174,7 +174,7 @@ def product(users: Iterable[KnownTerm], ours: Sequence[WantedTerm]) -> list[dict
 
 
 def _widest(known: KnownTerm, possible: Sequence[WantedTerm]) -> list[dict[str, Any]]:
-    """Return the user's term joined with each of podberth's, except joined terms whose nodes another one selects."""
+    """Return the user's term joined with each of podberth's, without joined terms whose nodes another one selects."""
     added = [[fact for fact in other.facts if not known.says(fact)] for other in possible]
     joined = [_join(known.term, other, more) for other, more in zip(possible, added, strict=True)]
     return [
@@ -227,9 +227,9 @@ def _implies(one: Fact, other: Fact) -> bool:
 
 
 def _excludes(one: Fact, other: Fact) -> bool:
-    """Return whether two expressions exclude each other: no node satisfies both.
+    """Return whether no node satisfies both expressions.
 
-    The labels of a node that name its GPU model name the same one.
+    All labels of a node that name its GPU model are assumed to name the same model.
     """
     if one.key != other.key:
         ours, theirs = one.models, other.models

@@ -1,8 +1,8 @@
 """Claim templates that a policy declares: the spec of a ResourceClaimTemplate, as resource.k8s.io/v1 defines it.
 
 A template has no expressions: the object is the same for all pods. The field ``adminAccess`` is left out, because no
-policy should give pods access to devices in use. The names and docstrings of fields appear in the documentation, as
-those of ``model`` do.
+policy should give pods access to devices in use. The docstring of a field is also its description in the documentation,
+as in ``model``.
 """
 
 import hashlib
@@ -14,61 +14,61 @@ from pydantic import Field, StrictInt
 
 from .text_fields import ClaimTemplateName, DocumentPart, Key, QualifiedName, Subdomain
 
-# The API's limits (kubernetes/api resource/v1, Size constants); the count is an int64, and no node has that many.
+# The API's limits (kubernetes/api resource/v1, Size constants). The count is an int64 there; no node has that many.
 _MOST = 32
 _MOST_ALTERNATIVES = 8
 _MOST_DEVICES = 2**31 - 1
 
 _DIGITS = 8
-"""The number of hexadecimal digits of the digest in a name. Among 10,000 specs, two have the same digest in one of a
-hundred clusters (10,000^2 / 2 / 16^8)."""
+"""The number of hexadecimal digits of the digest in a name. The probability that two of 10,000 specs have the same
+digest is one in a hundred (10,000^2 / 2 / 16^8)."""
 
 
 class CelSelector(DocumentPart):
-    """A CEL expression of the scheduler's (CELDeviceSelector), not of podberth's."""
+    """A CEL expression that the scheduler evaluates, and not podberth (CELDeviceSelector)."""
 
     expression: Annotated[str, Field(min_length=1, max_length=10240)]
     """A condition on the `device`; the API server compiles it, podberth does not."""
 
 
 class DeviceSelector(DocumentPart):
-    """One condition on a device; all must be true."""
+    """One condition on a device; all conditions of a request must be true."""
 
     cel: CelSelector
     """The condition."""
 
 
 class DeviceToleration(DocumentPart):
-    """A taint of devices that is tolerated."""
+    """A toleration of a taint of devices."""
 
     key: QualifiedName | None = None
-    """None: every key, with `Exists`."""
+    """The taint's key; none: every key, with `Exists`."""
     operator: Literal["Exists", "Equal"] | None = None
-    """`Exists`: any value; none: `Equal`."""
+    """`Exists` tolerates any value of the taint, `Equal` only `value`; none: `Equal`."""
     value: str | None = None
-    """The value for `Equal`."""
+    """The taint's value, with `Equal`."""
     effect: Literal["NoSchedule", "NoExecute"] | None = None
-    """None: all effects."""
+    """The taint's effect; none: all effects."""
     toleration_seconds: StrictInt | None = None
-    """For `NoExecute`: the time for which the taint is tolerated."""
+    """The seconds for which the taint is tolerated, with `NoExecute`; none: for ever."""
 
 
 class CapacityRequirements(DocumentPart):
     """The requested capacity of a device that can be shared."""
 
     requests: Annotated[dict[Key, str], Field(min_length=1)]
-    """Quantities by capacity, `memory: 10Gi`."""
+    """The requested quantity of each capacity, as in `memory: 10Gi`."""
 
 
 class _Devices(DocumentPart):
     device_class_name: Subdomain
-    """The DeviceClass."""
+    """The name of the DeviceClass."""
     selectors: Annotated[tuple[DeviceSelector, ...], Field(max_length=_MOST)] = ()
     """Conditions on the device, all of which must be true."""
     allocation_mode: Literal["ExactCount", "All"] | None = None
-    """`All`: every device of a node that fits; none: `ExactCount`."""
+    """`ExactCount`: `count` devices. `All`: all matching devices of a node. None: `ExactCount`."""
     count: Annotated[StrictInt, Field(ge=1, le=_MOST_DEVICES)] | None = None
-    """The number of devices; none: one. With `ExactCount` only."""
+    """The number of devices, with `ExactCount` only; none: one."""
     tolerations: Annotated[tuple[DeviceToleration, ...], Field(max_length=16)] = ()
     """Taints of devices that are tolerated."""
     capacity: CapacityRequirements | None = None
@@ -83,36 +83,36 @@ class DeviceSubRequest(_Devices):
     """One of several alternatives; the scheduler takes the first that is available."""
 
     name: Subdomain
-    """Unique among the alternatives."""
+    """The name of the alternative, unique among the alternatives."""
 
 
 class DeviceRequest(DocumentPart):
-    """A request under one name: exactly one kind of device, or the first available of several."""
+    """A named request for devices: of one class, or of the first available of several alternatives."""
 
     name: Subdomain
-    """Unique; the name that `requests` of a resourceClaims item and of constraints use."""
+    """The request's name, unique in the claim; `requests` of a `resourceClaims` item and of a constraint contain it."""
     exactly: ExactDeviceRequest | None = None
-    """Devices of one class; exactly one of exactly and firstAvailable."""
+    """Devices of one class; either `exactly` or `firstAvailable` is needed."""
     first_available: Annotated[tuple[DeviceSubRequest, ...], Field(max_length=_MOST_ALTERNATIVES)] = ()
-    """Alternatives, the best first."""
+    """Alternative requests, the preferred one first."""
 
 
 class DeviceConstraint(DocumentPart):
     """A condition on the devices of several requests together."""
 
     requests: Annotated[tuple[str, ...], Field(max_length=_MOST)] = ()
-    """Names of requests; empty: all."""
+    """The names of the requests; empty: all requests."""
     match_attribute: QualifiedName | None = None
-    """An attribute that has the same value for all: `resource.kubernetes.io/pcieRoot` is one PCIe root."""
+    """An attribute that must have the same value for all devices, such as `resource.kubernetes.io/pcieRoot`."""
     distinct_attribute: QualifiedName | None = None
-    """An attribute whose value differs for all; exactly one of the two."""
+    """An attribute whose value must differ between all devices; either this or `matchAttribute` is needed."""
 
 
 class OpaqueConfiguration(DocumentPart):
     """Parameters that only a driver reads."""
 
     driver: Subdomain
-    """The driver."""
+    """The name of the driver."""
     parameters: dict[str, Any]
     """Parameters in the driver's format; podberth does not read them."""
 
@@ -121,7 +121,7 @@ class DeviceConfiguration(DocumentPart):
     """Configuration of the devices of some requests."""
 
     requests: Annotated[tuple[str, ...], Field(max_length=_MOST)] = ()
-    """Names of requests; empty: all."""
+    """The names of the requests; empty: all requests."""
     opaque: OpaqueConfiguration
     """The driver and its parameters."""
 
@@ -130,7 +130,7 @@ class Devices(DocumentPart):
     """The devices of a claim."""
 
     requests: Annotated[tuple[DeviceRequest, ...], Field(min_length=1, max_length=_MOST)]
-    """Requests, each with a name."""
+    """The named requests for devices."""
     constraints: Annotated[tuple[DeviceConstraint, ...], Field(max_length=_MOST)] = ()
     """Conditions on the devices of several requests together."""
     config: Annotated[tuple[DeviceConfiguration, ...], Field(max_length=_MOST)] = ()
@@ -138,7 +138,7 @@ class Devices(DocumentPart):
 
 
 class ResourceClaimSpec(DocumentPart):
-    """The ``spec`` that the claims of a template get (resource.k8s.io/v1)."""
+    """The ``spec`` of the claims that are made from a template (resource.k8s.io/v1)."""
 
     devices: Devices
     """The devices of the claim."""
@@ -163,12 +163,13 @@ class ResourceClaimTemplateSpec(DocumentPart):
 
 
 class ClaimTemplate(DocumentPart):
-    """A ResourceClaimTemplate that `podberth controller` creates where a pod names it."""
+    """A ResourceClaimTemplate that `podberth controller` creates in the namespaces of pods that name it."""
 
     name: ClaimTemplateName
-    """Unique; the `template` of an item of `resourceClaims`. A digest of the spec is appended to it."""
+    """The template's name, unique in the policy; `template` of a `resourceClaims` item names it. The object's name is
+    this name with a digest of the spec."""
     spec: ResourceClaimTemplateSpec
-    """As in a ResourceClaimTemplate; no expressions."""
+    """The spec of the ResourceClaimTemplate, without expressions."""
 
     @cached_property
     def document(self) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 The search covers mutations in which each expression is the value of one field: labels, annotations, node labels,
 environment variables, single fields of the spec, and a gang's name and size. ``admission.forecast`` compares mutations
-whose expressions must be evaluated first. Whether one pod ever matches both policies depends on their conditions, which
-cannot be decided in general: so a clash is a note, never a refusal. On a pod that both policies match, the first
-policy's value is kept and the user gets a warning (``mutation.standing``).
+whose expressions must be evaluated first. Whether any pod matches both policies depends on their conditions, and cannot
+be decided in general: so a clash is a note, never a refusal. On a pod that both policies match, the first policy's
+value is kept, and the user gets a warning (``mutation.standing``).
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ _SCALARS = frozenset({Want.STRING, Want.INT})
 
 
 def clashes(parsed: Iterable[ParsedPolicy]) -> tuple[Problem, ...]:
-    """Return sorted notes, one at each field that an earlier policy writes from a different expression."""
+    """Return a note for each field that an earlier policy writes from a different expression; the notes are sorted."""
     first: dict[Path, tuple[str, set[str]]] = {}
     notes: list[Problem] = []
     for item in sorted(parsed, key=lambda item: item.policy.sort_key):

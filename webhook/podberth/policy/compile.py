@@ -29,18 +29,18 @@ class Names:
     """The names that the expressions of a policy may use."""
 
     conditions: frozenset[str] = _CONDITION_NAMES
-    """Those of matchConditions."""
+    """The names that matchConditions may use."""
     others: frozenset[str] = _ALL_NAMES
-    """Those of all other expressions; ``variables`` among them."""
+    """The names that all other expressions may use, including ``variables``."""
 
 
 OF_GPU_POLICIES: Final = Names()
 
 LATE: Final = "not compiled: the time for compiling was over; make the policies smaller, or try again"
 
-# The time for one more params object that is not part of the expressions' price.
+# The time that each params object takes besides the cost of the expressions.
 _EVALUATION_MICROSECONDS: Final = 500
-"""The time for a ConfigMap of 500 KB, beside an expression that reads one value."""
+"""The overhead for a ConfigMap of 500 KB, measured with an expression that reads one value."""
 _POD_MICROSECONDS: Final = 10_000
 """The time for the conversion of a pod with 190 containers of 44 environment variables each."""
 _WHOLE_OBJECTS: Final = frozenset({"object", "oldObject"})
@@ -53,9 +53,9 @@ _SNAPSHOT_NAMES = frozenset({"topology", "mig", "namespaceObject", "params"})
 def depends_on_snapshot(path: tuple[str, ...]) -> bool:
     """Return whether the value at a path that an expression reads depends on the cluster, and not on the pod alone.
 
-    ``path`` is one of the paths that ``cel.reads`` returns, such as ("gang", "size"). A gang's size may come from its
-    owner or PodGroup, and a claim's devices from the claim or its template. The snapshot may not have these objects
-    yet.
+    ``path`` is one of the paths that ``cel.reads`` returns, such as ("gang", "size"). The size of a gang may be read
+    from its owner or PodGroup, and the devices of a claim from the claim or its template. The snapshot may not have
+    these objects yet.
     """
     if path[:2] == ("gpu", "claims"):
         return path[3:] != ("name",)
@@ -68,7 +68,7 @@ class BoundExpression:
 
     expression: Expression
     reads: frozenset[tuple[str, ...]]
-    """The static access paths that the expression and its variables read."""
+    """The paths of the fields that the expression and its variables read (``cel.reads``)."""
 
     @property
     def reads_snapshot(self) -> bool:
@@ -92,7 +92,7 @@ class CompiledMutation:
     nullable: frozenset[str]
     """The names of the expressions for which null is a valid value; null in any other makes the entry do nothing."""
     templates: Mapping[str, str]
-    """For the mutation ``resourceClaims``: the policy's claim templates, each with the name of its object."""
+    """For the mutation ``resourceClaims``: the object's name of each claim template, by the template's name."""
 
     @property
     def bounds(self) -> tuple[BoundExpression, ...]:
@@ -121,7 +121,7 @@ class CompiledValidation:
 
     @property
     def fixed_message(self) -> str:
-        """The message of a failure if there is no messageExpression; it is the same for all pods."""
+        """The message of a failure that does not come from messageExpression; it is the same for all pods."""
         return self.message.strip() or f"failed expression: {self.expression.expression.source.strip()}"
 
     @property
@@ -144,7 +144,7 @@ class CompiledPolicy:
     def __init__(
         self, parsed: ParsedPolicy, environment: Environment, room: Room, names: Names = OF_GPU_POLICIES
     ) -> None:
-        """Compile nothing yet. Compiled expressions are charged to ``room``."""
+        """Keep the arguments; nothing is compiled yet. The parts of compiled expressions count against ``room``."""
         self.source: GPUPolicy = parsed.policy
         self._names = names
         self._parsed = parsed
@@ -167,7 +167,7 @@ class CompiledPolicy:
 
     @property
     def file(self) -> str:
-        """The file of the policy, or the text that replaces it for an object of the cluster."""
+        """The name of the policy's file; for an object of the cluster, a text in its place."""
         return self._parsed.file
 
     @cached_property
@@ -229,8 +229,8 @@ class CompiledPolicy:
     def cost_microseconds(self) -> float:
         """The maximum time that the policy's expressions take in one review (``cel.cost``), in microseconds.
 
-        The time includes variables. It is that of the more expensive review, /mutate or /validate, both of which
-        evaluate the conditions.
+        The time includes variables and conditions. Of the two reviews, /mutate and /validate, the more expensive one
+        counts.
         """
         self._compile()
         phases = (("matchConditions", "mutations"), ("matchConditions", "validations", "auditAnnotations"))
@@ -241,9 +241,9 @@ class CompiledPolicy:
 
     @cached_property
     def most_params(self) -> int:
-        """The maximum number of params objects of a selector: with all of them the policy costs what one may cost.
+        """The maximum number of params objects that the policy's selector may select within the cost limit of a policy.
 
-        The engine converts what an expression reads of the pod again for each params object.
+        For each params object, the engine converts again all parts of the pod that expressions read.
         """
         cost = self.cost_microseconds + _EVALUATION_MICROSECONDS
         if any(path[0] in _WHOLE_OBJECTS for _, each in self._priced for path in each.reads):
@@ -254,7 +254,7 @@ class CompiledPolicy:
         """Compile all expressions and compute their cost; return the policy's problems, empty if there are none.
 
         ``late`` is called before each expression. Once it returns True, no more is compiled, and a problem says so.
-        Without ``priced``, the cost is no problem: no webhook has to answer in time.
+        If ``priced`` is False, a high cost is no problem, because no webhook evaluates the policy.
         """
         self._checking, self._late = True, late
         self._compile()
@@ -273,7 +273,7 @@ class CompiledPolicy:
             getattr(self, part)
 
     def _price(self) -> None:
-        """Report a problem at the most expensive part of the policy, if it could occupy a worker for too long."""
+        """Report a problem at the most expensive part of the policy, if the policy exceeds the limit of cost."""
         if self.cost_microseconds > MAX_MICROSECONDS:
             found = [(path, _costs(path, each)[""]) for path, each in self._priced]
             path, cost = max(found, key=lambda each: each[1].worst)
@@ -363,7 +363,7 @@ class CompiledPolicy:
         return BoundExpression(expression, expression.reads.union(*within))
 
     def _before(self, path: Path, source: str) -> dict[str, Expression | CelType]:
-        """Return the variables that the expression at ``path`` may use; those that it refers to are compiled first."""
+        """Return the variables that the expression at ``path`` may use; the ones that it names are compiled first."""
         of_variable = path[0] == "variables"
         seen = [name for name, index in self._order.items() if not of_variable or ("variables", index) < path[:2]]
         for name in sorted(set(_WORD.findall(source)).intersection(seen), key=self._order.__getitem__):
@@ -383,7 +383,7 @@ def _costs(path: Path, expression: Expression) -> Mapping[str, Cost]:
 def compile_policies(
     parsed: Iterable[ParsedPolicy], environment: Environment, *, checked: bool = False, late: Late | None = None
 ) -> tuple[tuple[CompiledPolicy, ...], tuple[Problem, ...]]:
-    """Compile policies and sort them by their field ``order``, then by name.
+    """Return compiled policies, sorted by their field ``order``, then by name, and the problems of the others.
 
     Args:
         parsed: the policies.
@@ -394,8 +394,8 @@ def compile_policies(
             time.
 
     Returns:
-        The policies that compiled, and every problem of the others, sorted. A caller that accepts no broken policy must
-        check that there are no problems.
+        The policies that compiled, and every problem of the others, sorted. A caller that needs all policies must check
+        that there are no problems.
     """
     compiled: list[CompiledPolicy] = []
     problems: list[Problem] = []

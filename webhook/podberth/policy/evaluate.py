@@ -43,7 +43,7 @@ class Failure:
     index: int = 0
     """The index of the validation in the policy."""
     unfinished: str = ""
-    """The error of a messageExpression that exceeded the engine's iterations; ``message`` is then the fixed one."""
+    """The error if messageExpression exceeded the engine's iterations; ``message`` is then the fixed message."""
 
     @property
     def error(self) -> bool:
@@ -52,7 +52,7 @@ class Failure:
 
 
 class ConditionsError(EvaluationError):
-    """No matchCondition is false, and at least one failed."""
+    """The evaluation of at least one matchCondition failed, and no matchCondition is false."""
 
     def __init__(self, failed: Sequence[tuple[str, BoundExpression, EvaluationError]]) -> None:
         """Keep the conditions that failed, each with its name and its error; the message is about the first."""
@@ -143,14 +143,14 @@ class Evaluation:
         return Asked(mutation=mutation, leaves={**leaves, **mutation.literals}, reason=reason)
 
     def _traced(self, bound: BoundExpression) -> Any:
-        """Return the expression's value as ``value`` does; the error names the variable that failed, if one did."""
+        """Return the expression's value, as ``value`` does. If a variable failed, the message of the error names it."""
         try:
             return self.value(bound)
         except EvaluationError as error:
             raise EvaluationError(f"{self._culprit(bound, error)}{error}") from error
 
     def _culprit(self, bound: BoundExpression, error: EvaluationError) -> str:
-        """Return the variable that fails with an error of the expression, as the start of a message; empty if none."""
+        """Return the start of a message: the name of the variable that fails with ``error``; empty if none does."""
         *_, name = ("", *failing_variables(self.policy, bound, error, self.activation))
         return f"variables.{name}: " if name else ""
 
@@ -179,7 +179,7 @@ class Evaluation:
             if self.value(item.expression):
                 return None
         except EvaluationError as error:
-            # A new one: the traceback of the one raised holds the activation, and failures are cached.
+            # A new error, because failures are cached, and the traceback of the raised error keeps the activation.
             cause = type(error)(str(error))
             source = item.expression.expression.source
             message = f"cannot be decided: {source}: {self._culprit(item.expression, error)}{error}"
@@ -190,7 +190,8 @@ class Evaluation:
     def _message(self, item: CompiledValidation) -> tuple[str, str]:
         """Return the message of a failure, and the error of a messageExpression that exceeded the engine's iterations.
 
-        If messageExpression fails, is blank, too long or has a line break inside, it is the fixed message, as upstream.
+        If messageExpression fails, or its value is blank, too long or has a line break inside, the result is the fixed
+        message, as upstream.
         """
         unfinished = ""
         if item.message_expression is not None:
@@ -211,7 +212,7 @@ def combine(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -
     Raises:
         ConditionsError: no condition is false, and one of them failed.
     """
-    if False in answers:  # an error is equal to nothing but itself
+    if False in answers:  # an error never equals False
         return False
     failed = [
         (name, bound, answer)

@@ -1,7 +1,7 @@
 """The pods that webhook configurations send: all new pods, as policies of ``scope: All`` need them; by namespace.
 
-The shipped entries send pods with GPUs and pods of gangs, by the match conditions ``asks-for-accelerators`` and
-``gpu-or-gang``. An entry for pod creations with neither of them sends all other pods, too
+The shipped webhook entries send pods with GPUs and pods of gangs, by the match conditions ``asks-for-accelerators`` and
+``gpu-or-gang``. An entry for pod creations with neither of these conditions sends all other pods, too
 (manifests/components/all-pods).
 """
 
@@ -18,7 +18,7 @@ _NARROWED_BY: Final = frozenset({"asks-for-accelerators", "gpu-or-gang"})
 
 
 def entries_wanted(policy: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the kinds of webhook configuration that must send every new pod for this GPUPolicy; empty if none."""
+    """Return the kinds of webhook configurations that must send every new pod for this GPUPolicy; empty if none."""
     spec, annotations = policy.get("spec") or {}, policy["metadata"].get("annotations")
     if spec.get("scope") != "All" or spec.get("disabled") or not needs_every_pod(annotations or {}):
         return ()
@@ -30,9 +30,9 @@ def entries_wanted(policy: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def needs_every_pod(annotations: Mapping[str, str]) -> bool:
-    """Return whether a policy of scope All needs the reviews of all pods.
+    """Return whether a policy of scope All needs the reviews of all pods, according to its annotations.
 
-    False only if the value of the policy's annotation ``NEEDS_EVERY_POD_ANNOTATION`` is ``false``.
+    False only if the value of the annotation ``NEEDS_EVERY_POD_ANNOTATION`` is ``false``.
     """
     return annotations.get(NEEDS_EVERY_POD_ANNOTATION) != "false"
 

@@ -1,7 +1,7 @@
 """The exception object: the content of a GPUPolicyException document, as frozen models.
 
-This module refuses invalid values of single fields; ``exceptions`` compiles the expression and knows the year that an
-exception may last. The docstring of a field is also its description in docs/exceptions.md and in the CRD.
+This module refuses invalid values of single fields; ``exceptions`` compiles the expression and limits the duration. The
+docstring of a field is also its description in the CRD.
 """
 
 import re
@@ -19,15 +19,15 @@ from .text_fields import BoolExpression, DocumentPart, Message, Subdomain, named
 from .wording import shown
 
 MAX_NAMES = 64
-"""The limit of the policies, and of the namespaces, of one exception; a list that is longer has several reasons."""
+"""The maximum number of policies, and of namespaces, of one exception; a longer list needs several exceptions."""
 MAX_TEXT = 1024
-"""The limit of ``reason`` and ``requestedBy``, in characters: a paragraph, or a link."""
+"""The maximum length of ``reason`` and ``requestedBy`` in characters: enough for a paragraph or a link."""
 # RFC 3339, section 5.6, as the API server's format date-time accepts it (k8s.io/kube-openapi strfmt).
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})")
 
 
 def _instant(value: object) -> datetime | None:
-    """Return the instant that a text stands for; None if the value is no such text, or there is no such instant."""
+    """Return the instant that a text in RFC 3339 states; None if the value is no such text, or there is no such day."""
     if not isinstance(value, str) or not _TIME.fullmatch(value):
         return None
     try:
@@ -63,16 +63,16 @@ class ExceptionSpec(DocumentPart):
     policies: Annotated[tuple[Subdomain, ...], Field(min_length=1, max_length=MAX_NAMES)]
     """The names of the policies that are not evaluated for the pods."""
     namespaces: Annotated[tuple[Namespace, ...], Field(min_length=1, max_length=MAX_NAMES)]
-    """The namespaces of the pods, by name; there is no pattern that stands for all."""
+    """The names of the pods' namespaces; patterns are not supported."""
     pod_selector: LabelSelector = LabelSelector()
     """Labels of the pods; empty: all pods of the namespaces."""
     expression: BoolExpression | None = None
-    """CEL over `object`, `oldObject`, `request`, `gpu` and `gang`, as matchConditions see them; it must be true. Where
-    it fails, the exception does not hold."""
+    """A CEL condition on `object`, `oldObject`, `request`, `gpu` and `gang`, as in matchConditions. If it is false or
+    fails, the exception does not hold."""
     reason: Text
-    """Why the policies may be passed over; one line, for instance a link to the ticket."""
+    """The reason for the exception: one line, for instance a link to the ticket."""
     requested_by: Text
-    """Who asked for the exception: a team, or an address."""
+    """The team or person that asked for the exception, by name or address."""
     expires_at: Time
     """The end, in RFC 3339; from this instant on the exception has no effect. At most 366 days after its creation."""
 
@@ -101,5 +101,5 @@ class GPUPolicyException(DocumentPart):
 
     @cached_property
     def created_at(self) -> datetime | None:
-        """The time at which the API server created the object; None for one of a file, or if it is no time."""
+        """The time at which the API server created the object; None for an exception of a file, or if it is no time."""
         return _instant(self.metadata.creation_timestamp)

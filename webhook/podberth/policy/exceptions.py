@@ -1,7 +1,7 @@
-"""Exceptions from policies, compiled: who is excepted from what, and until when.
+"""Compiles exceptions from policies, and decides at which time an exception has an effect.
 
 The module has no clock: the present time is an argument of every function that needs it. An exception of a file has no
-time of creation, so its year is counted from the present time.
+time of creation, so its duration is counted from the present time.
 """
 
 from collections import Counter, defaultdict
@@ -21,15 +21,15 @@ from .parse import ParsedException
 ExceptionState: TypeAlias = Literal["active", "expired", "tooLong"]
 
 MOST: Final = timedelta(days=366)
-"""The longest time that an exception lasts: a year, with the day of a leap year."""
+"""The maximum duration of an exception: one year, also a leap year."""
 NEVER: Final = datetime.max.replace(tzinfo=UTC)
-"""The instant of a change that does not come."""
+"""The instant of a change that never happens."""
 _NAMES: Final = frozenset({"object", "oldObject", "request", "gpu", "gang"})
 MOST_COMPARED: Final = 1_000
-"""The maximum of policy names and label requirements of all exceptions of one namespace together.
+"""The maximum number of policy names and label requirements of all exceptions of one namespace together.
 
-Each takes a microsecond of a review at most: 500 exceptions of one name and one label are compared 48
-times for a workload of 24 roles, which takes 30 ms of /validate-workload; 2,000 took 150 (``bench.excepted``).
+Each of them takes at most a microsecond of a review. For a workload of 24 roles, 500 exceptions with one name and one
+label are compared 48 times, which takes 30 ms of /validate-workload; 2,000 took 150 ms (``bench.excepted``).
 """
 _EXPRESSION: Final[Path] = ("spec", "expression")
 _POLICIES: Final[Path] = ("spec", "policies")
@@ -43,9 +43,9 @@ class CompiledException:
     parsed: ParsedException
     expression: Expression | None
     policies: tuple[str, ...] = field(init=False)
-    """The names of the policies that it excepts from."""
+    """The names of the policies that are not evaluated for the selected pods."""
     selects: Callable[[Mapping[str, Any]], bool] = field(init=False)
-    """Returns whether podSelector selects a pod with these labels; namespace and expression are not looked at."""
+    """Returns whether podSelector selects a pod with these labels; namespace and expression do not count here."""
 
     def __post_init__(self) -> None:
         spec = self.parsed.source.spec
@@ -62,7 +62,7 @@ class CompiledException:
         return state_of(self.parsed.source, now)
 
     def changes_after(self, now: datetime) -> datetime:
-        """Return the next instant at which ``state`` changes; the last possible time if it never does."""
+        """Return the next instant at which ``state`` changes; NEVER if it does not change any more."""
         source = self.parsed.source
         match self.state(now):
             case "active":
@@ -86,7 +86,7 @@ def state_of(source: GPUPolicyException, now: datetime) -> ExceptionState:
 
 
 def by_namespace(exceptions: Iterable[CompiledException]) -> dict[str, tuple[CompiledException, ...]]:
-    """Return exceptions by each of their namespaces, in each in the given order."""
+    """Return the exceptions of each namespace, in the given order."""
     found: dict[str, list[CompiledException]] = {}
     for each in exceptions:
         for namespace in dict.fromkeys(each.parsed.source.spec.namespaces):
@@ -97,12 +97,12 @@ def by_namespace(exceptions: Iterable[CompiledException]) -> dict[str, tuple[Com
 def compile_exceptions(
     parsed: Iterable[ParsedException], environment: Environment, *, late: Late | None = None
 ) -> tuple[tuple[CompiledException, ...], tuple[Problem, ...]]:
-    """Compile exceptions; return those that compile, by name, and the problems of the others, sorted.
+    """Return the exceptions that compile, sorted by name, and the problems of the others, sorted.
 
-    The expressions of all exceptions of one namespace cost as much as those of one policy at most (MAX_MICROSECONDS),
-    for any pod there may be compared with all of them; so their names and labels have a bound, too (MOST_COMPARED).
-    Those that are given first have room first, so that no object of
-    the cluster takes the room of a file.
+    A pod may be compared with all exceptions of its namespace. So the expressions of one namespace's exceptions may
+    together cost as much as those of one policy (MAX_MICROSECONDS), and their names and labels have a bound, too
+    (MOST_COMPARED). Exceptions are counted in the given order. Callers pass exceptions of files first, so that
+    exceptions of the cluster do not take their place.
 
     ``late`` is called before each expression; it returns True when the time is over. If None, the environment limits
     the time.
@@ -144,14 +144,14 @@ def compile_exceptions(
 
 
 class _Taken:
-    """The parts of the bounds of each namespace that exceptions have taken so far."""
+    """The sums of costs and of compared names and labels, by namespace, of the exceptions that were accepted so far."""
 
     def __init__(self) -> None:
         self._microseconds: defaultdict[str, float] = defaultdict(float)
         self._compared: Counter[str] = Counter()
 
     def too_many(self, exception: ParsedException) -> str:
-        """Return a message if a namespace has no room for the names and labels of an exception; else an empty text."""
+        """Return a message if the names and labels of an exception exceed a namespace's bound; else an empty text."""
         number = _compared(exception)
         full = _full(exception, self._compared, number, MOST_COMPARED)
         if not full:
@@ -163,7 +163,7 @@ class _Taken:
         )
 
     def too_long(self, exception: ParsedException, microseconds: float) -> str:
-        """Return a message if a namespace has no room for the expression of an exception; else an empty text."""
+        """Return a message if the cost of an exception's expression exceeds a namespace's bound; else an empty text."""
         full = _full(exception, self._microseconds, microseconds, MAX_MICROSECONDS)
         if not full:
             return ""
@@ -174,20 +174,20 @@ class _Taken:
         )
 
     def take(self, exception: ParsedException, microseconds: float = 0) -> None:
-        """Add an exception to each of its namespaces; ``microseconds`` is the cost of its expression."""
+        """Add an exception to the sums of its namespaces; ``microseconds`` is the cost of its expression."""
         for each in frozenset(exception.source.spec.namespaces):
             self._compared[each] += _compared(exception)
             self._microseconds[each] += microseconds
 
 
 def _full(exception: ParsedException, taken: Mapping[str, float], more: float, most: float) -> str:
-    """Return the first namespace of an exception in which ``more`` is too much; empty if there is none."""
+    """Return the first namespace of an exception for which ``taken`` plus ``more`` exceeds ``most``; empty if none."""
     namespaces = frozenset(exception.source.spec.namespaces)
     return min((each for each in namespaces if taken[each] + more > most), default="")
 
 
 def _compared(exception: ParsedException) -> int:
-    """Return how much of an exception a review may be compared with: names of policies, and labels."""
+    """Return the number of policy names and label requirements of an exception."""
     spec = exception.source.spec
     return len(spec.policies) + len(spec.pod_selector.match_labels) + len(spec.pod_selector.match_expressions)
 
@@ -207,7 +207,7 @@ _SAID: Final[Mapping[ExceptionState, str]] = {
 
 
 def of_unknown(parsed: Iterable[ParsedException], policies: Iterable[str]) -> tuple[Problem, ...]:
-    """Return a problem for each name of an exception's list that is not among the names ``policies``."""
+    """Return a problem for each policy name in an exception's list that is not in ``policies``."""
     known = frozenset(policies)
     return tuple(
         each.problem(("spec", "policies", index), f"got {name!r}, and there is no policy of this name")

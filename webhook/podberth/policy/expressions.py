@@ -20,7 +20,7 @@ class Placed:
     source: str
     bound: BoundExpression | None
     mutation: int | None = None
-    """The index of the mutation that the expression belongs to; None if it belongs to none."""
+    """The index of the mutation that has the expression; None if it is no mutation's."""
 
 
 def expressions_of(policy: CompiledPolicy) -> Iterator[Placed]:

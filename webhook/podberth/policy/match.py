@@ -29,7 +29,7 @@ class NamespaceUnknownError(SetUpError):
 class MatchRequest:
     """The fields of an admission request that matchConstraints depend on.
 
-    ``name`` is empty if the API server has yet to generate the name.
+    ``name`` is empty if the API server has not generated the name yet.
     """
 
     operation: str
@@ -87,7 +87,7 @@ def any_matches(rules: Iterable[Rule], request: MatchRequest) -> bool:
 def unselected(
     constraints: MatchConstraints, request: MatchRequest, namespaces: Mapping[str, Mapping[str, Any]]
 ) -> str:
-    """Return the name of the selector that does not select the request; empty if both do.
+    """Return the name of the selector that does not select the request; empty if both selectors select it.
 
     Raises:
         NamespaceUnknownError: the labels that the namespaceSelector needs are unknown.

@@ -50,7 +50,7 @@ class LabelSelectorRequirement(DocumentPart):
     operator: Literal["In", "NotIn", "Exists", "DoesNotExist"]
     """The comparison with the label's value."""
     values: tuple[LabelValue, ...] = ()
-    """For `In` and `NotIn` only."""
+    """The label's values that are compared, for `In` and `NotIn` only."""
 
 
 class LabelSelector(DocumentPart):
@@ -59,7 +59,7 @@ class LabelSelector(DocumentPart):
     match_labels: dict[QualifiedName, LabelValue] = Field(default_factory=dict)
     """Labels that must have exactly these values."""
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
-    """Requirements that must hold, all of them."""
+    """Requirements on labels, all of which must hold."""
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -67,12 +67,12 @@ class LabelSelector(DocumentPart):
         return self.model_dump(mode="json", by_alias=True)
 
     def model_post_init(self, _context: object, /) -> None:
-        """Prepare the comparison here, so that no review waits for it."""
-        self.matches  # noqa: B018 - it is kept
+        """Compile the comparison now, so that no review waits for it."""
+        self.matches  # noqa: B018 - the cached property keeps the result
 
     @cached_property
     def matches(self) -> Callable[[Mapping[str, Any]], bool]:
-        """Returns whether the selector selects some labels."""
+        """The function that returns whether the selector selects the given labels."""
         return LabelRequirements(self.document).match
 
     @property
@@ -82,81 +82,81 @@ class LabelSelector(DocumentPart):
 
 
 class Rule(DocumentPart):
-    """Requests by operation and resource (NamedRuleWithOperations); ``*`` stands for all of a list."""
+    """A rule that selects requests by operation and resource (NamedRuleWithOperations); ``*`` matches every value."""
 
     operations: tuple[Literal["CREATE", "UPDATE", "DELETE", "CONNECT", "*"], ...]
-    """`*` is every operation."""
+    """The operations; `*` is every operation."""
     api_groups: tuple[str, ...]
-    """`""` is the core group."""
+    """The API groups; `""` is the core group."""
     api_versions: tuple[str, ...]
-    """`v1` for pods."""
+    """The API versions; `v1` for pods."""
     resources: tuple[str, ...]
-    """`pods`, `pods/ephemeralcontainers`, `pods/*`, `*`, `*/*`."""
+    """The resources, such as `pods`, `pods/ephemeralcontainers`, `pods/*`, `*` and `*/*`."""
     scope: Literal["*", "Namespaced", "Cluster"] = "*"
-    """Whether the resource is in a namespace."""
+    """The scope of the resource; `*` is any scope."""
     resource_names: tuple[str, ...] = ()
-    """Empty: any name. A pod made by generateName has none yet."""
+    """The names of the objects; empty: any name. A pod with generateName has no name yet."""
 
 
 PODS_CREATED = Rule.model_validate(
     {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
 )
-"""The rule of a policy that names none: pods, when they are created."""
+"""The resource rule of a policy that states none: the creation of pods."""
 
 
 class MatchConstraints(DocumentPart):
-    """The requests that the policy sees (MatchResources). An exclusion takes precedence over an inclusion."""
+    """The requests for which the policy is evaluated (MatchResources). Exclusions take precedence over inclusions."""
 
     resource_rules: tuple[Rule, ...] = (PODS_CREATED,)
     """Requests that the policy matches; an empty list is refused."""
     exclude_resource_rules: tuple[Rule, ...] = ()
-    """Requests that it does not match; the same fields."""
+    """Requests that the policy does not match; the rules have the same fields."""
     namespace_selector: LabelSelector = LabelSelector()
-    """Labels of the request's namespace; empty: all."""
+    """The labels of the request's namespace; empty: all namespaces."""
     object_selector: LabelSelector = LabelSelector()
-    """Labels of the object or the old object; empty: all."""
+    """The labels of the object or the old object; empty: all objects."""
     match_policy: Literal["Exact", "Equivalent"] = "Equivalent"
-    """Accepted; both have the same effect, because the webhook entry decides in which version a request comes."""
+    """Both values have the same effect, because the webhook entry decides in which version a request is sent."""
 
 
 class MatchCondition(DocumentPart):
-    """A condition on the request; one that is false skips the policy."""
+    """A condition on the request; if one is false, the policy is not evaluated."""
 
     name: QualifiedName
-    """Unique; named in errors."""
+    """The condition's name, unique in the policy; errors contain it."""
     expression: BoolExpression
-    """False: the policy is not evaluated."""
+    """The condition; if it is false, the policy is not evaluated."""
 
 
 class Variable(DocumentPart):
-    """A named expression, computed when first used; it sees the variables above it."""
+    """A named expression, evaluated when it is first used; it may use the variables above it."""
 
     name: Identifier
-    """Unique; used as `variables.<name>`."""
+    """The variable's name, unique in the policy; expressions read it as `variables.<name>`."""
     expression: ExpressionText
-    """Sees the variables above it."""
+    """The value; the expression may use the variables above it."""
 
 
 class ParamKind(DocumentPart):
     """The kind of the parameter objects: a ConfigMap."""
 
     api_version: Literal["v1"]
-    """The version of ConfigMap."""
+    """The API version of ConfigMap."""
     kind: Literal["ConfigMap"]
-    """No other kind holds params."""
+    """`ConfigMap`, the only kind of params."""
 
 
 class ParamRef(DocumentPart):
-    """The objects that hold the parameters: one by name, or all that a selector selects, each evaluated in turn."""
+    """The params objects: one by name, or all that a selector selects; the policy is evaluated for each in turn."""
 
     name: Subdomain | None = None
-    """One ConfigMap; exactly one of name and selector."""
+    """The name of one ConfigMap; either `name` or `selector` is needed."""
     label_selector: LabelSelector | None = Field(default=None, alias="selector")
-    """All ConfigMaps of the namespace that it selects, each evaluated in turn."""
+    """The labels of the ConfigMaps in the namespace; the policy is evaluated for each in turn."""
     namespace: Subdomain | None = None
-    """None: the namespace of the request."""
+    """The namespace of the ConfigMap; none: the namespace of the request."""
     parameter_not_found_action: Literal["Allow", "Deny"]
-    """Without a ConfigMap, `Allow`: the policy does not apply. `Deny`: an error, under failurePolicy."""
+    """The effect if there is no ConfigMap. `Allow`: the policy does not apply. `Deny`: an error (`failurePolicy`)."""
 
     @property
     def selector(self) -> dict[str, Any] | None:
@@ -171,76 +171,76 @@ class NodeAffinity(DocumentPart):
     """Node affinity terms, required or preferred."""
 
     required: MapsExpression | None = None
-    """nodeSelectorTerms; exactly one of required and preferred."""
+    """The required nodeSelectorTerms; either `required` or `preferred` is needed."""
     preferred: MapsExpression | None = None
-    """nodeSelectorTerms, each preferred with the weight."""
+    """The preferred nodeSelectorTerms, each with the weight."""
     weight: Annotated[StrictInt, Field(ge=1, le=100)] | None = None
-    """With preferred only, and needed there."""
+    """The weight of each preferred term; needed with `preferred`, and allowed only there."""
 
 
 class Gang(DocumentPart):
     """The gang label of a pod and the settings of its group system."""
 
     name: StringExpression
-    """A label value."""
+    """The gang's name, a label value."""
     size: IntExpression | None = None
-    """The number of pods; none or 0: unknown."""
+    """The number of pods in the gang; none or 0: unknown."""
     system: NullableStringExpression | None = None
-    """The group system that a plain gang joins, `native`, `coscheduling` or `koordinator`; none or `''`: no group, or
-    the native PodGroup of that name where it exists."""
+    """The group system whose PodGroup a plain gang joins: `native`, `coscheduling` or `koordinator`. None or `''`: the
+    native PodGroup with the gang's name if it exists, else no group."""
 
 
 class Topology(DocumentPart):
-    """Placement of the pod's own gang, or of each slice of the gang, in one domain of a topology level."""
+    """The placement of the pod's gang, or of each slice of the gang, in one domain of a topology level."""
 
     level: StringExpression
-    """A node label key; `''`: no change."""
+    """The topology level, a node label key; `''`: no change."""
     mode: Literal["required", "preferred"]
-    """Whether the pod waits where no domain has room."""
+    """`required`: the pod waits if no domain has room. `preferred`: it does not wait."""
     slice: NullableIntExpression | None = None
-    """The number of members in each domain; none, 0 or 1: the whole gang."""
+    """The number of members in a slice, which is placed in one domain; none, 0 or 1: the whole gang."""
 
 
 class Mutation(DocumentPart):
-    """One thing to write, when ``when`` is true."""
+    """One change of the pod, which applies if ``when`` is true."""
 
-    # A mutation has one field here, because documents enter here and the schema, the CRD and docs/policy.md are made
-    # from these models. ``leaves_of`` reads the expressions by the types of fields; ``mutation.concerns`` has all else.
+    # Each kind of mutation has one field here: these models parse documents, and the schema, the CRD and docs/policy.md
+    # are made from them. ``leaves_of`` finds expressions by the types of fields; ``mutation.concerns`` has the rest.
 
     name: QualifiedName | None = None
-    """Unique; named in errors."""
+    """The mutation's name, unique in the policy; errors contain it."""
     when: BoolExpression | None = None
-    """False: this entry is skipped."""
+    """The condition of this entry; if it is false, the entry is skipped."""
     reason: StringExpression | None = None
-    """The line for the user; none or null: podberth describes its change."""
+    """The message for the user; none or null: podberth describes the change."""
     tolerations: MapsExpression | None = None
-    """Maps with key, operator, value, effect, tolerationSeconds."""
+    """The tolerations: maps with key, operator, value, effect, tolerationSeconds."""
     node_selector: Annotated[dict[QualifiedName, StringExpression], Field(min_length=1)] | None = None
-    """Node labels by key; a null value leaves its key out."""
+    """The values of node labels, by key; a key with a null value is left out."""
     node_affinity: NodeAffinity | None = None
-    """Terms that the nodes must, or should, meet."""
+    """The terms that the pod requires or prefers of its node."""
     resources: MapsExpression | None = None
-    """Maps with container, from, to, quantity."""
+    """The replaced resources: maps with container, from, to, quantity."""
     gang: Gang | None = None
     """The gang that the pod belongs to."""
     topology: Topology | None = None
-    """One domain for the pod's gang; for pods that a plain scheduler places."""
+    """The placement of the pod's gang in one domain, for gangs that no group system places."""
     labels: Annotated[dict[QualifiedName, StringExpression], Field(min_length=1)] | None = None
-    """By key; a null value leaves its key out."""
+    """The values of labels, by key; a key with a null value is left out."""
     annotations: Annotated[dict[QualifiedName, StringExpression], Field(min_length=1)] | None = None
-    """By key; a null value leaves its key out."""
+    """The values of annotations, by key; a key with a null value is left out."""
     env: Annotated[dict[EnvName, StringExpression], Field(min_length=1)] | None = None
-    """By name, for every container; a null value leaves its variable out."""
+    """The values of variables in every container, by name; a variable with a null value is left out."""
     scheduler_name: StringExpression | None = None
-    """Set where the user has not set it; `''`: no change."""
+    """The schedulerName, if the user has not set it; `''`: no change."""
     runtime_class_name: StringExpression | None = None
-    """Set where the user has not set it; `''`: no change."""
+    """The runtimeClassName, if the user has not set it; `''`: no change."""
     priority_class_name: StringExpression | None = None
-    """Set where the user has not set it; `''`: no change."""
+    """The priorityClassName, if the user has not set it; `''`: no change."""
     resource_claims: MapsExpression | None = None
-    """Maps with name, template, containers, requests, instead."""
+    """The added claims: maps with name, template, containers, requests, instead."""
     apply_configuration: MapExpression | None = None
-    """A part of a Pod, merged as the API server merges it."""
+    """Fields of a Pod, which are merged into the pod as the API server merges them."""
     json_patch: MapsExpression | None = None
     """Operations of RFC 6902: maps with op, path, from, value."""
 
@@ -266,7 +266,7 @@ CONCERNS: Mapping[str, str] = {
 class Leaf:
     """One CEL expression of a mutation: its name, its path in the entry, its source, and the type of its value.
 
-    By the name, ``mutation`` finds the value: a field's name or a key, or "" if the entry has only one expression.
+    The name is a field's name or a key, or "" if the entry has only one expression. ``mutation`` reads the value by it.
     """
 
     name: str
@@ -291,7 +291,7 @@ def leaves_of(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
     of = gives(Mutation.model_fields[CONCERNS[concern]])
     want = Want.ANY if of is None else of.want
     if isinstance(value, dict):
-        # A null leaves out its own key, and no other.
+        # A null value leaves out only its own key.
         return [Leaf(key, (concern, key), source, want, may_be_null=True) for key, source in value.items()], {}
     return [Leaf("", (concern,), value, want)], {}
 
@@ -308,42 +308,42 @@ def _fields(value: BaseModel) -> Iterator[tuple[str, Any, Gives | None]]:
 
 
 class Validation(DocumentPart):
-    """An expression that must be true, and the message where it is not."""
+    """An expression that must be true, and the message if it is not."""
 
     expression: BoolExpression
-    """Must be true; all are evaluated, whatever the others return."""
+    """The condition that must be true; all validations are evaluated, whatever the others return."""
     message: Message | None = None
-    """The message where it is false; needed with an expression of several lines, unless there is a messageExpression.
-    """
+    """The message if the expression is false; needed with an expression of several lines, unless there is a
+    messageExpression."""
     message_expression: StringExpression | None = None
-    """The message, computed. An error, a blank, a line break within it or more than 5 KiB falls back to `message`, as
-    upstream."""
+    """An expression for the message. If it fails, or its value is blank, has a line break inside or more than 5 KiB,
+    `message` is used, as upstream."""
     reason: Literal["Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge"] = "Invalid"
-    """Reason of the denial, with status code 401, 403, 422 or 413. The first denial sets it."""
+    """The reason of the denial, with status code 401, 403, 422 or 413. The first denial decides it."""
 
 
 class AuditAnnotation(DocumentPart):
-    """A value for the audit log, published as ``<webhook>/<policy>.<key>``; null leaves it out."""
+    """A value for the audit log, published as ``<webhook>/<policy>.<key>``; a null value is left out."""
 
     key: QualifiedName
-    """Unique. The API server publishes it as `<webhook>/<policy>.<key>`, so a key with a `/` or a long one is
-    lost there."""
+    """The key, unique in the policy. The API server publishes it as `<webhook>/<policy>.<key>`, so a long key or one
+    with a `/` is lost."""
     value_expression: StringExpression
-    """At most 5 KiB; null or a blank string leaves the annotation out, more than 10 KiB is truncated; under several
-    params objects the values are joined, each once."""
+    """The value. The expression has at most 5 KiB. A null or blank value leaves the annotation out, and a value of more
+    than 10 KiB is truncated. With several params objects, the different values are joined."""
 
 
 class Rollout(DocumentPart):
-    """The share of workloads that the policy applies to, by a stable hash of the top owner."""
+    """The percentage of workloads that the policy applies to, chosen by a stable hash of the top owner."""
 
     percent: Annotated[StrictInt, Field(ge=0, le=100)]
-    """The share of workloads that the policy applies to."""
+    """The percentage of workloads that the policy applies to."""
 
 
 # ---- the object ----------------------------------------------------------------------------------------------------
 
 DEFAULT_ORDER = 1000
-"""The default order: after the shipped policies, which have 100 to 700."""
+"""The default ``order`` of a policy: after the shipped policies, which have 100 to 700."""
 
 
 class Spec(DocumentPart):
@@ -352,48 +352,49 @@ class Spec(DocumentPart):
     description: str = ""
     """The purpose of the policy, in one sentence."""
     disabled: StrictBool = False
-    """True: the policy decides nothing and is not compiled. An object then switches off the policy of its name that
-    podberth has from files."""
+    """True: the policy decides nothing and is not compiled. An object in the cluster also disables the policy of the
+    same name that podberth has from files."""
     scope: Literal["GPU", "All"] = "GPU"
-    """The pods: those that ask for accelerators or belong to a gang, or all that are sent."""
+    """The pods for which the policy is evaluated. `GPU`: pods that ask for accelerators or belong to a gang. `All`: all
+    pods that the webhook gets."""
     order: StrictInt = DEFAULT_ORDER
-    """Policies run by (order, name). The shipped ones have 100 to 700."""
+    """The place among all policies, which are evaluated by order, then by name. Shipped policies have 100 to 700."""
     match_constraints: MatchConstraints = MatchConstraints()
-    """The requests, by name."""
+    """The requests for which the policy is evaluated, by operation, resource and labels."""
     match_conditions: tuple[MatchCondition, ...] = ()
-    """The requests, by expression; at most 64."""
+    """Further conditions on the requests, as expressions; at most 64."""
     param_kind: ParamKind | None = None
-    """With `paramRef`, or neither."""
+    """The kind of the params; only together with `paramRef`."""
     param_ref: ParamRef | None = None
-    """With `paramKind`, or neither."""
+    """The params objects; only together with `paramKind`."""
     variables: tuple[Variable, ...] = ()
-    """Named expressions."""
+    """Named expressions that other expressions use."""
     claim_templates: tuple[ClaimTemplate, ...] = ()
     """Templates of resource claims that `resourceClaims` names; at most 16."""
     mutations: tuple[Mutation, ...] = ()
-    """The changes."""
+    """The changes of the pod."""
     validations: tuple[Validation, ...] = ()
-    """The conditions that must be true."""
+    """The conditions on the pod that must be true."""
     validation_actions: tuple[Literal["Deny", "Warn", "Audit"], ...] = ()
-    """The effect of a failed validation; needed where there are validations. `Deny` with `Warn` is refused, as
+    """The effect of a failed validation; needed if there are validations. `Deny` together with `Warn` is refused, as
     upstream."""
     audit_annotations: tuple[AuditAnnotation, ...] = ()
     """Values for the audit log; at most 20."""
     failure_policy: Literal["Fail", "Ignore"] = "Fail"
-    """The effect of an error."""
+    """The effect of an error, such as an expression or a mutation that fails."""
     rollout: Rollout | None = None
-    """A share of the workloads."""
+    """The percentage of workloads that the policy applies to; none: all workloads."""
 
 
 class Metadata(DocumentPart):
-    """The object's metadata; fields of the API server are accepted and not read."""
+    """The object's metadata; fields that the API server writes are accepted and ignored."""
 
     name: Subdomain
     """The policy's name in warnings, denials, metrics and the record."""
     labels: dict[QualifiedName, str] = Field(default_factory=dict)
-    """Not read."""
+    """The object's labels; podberth does not read them."""
     annotations: dict[QualifiedName, str] = Field(default_factory=dict)
-    """`podberth.io/needs-every-pod` is read, and no other."""
+    """The object's annotations; podberth reads only `podberth.io/needs-every-pod`."""
     uid: Any = None
     resource_version: Any = None
     generation: Any = None
@@ -417,7 +418,7 @@ class GPUPolicy(DocumentPart):
     spec: Spec
     """The content of the policy."""
     status: Any = None
-    """Accepted, not read."""
+    """The status; podberth accepts it in a document and does not read it."""
 
     @property
     def name(self) -> str:

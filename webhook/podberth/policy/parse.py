@@ -22,12 +22,12 @@ from .model import GPUPolicy
 from .refusals import refusals, refused_selector
 from .wording import explain, shown
 
-# More than a screen; an author with more problems fixes these first
+# More problems than fit on a screen; an author with still more problems fixes these first
 MAX_PROBLEMS = 50
 _EMPTY: Final = f"got no document, want a {POLICY_KIND}, or params; delete the file to remove its policies"
 
 _LONGEST_TAG: Final = 80
-# What precedes a value with a tag, and the tag's first character; expressions in quotes may have it, too
+# The characters before a value that has a tag, and the tag's first character; quoted expressions may match, too
 _TAG: Final = re.compile(r"(?:[\w\"']:|(?<!\S)-)\s+!(?!!)")
 
 _Document = TypeVar("_Document", GPUPolicy, GPUPolicyException)
@@ -61,13 +61,13 @@ class ParsedException:
 
 @dataclass(frozen=True, slots=True)
 class ParsedPolicies:
-    """The content of policy files. ``params`` has ConfigMaps by (namespace, name); ``problems`` is sorted and cut."""
+    """The content of policy files. ``params`` has ConfigMaps by (namespace, name); only the first problems are kept."""
 
     policies: tuple[ParsedPolicy, ...] = ()
     params: Mapping[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     others: tuple[tuple[str, PositionedDocument], ...] = ()
-    """The documents that the caller reads itself, each with its file."""
+    """The documents of other kinds that the caller asked for, each with its file."""
     exceptions: tuple[ParsedException, ...] = ()
     """The exceptions, sorted by name."""
 
@@ -78,8 +78,8 @@ def parse_policies(
     """Parse policy files, given as pairs of file name and text.
 
     A policy with a problem is omitted, and so is a second policy of the same name; both are reported as problems. A
-    file without any document is a problem, too. ``others`` returns whether the caller reads a document of another kind
-    itself; any other document is a problem.
+    file without any document is a problem, too. ``others`` returns whether a document of another kind is returned in
+    ``ParsedPolicies.others``; if not, the document is a problem.
     """
     reader = _Reader(others)
     for file, text in texts:
@@ -87,7 +87,7 @@ def parse_policies(
             reader.problems.append(Problem(file, 1, 1, "", message))
             continue
         documents, problems = load_documents(text, file)
-        # The file was truncated, or is being written: an empty file never removes a policy.
+        # An empty file may be truncated or still being written, so it is a problem, and does not remove its policies.
         reader.problems += problems or ([] if documents else [Problem(file, 0, 0, "", _EMPTY)])
         may_have_tags = _TAG.search(text) is not None
         for document in documents:
@@ -101,7 +101,7 @@ def parse_policies(
 
 
 def _tags(file: str, positions: Positions) -> list[Problem]:
-    """Return a problem for each value that begins with ``!``, which YAML takes away: the rest would be the opposite."""
+    """Return a problem for each unquoted value that begins with ``!``: YAML reads a tag, and drops CEL's negation."""
     advice = "as a tag, and not as a part of the text; put the whole text into quotes"
     found = positions.tagged()
     return [positions.problem(file, path, f"YAML reads {tag:.{_LONGEST_TAG}} {advice}") for path, tag in found]
@@ -187,7 +187,7 @@ class _Reader:
     def _validated(
         self, model: type[_Document], file: str, content: dict[str, Any], positions: Positions
     ) -> _Document | None:
-        """Return a document as its model; None if it is none, which is added to the problems."""
+        """Return a document as an instance of ``model``; None if it is invalid: then its problems are added."""
         try:
             return model.model_validate(content)
         except ValidationError as error:

@@ -25,11 +25,11 @@ from .model import (
 
 Refusal: TypeAlias = tuple[Path, str]
 
-# validation.go: "must be less than or equal to 64 items"; maxAuditAnnotations; 5 KB of source per value expression
+# validation.go: "must be less than or equal to 64 items"; maxAuditAnnotations; 5 KB of source for a valueExpression
 MAX_MATCH_CONDITIONS = 64
 MAX_AUDIT_ANNOTATIONS = 20
 MAX_AUDIT_EXPRESSION_BYTES = MAX_EXPRESSION_BYTES
-# Far above the number that a policy needs; the cost of the CRD's rules is computed from this bound.
+# Far more than a policy needs; the API server computes the cost of the CRD's rules from this bound.
 MAX_CLAIM_TEMPLATES = 16
 
 # A CEL string literal without escapes.
@@ -101,7 +101,7 @@ def _names(spec: Spec) -> Iterator[Refusal]:
 
 
 def repeated(names: Iterable[str | None], path: Path, key: str) -> Iterator[Refusal]:
-    """Yield the problem of each name that an earlier item of the list at ``path`` has; ``key`` is the name's field."""
+    """Yield a problem for each name that occurs before in the list at ``path``; ``key`` is the field with the name."""
     seen: set[str] = set()
     for index, name in enumerate(names):
         if name is not None and name in seen:
@@ -136,7 +136,7 @@ def _validations(spec: Spec) -> Iterator[Refusal]:
 
 
 def refused_actions(actions: tuple[str, ...]) -> Iterator[Refusal]:
-    """Yield the problems of the actions in ``spec.validationActions`` with each other."""
+    """Yield the problems of ``spec.validationActions``: actions that occur twice or exclude each other."""
     path = (*_SPEC, "validationActions")
     if {"Deny", "Warn"} <= set(actions):
         yield path, "got Deny and Warn, which would report everything twice; want one of them"
@@ -241,7 +241,7 @@ def _constraints(spec: Spec) -> Iterator[Refusal]:
 def refused_rules(
     rules: Iterable[Rule], path: Path, resources: Callable[[tuple[str, ...], Path], Iterator[Refusal]] | None = None
 ) -> Iterator[Refusal]:
-    """Yield the problems of the rules in the list at ``path``; ``resources`` checks a rule's resources otherwise."""
+    """Yield the problems of the rules in the list at ``path``; ``resources`` replaces the check of their resources."""
     for index, rule in enumerate(rules):
         yield from _rule(rule, (*path, index), resources or _resources)
 

@@ -22,12 +22,12 @@ from .wording import shown
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # IsEnvVarName: the names that every version accepts; since 1.34 any printable character but "=" is valid
 _ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
-# A dash and eight digits are appended to it (claim_template).
+# A dash and eight digits are appended to the template's name (claim_template).
 MAX_TEMPLATE_NAME = MAX_SUBDOMAIN - 9
 
 
 class DocumentPart(BaseModel):
-    """The base class of all parts of a document. Fields are in camelCase there, and unknown fields are refused."""
+    """The base class of all parts of a document. Documents have fields in camelCase; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=False)
 
@@ -42,7 +42,7 @@ def _expression(value: object) -> object:
 
 
 def named(is_valid: Callable[[str], object], want: str) -> AfterValidator:
-    """Return the validator of a name: ``is_valid`` says whether a text is one, ``want`` is the end of the message."""
+    """Return the validator of a name: ``is_valid`` returns whether a text is valid, ``want`` describes a valid name."""
 
     def check(value: str) -> str:
         if not is_valid(value):
@@ -79,7 +79,7 @@ def _message(value: str) -> str:
 
 
 def _like(pattern: str) -> WithJsonSchema:
-    """Return the JSON Schema of a text that matches a pattern; the field's validator checks more, such as lengths."""
+    """Return the JSON Schema of a text that matches a pattern; the validator of the field checks lengths, too."""
     return WithJsonSchema({"type": "string", "pattern": pattern})
 
 

@@ -14,22 +14,21 @@ from ..kube.paths import Path
 from ..kube.scalars import kind_of
 
 FieldProblem: TypeAlias = tuple[Path, bool, str]
-"""The path of the problem, whether the key at the path is wrong (otherwise the value is), and the message."""
+"""The path of the problem, whether the key at the path is wrong (False: the value is wrong), and the message."""
 
 
 MOST_EXPLAINED: Final = 40
-"""More than a screen. Each costs a search for similar names, and 200,000 unknown fields took 11 s."""
+"""The most problems that are explained: more than a screen. Searching similar names of 200,000 fields took 11 s."""
 
 
 _LONGEST_NAME: Final = 80
-"""The length at which an unknown name is cut in a message; no field of Kubernetes has half of it."""
+"""The length at which an unknown name is truncated in a message; no field of Kubernetes has half as many characters."""
 
 
 def explain(error: ValidationError, model: type[BaseModel]) -> Iterator[FieldProblem]:
-    """Yield the problems for which pydantic refused a document as ``model``.
+    """Yield the problems because of which pydantic refused a document as ``model``.
 
-    Each has its path in the document, whether the key at the path is wrong and not its value, and the message. If there
-    are more than MOST_EXPLAINED, the first says how many there are, and the rest is left out.
+    If there are more than MOST_EXPLAINED, the first problem states their number, and the last ones are left out.
     """
     found = error.errors(include_url=False)
     if len(found) > MOST_EXPLAINED:

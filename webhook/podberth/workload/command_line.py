@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 LONGEST = 8192
-"""The most characters of a line that is parsed. A line of this length takes 5 ms (bench.cel_cost); usual lines have
+"""The most characters of a command line that is parsed. Parsing so many takes 5 ms (bench.cel_cost); usual lines have
 hundreds.
 """
 MOST_WORDS = 512
-"""The most words, of all commands together, of a line that is parsed."""
+"""The most words of a command line that is parsed, in all its commands together."""
 
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
 # POSIX.1-2024, sh: options are grouped (-ec, -lc), -o and +o have a value, and -c takes its commands from the operand.
@@ -26,7 +26,7 @@ _WITH_VALUE = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
 _CONTINUED = re.compile(r"\\\r?\n")
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _SUBSTITUTION = re.compile(r"\$\(\([^()]*\)\)|\$\([^()]*\)|`[^`]*`")
-# Substitutions within each other, here-documents, and a quoted word that looks like an operator or a comment.
+# Not parsed: nested substitutions, here-documents, and a quoted word that looks like an operator or a comment.
 _UNREADABLE = re.compile(r"\$\(|`|<<|[\"'](?:#|[;&|<>\n]+[\"'])")
 _NESTED = 3  # deeper nested shells are not read
 _CONTROL, _REDIRECTION = ";&|\n", "<>"
@@ -65,7 +65,7 @@ def flag(words: Sequence[str], names: Sequence[str]) -> str:
 
 def _operand(words: Sequence[str], at: int) -> str:
     following = words[at] if at < len(words) else ""
-    # A number below zero is a value.
+    # A word that begins with a dash is another flag, except a negative number.
     return "" if following.startswith("-") and not following[1:2].isdigit() else following
 
 
@@ -97,7 +97,7 @@ def _script(words: Sequence[str]) -> str | None:
             elif _COMMANDS_FOLLOW.fullmatch(option):
                 return next((each for each in behind if not _OPTION.fullmatch(each)), "")
             elif not _OPTION.fullmatch(option):
-                break  # a file with commands in it
+                break  # the name of a file with the shell's commands
     return None
 
 

@@ -1,4 +1,4 @@
-"""Adds the fields that the API server adds to a Pod before a mutating webhook sees it: defaults of API and admission.
+"""Adds the default fields that the API server adds to a Pod before it calls mutating webhooks.
 
 Only defaults that are the same in every cluster are added. The service account's token volume, limit ranges and
 priority classes differ between clusters, so they are left out. A default never replaces a field.
@@ -59,7 +59,7 @@ def apply_defaults(pod: dict[str, Any]) -> None:
     _fill(spec, _SERVICE_ACCOUNT)
     spec.setdefault("serviceAccount", spec["serviceAccountName"])
     if not spec.get("priorityClassName"):
-        # Priority plugin, kubernetes plugin/pkg/admission/priority; without a class and a global default
+        # Priority plugin, kubernetes plugin/pkg/admission/priority: the value without a class and a default class
         _fill(spec, {"priority": 0, "preemptionPolicy": "PreemptLowerPriority"})
     spec["tolerations"] = [*(spec.get("tolerations") or ()), *_missing_tolerations(spec)]
 
@@ -73,7 +73,7 @@ def apply_pod_defaults(pod: dict[str, Any]) -> None:
 
 
 def apply_template_defaults(template: dict[str, Any]) -> None:
-    """Add the defaults of a pod template to it in place. The caller has checked its shape."""
+    """Add to a pod template, in place, the defaults of the API. The caller has checked the template's shape."""
     spec = template["spec"]
     _fill(spec, _SPEC)
     spec["securityContext"] = spec.get("securityContext") or {}
@@ -120,7 +120,7 @@ def _as_strings(amounts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pull_policy(image: str) -> str:
-    """Return the default imagePullPolicy of an image: Always for the tag ``latest``, or without tag and digest."""
+    """Return the default imagePullPolicy: Always for an image tagged ``latest``, or with neither tag nor digest."""
     name, _, digest = image.rpartition("/")[2].partition("@")
     tag = name.partition(":")[2]
     return "Always" if tag == "latest" or not (tag or digest) else "IfNotPresent"

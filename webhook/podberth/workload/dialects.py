@@ -1,6 +1,6 @@
 """Sharing dialects: the keys by which a pod asks a system such as HAMi for a part of a GPU.
 
-The shipped policies do not change such a pod, because an added or changed GPU resource would contradict these keys.
+The shipped policies do not change a pod with such keys, because an added or changed GPU resource would contradict them.
 Dossiers list the keys of each dialect. Requests for whole GPUs and MIG instances belong to no dialect.
 """
 

@@ -1,9 +1,8 @@
-"""The bounds on a workload: the number of its pod templates, and its size outside them.
+"""The bounds on a workload: the number of its pod templates, and its size outside the templates.
 
-No check runs on a workload that exceeds a bound.
-A workload has other lists: the jobs that a job waits for, the cliques of a scaling group, the objects that an
-AppWrapper wraps. Several checks walk these lists, some of them once for each template. ``kube.pod_limits`` bounds the
-templates.
+No check runs on a workload that exceeds a bound. Outside its templates, a workload has lists such as the jobs that a
+job waits for, the cliques of a scaling group, or the objects that an AppWrapper wraps. Several checks walk these lists,
+some of them once for each template. ``kube.pod_limits`` bounds the templates.
 """
 
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ from typing import Any, Final
 from .templates import unread_templates, wrapped_in
 
 MOST_OBJECTS: Final = 500
-"""The most objects that a workload may have, with the workload itself. Known examples wrap at most five.
+"""The most objects that a workload may have, including the workload itself. Known examples wrap at most five.
 
 Each object takes 30 us, with or without templates.
 """
@@ -24,8 +23,8 @@ workload.
 A job that another job waits for has three entries and takes 5 us.
 """
 MOST_TEMPLATES: Final = 128
-"""The most pod templates of a workload; known examples have ten. Each is read for the roles of its gang, which takes
-50 us, even if no decision is made for it."""
+"""The most pod templates of a workload; known examples have ten. Reading a template for the roles of its gang takes
+50 us, even if nothing is decided on its pods."""
 _MOST_PLACES: Final = 10 * MOST_TEMPLATES
 """The most places for pod templates. A role of a RoleBasedGroup has ten: three templates, and patches of these."""
 

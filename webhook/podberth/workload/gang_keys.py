@@ -2,7 +2,7 @@
 
 The controller keeps only these labels and annotations, because it knows thousands of pods.
 
-``gang_of`` returns the same gang for a pod with these keys alone, except for what it reads from the spec: the
+For a pod with these keys alone, ``gang_of`` returns the same gang, except for facts that it reads from the spec: the
 scheduler, and the number of nodes of a KServe model.
 """
 

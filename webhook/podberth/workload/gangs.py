@@ -36,7 +36,7 @@ class Gang:
     size: int = 0
     """The number of pods in the gang; 0: unknown."""
     apart: int | None = None
-    """The number of the gang's pods that ask for accelerators; 0: none does. None: all pods count."""
+    """The number of the gang's pods that ask for accelerators, if not all do; 0: none does. None: all pods count."""
     index: int = -1
     """The pod's index within its role; -1: unknown."""
     role: str = ""
@@ -52,7 +52,7 @@ class Gang:
     by_role: bool = False
     """Whether an owner states the requests of each role, even if that owner has to be looked up first."""
     sized_by_owner: bool = False
-    """Whether an owner that is not in the snapshot states the size; a look-up may find the owner."""
+    """Whether an owner that is not in the snapshot states the size; the owner may be found by a look-up."""
     accounted: bool = False
     """Whether the group system has hashed, copied or accounted the pod before it is created (System.keeps)."""
     alone: bool = False
@@ -60,7 +60,7 @@ class Gang:
     asks_topology: bool = False
     """Whether an owner of the pod, or its PodGroup, already asks the group system for topology."""
     topology_needs: str = ""
-    """What else a PodGroup of the author's needs, so that the system reads its topology (System.topology_needs)."""
+    """The end of a message: what else the user's PodGroup needs so that the system uses it (System.topology_needs)."""
     problems: tuple[str, ...] = ()
     """Messages about unreadable values, which count as unknown: ``where: got X, want Y``."""
 
@@ -95,7 +95,7 @@ def gang_of(
     group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
     devices: KnownDevices = NO_DEVICES,
 ) -> Gang:
-    """Return the pod's gang. The function never raises if the Pod's shape has been checked, whatever owners contain.
+    """Return the pod's gang. If the Pod's shape has been checked, the function never raises, whatever owners contain.
 
     Args:
         pod: the Pod.
@@ -119,7 +119,8 @@ def gang_of(
     groups = _of_few_kinds(alike(roles), problems)
     awaited = member.awaits_owner and _has_owner_to_look_up(subject)
     accelerated = _declared_accelerated(subject, size, problems) or counted(roles)
-    # A pod that asks where no role of its owner does has its devices from elsewhere: so may the others.
+    # If this pod asks for accelerators, and no role of its owner does, another source added the request. It may have
+    # added requests to the gang's other pods, too.
     read = agreed and bool(member.roles or member.alike)
     none_asks = read and not accelerated and not _asks(subject, devices, system)
     return Gang(
@@ -132,7 +133,7 @@ def gang_of(
         role=member.role,
         source=member.source,
         system=system,
-        # A role that waits for another, or that another waits for, may have no accelerators and be in no group.
+        # If only one role has accelerators, only stages within it matter, because the other roles are in no group.
         staged=member.staged_within if len(roles) == 1 else member.staged,
         by_role=bool(roles) or (awaited and not member.alike),
         sized_by_owner=awaited and not declared,
@@ -145,7 +146,7 @@ def gang_of(
 
 
 def _membership(pod: Subject, declared: int, pod_groups: Collection[str]) -> Member | None:
-    """Return the pod's membership by the user's label or by its owner; none if the owner makes only this pod."""
+    """Return the pod's membership by the user's label or by its owner; None if the owner makes only this pod."""
     member = member_of(pod)
     if said := pod.labels.get(GANG_LABEL):
         return _named_by_label(said, member, pod, pod_groups)
@@ -153,7 +154,7 @@ def _membership(pod: Subject, declared: int, pod_groups: Collection[str]) -> Mem
 
 
 def _system(pod: Subject, pod_groups: Collection[str]) -> str:
-    """Return the name of the pod's group system: native also for a label that names a native PodGroup."""
+    """Return the name of the pod's group system; it is native, too, if the user's label names a native PodGroup."""
     system = system_of(pod.spec, pod.labels, pod.annotations, _owner_labels(pod))
     return NATIVE if system == PLAIN and pod.labels.get(GANG_LABEL) in pod_groups else system
 
@@ -170,7 +171,7 @@ def _named_by_label(name: str, member: Member | None, pod: Subject, pod_groups: 
     if name in pod_groups:
         source, size = "PodGroup", pod.group_size(name, NATIVE_GROUP)
     index, role = (member.index, member.role) if member else (ordinal(pod), "")
-    # Among several roles, the label may name one, whose pods start together. If all pods are equal, it names all.
+    # If the owner has roles, the label may name a single role, whose pods start together; else it names all pods.
     staged = member.staged if member and not role else ""
     return Member(source, name, size, index, role, staged)
 
@@ -189,7 +190,7 @@ def _are_read(roles: tuple[Role, ...], problems: list[str]) -> bool:
 
 
 def _of_few_kinds(groups: tuple[Role, ...], problems: list[str]) -> tuple[Role, ...]:
-    """Return the roles of a gang, whose requests differ; empty, with a problem, if there are over ``MOST_KINDS``."""
+    """Return ``groups``, the roles with different requests; empty, with a problem, if they exceed ``MOST_KINDS``."""
     if len(groups) <= MOST_KINDS:
         return groups
     problems.append(
@@ -209,9 +210,9 @@ def own_member_in(
     owners: Mapping[str, Mapping[str, Any]],
     group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
 ) -> Member | None:
-    """Return the pod's membership in a gang as its operator states it; None if it is in no gang or a group states it.
+    """Return the pod's membership in a gang as its operator states it; None if a group states it, or if it has none.
 
-    The pod's annotation of podberth for the size of the gang is ignored. The arguments are those of ``gang_of``.
+    podberth's annotation for the size of the gang is ignored. The arguments are those of ``gang_of``.
     """
     subject = _subject(pod, namespace, owners, group_sizes)
     others = {key: value for key, value in subject.annotations.items() if key != GANG_SIZE_ANNOTATION}
@@ -221,7 +222,7 @@ def own_member_in(
 def groups_in(
     pod: Mapping[str, Any], namespace: str, group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES
 ) -> Iterator[tuple[Membership, Member]]:
-    """Yield each group that the pod itself names: the rule that reads it, and the membership that it states.
+    """Yield each group that the pod itself names: the rule that reads the name, and the membership in the group.
 
     Owners are not read. The arguments are those of ``gang_of``.
     """
@@ -296,7 +297,7 @@ def _is_asked(row: System, pod: Subject) -> bool:
 
 
 def _owner_labels(pod: Subject) -> Iterator[str]:
-    """Yield the label keys of the pod's controller, and of the known controllers above that."""
+    """Yield the label keys of the pod's controller, and of the known controllers above it."""
     if not pod.owners or pod.controller is None:
         return
     for owner in pod.lineage():

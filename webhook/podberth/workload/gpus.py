@@ -49,9 +49,9 @@ class GpuRequest:
 class GpuClaim:
     """The devices of one DeviceClass that a Pod asks for by a DRA claim.
 
-    A Pod only names its claim. ``device_class`` is empty, or ``count`` 0, if the claim is unknown or does not state
-    them. A claim for devices of several classes becomes one ``GpuClaim`` for each class. For an implicit extended
-    resource of a GPU class, ``device_class`` and ``count`` are known, and ``name`` is empty.
+    A Pod only names its claim. ``device_class`` is empty, and ``count`` is 0, if the claim is unknown or does not state
+    it. A claim for devices of several classes becomes one ``GpuClaim`` for each class. For an implicit extended
+    resource of a GPU class, ``device_class`` and ``count`` are known, but ``name`` is empty.
     """
 
     name: str
@@ -67,7 +67,7 @@ class GpuClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuFacts:
-    """The accelerators that a Pod asks for. CEL's ``gpu`` lacks ``totals``, ``dialect`` and ``problems``."""
+    """The accelerators that a Pod asks for; CEL's ``gpu`` is the same without ``totals``, ``dialect``, ``problems``."""
 
     count: int = 0
     """The number of GPUs, MIG instances and shares that the scheduler reserves for the Pod, of all resources."""
@@ -123,7 +123,7 @@ class GpuFacts:
 def gpu_facts(
     pod: Mapping[str, Any], namespace: str = "", devices: KnownDevices = NO_DEVICES, *, believe_claims: bool = True
 ) -> GpuFacts:
-    """Return the accelerators that the Pod asks for. The function never raises if the Pod's shape has been checked.
+    """Return the accelerators that the Pod asks for. If the Pod's shape has been checked, the function never raises.
 
     Args:
         pod: the Pod.
@@ -241,7 +241,7 @@ def _one_of(words: set[str]) -> str:
 
 
 def _kind_of(claims: tuple[GpuClaim, ...], *, believe_claims: bool) -> Kind:
-    """Return the kind of the devices of a Pod that asks only by claims. IMEX channels and NICs are no accelerators."""
+    """Return the kind of the devices of a Pod that asks only by claims; ``none`` if all are NICs or IMEX channels."""
     return "claim" if any(not believe_claims or claim.kind in _MAYBE_GPUS for claim in claims) else "none"
 
 
@@ -288,7 +288,7 @@ def _memory_mib(pod: Mapping[str, Any], problems: list[str]) -> int:
         problems.append(f"{where}: {error}")
         return 0
     if size < _MEBIBYTE:
-        # "10" is ten bytes: nobody means that, and guessing a unit would be worse than asking for one.
+        # "10" is ten bytes, which no user means; a guessed unit could be wrong, so the message asks for the unit.
         problems.append(f'{where}: got "{text[:32]}", want at least 1Mi; give the unit, as in 10Gi')
         return 0
     return int(-(-size // _MEBIBYTE))

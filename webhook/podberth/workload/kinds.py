@@ -1,4 +1,4 @@
-"""The table of the kinds that podberth knows: kinds that make pods, and kinds that are known to make none."""
+"""The tables of kinds that podberth knows: kinds that make pods, and kinds that make none."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -9,9 +9,9 @@ from ..kube.paths import ELEMENT
 
 KINDS: Final[tuple[WorkloadKind, ...]] = tuple(each for row in DOSSIERS for each in row.kinds)
 TEMPLATES_ONLY: Final = frozenset(row.kind for row in KINDS if row.only_template)
-"""The kinds that only hold a template: other objects refer to them, or users make pods from them."""
+"""The kinds that only contain a template: other objects refer to them, or users make pods from them."""
 LINKS: Final = frozenset(each for row in DOSSIERS for each in row.links)
-"""The API groups and kinds of objects between a workload and its pods that have no template of the user."""
+"""The API groups and kinds of objects that are between a workload and its pods, and have no template of the user."""
 
 _BY_NAME: Final = {(version, row.kind): row for row in KINDS for version in row.api_versions}
 

@@ -1,4 +1,7 @@
-"""The memberships of all dossiers in order of precedence, and the notes on kinds of pods."""
+"""The memberships of all dossiers in order of precedence, and the dossiers' notes on kinds of pods.
+
+A membership is a rule that reads a pod's gang from its labels, annotations and fields.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,14 +15,14 @@ from .stages import OF_ROLES, stages_of
 OPERATORS: Final[tuple[Membership, ...]] = tuple(each for row in DOSSIERS for each in row.memberships)
 """The memberships of pods that operators make."""
 GROUPS: Final[tuple[Membership, ...]] = tuple(each for row in DOSSIERS for each in row.groups)
-"""The memberships of groups that a pod names, whether a user or an operator has made the group."""
+"""The memberships of pods that name a group, whether a user or an operator has made the group."""
 LAST: Final[tuple[Membership, ...]] = tuple(each for row in DOSSIERS for each in row.last_memberships)
 """The memberships with a lower precedence than named groups.
 
 An Indexed Job may be part of a larger group that the user has made, and a StatefulSet states only a size.
 """
 MEMBERSHIPS: Final[tuple[Membership, ...]] = (*OPERATORS, *GROUPS, *LAST)
-"""All memberships. Those of operators come first: they state the size, and distinguish two objects of one name."""
+"""All memberships. Operators come first, because they state the size, and distinguish two objects of one name."""
 _NOTES: Final[tuple[KindNote, ...]] = tuple(each for row in DOSSIERS for each in row.notes)
 NOTES: Final[Mapping[str, tuple[KindNote, ...]]] = {
     key: tuple(each for each in _NOTES if each.key == key) for key in dict.fromkeys(each.key for each in _NOTES)
@@ -45,19 +48,19 @@ def member_of(pod: Subject) -> Member | None:
 def own_member_of(pod: Subject) -> Member | None:
     """Return the pod's membership if the pod's operator states it; None if a group states it.
 
-    A group may have pods of other operators, too.
+    A group's size is not the operator's, because the group may have pods of other operators, too.
     """
     found = _first(pod)
     return None if found is None or found[1] in GROUPS else _with_owners(*found, pod)
 
 
 def _ranks(of: str) -> Mapping[str, tuple[int, ...]]:
-    """Return the indexes in MEMBERSHIPS by a label, annotation or field that a membership reads; ``of`` says which."""
+    """Return indexes in MEMBERSHIPS by the key that a membership reads; ``of`` is "label", "annotation" or "field"."""
     keys = [getattr(row, of) for row in MEMBERSHIPS]
     return {key: tuple(at for at, each in enumerate(keys) if each == key) for key in keys if key}
 
 
-# Most pods have the key of no membership or of one; to ask each of the memberships takes longer than all the rest.
+# Most pods have the key of at most one membership. Trying all memberships would take longer than the rest of gang_of.
 _BY_LABEL, _BY_ANNOTATION, _BY_FIELD = map(_ranks, ("label", "annotation", "field"))
 
 

@@ -1,4 +1,4 @@
-"""The size of a model from its name: ``meta-llama/Llama-3.3-70B-Instruct`` has 70 billion parameters.
+"""Reads the size of a model from its name: ``meta-llama/Llama-3.3-70B-Instruct`` has 70 billion parameters.
 
 Authors round the number in a name, so the result is a lower bound of the number of parameters.
 """
@@ -21,13 +21,14 @@ _SIZE = re.compile(
 _DIGEST = re.compile(r"(?<![0-9A-Za-z])(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{7,64})(?![0-9A-Za-z])")
 _MOST_BILLIONS = 1500  # the largest public models have a thousand; more is a date or a number of tokens
 
-# The models' cards on https://huggingface.co: 6.74 billion are called 7B (Llama 2), 116.8 are 120B (gpt-oss), 10.67 are
-# 11B (Llama 3.2 Vision). No known name is rounded up by more.
+# The models' cards on https://huggingface.co: 6.74 billion parameters are called 7B (Llama 2), 116.8 are called 120B
+# (gpt-oss), 10.67 are called 11B (Llama 3.2 Vision). No known name is rounded up by more.
 _ROUNDED = Fraction(96, 100)
-# Experts share all but their feed-forward layers: 46.7 of 8x7B, 140.6 of 8x22B (Mixtral), 13.7 of 2x8B, 18.4 of 8x3B.
+# Experts share all but their feed-forward layers, so the name is larger than the model: 8x7B has 46.7 billion, 8x22B
+# 140.6 (Mixtral), 2x8B 13.7, 8x3B 18.4.
 _OF_EXPERTS = Fraction(70, 100)
 
-# Models that are named after their parts: their parameters in millions, from their cards.
+# The parameters in millions of models that are named after their parts. Source: the models' cards.
 _NAMED: Mapping[str, int] = {
     "llama-4-maverick": 400_000,
     "llama-4-scout": 108_000,
@@ -35,7 +36,7 @@ _NAMED: Mapping[str, int] = {
     "mixtral-8x7b": 46_700,
 }
 
-# Families in which every model with a size in its name is dense, apart from those that name their experts.
+# Families in which every model with a size in its name is dense, except models whose name states experts.
 _DENSE = re.compile(
     r"(?<![a-z])(?:code-?llama|llama-?2|llama-?3|qwen-?2(?!-57b)|qwq|gemma-?[23]?-[0-9]|falcon-?[0-9]|command-r|yi-[0-9]|opt-[0-9]"
     r"|pythia|bloom|vicuna|phi-[34]-(?:mini|medium))"

@@ -1,8 +1,8 @@
 """The kinds of owners that state the size of a gang, and the fields of these owners that are kept.
 
 The webhook follows owners with a watch, and the controller looks them up. Both keep only the result of ``keep``: the
-fields that memberships, ``stages`` and group systems read, and the owner's own controller. Here is also how an owner
-shows that it is finished, so that it makes no more pods.
+fields that memberships, ``stages`` and group systems read, and the owner's own controller. ``is_finished`` reads from
+an owner's status that it makes no more pods.
 """
 
 from collections.abc import Mapping
@@ -21,23 +21,23 @@ KEPT_ANNOTATIONS: Final = tuple(
         | {path[-1] for row in SYSTEMS for path in row.asked_above if path[:-1] == ("metadata", "annotations")}
     )
 )
-"""The annotations of owners that are kept: minimums of groups, and the topology that a system is asked for."""
-_LONGEST: Final = 64  # of such a value that is kept; no number has as many digits
-# Roles have components and lists of the roles that they wait for. Each review reads this many in 4 ms.
+"""The annotations of owners that are kept: minimums of groups, and requests to a group system for topology."""
+_LONGEST: Final = 64  # the characters of an annotation's value that are kept; no number has as many digits
+# The limit for list elements in all roles: components, and the roles that a role waits for. Reading them takes 4 ms.
 _MOST_IN_ALL: Final = 4 * MOST_PARTS
 
 
 OWNER_KINDS: Final[tuple[OwnerKind, ...]] = tuple(each for row in DOSSIERS for each in row.owners)
 PARENT_GROUPS: Final = frozenset(each for row in DOSSIERS for each in row.parent_groups)
-"""API groups of workloads that podberth does not read, but whose objects make owners that it reads."""
+"""API groups of workloads that podberth does not read, but whose objects create owners that it reads."""
 LOOKED_UP: Final[Mapping[tuple[str, str], OwnerKind]] = {
     (version, each.kind): each for each in OWNER_KINDS for version in each.api_versions
 }
-"""The kinds of owners by the apiVersion and kind of an owner reference."""
+"""The kinds of owners that podberth reads, by the apiVersion and kind of an owner reference."""
 FINISHED: Final[Mapping[tuple[str, str], Finished]] = {
     (each.group, each.kind): each for row in DOSSIERS for each in row.finished
 }
-"""The status that shows that an object is finished, by API group and kind."""
+"""The status field and values that show that an object is finished, by API group and kind."""
 
 
 def is_finished(group: str, kind: str, document: Mapping[str, Any]) -> bool:
@@ -56,7 +56,7 @@ def is_finished(group: str, kind: str, document: Mapping[str, Any]) -> bool:
 
 
 def keep(kind: OwnerKind, document: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the fields of an owner that podberth keeps; None if it makes no more pods, or has no uid.
+    """Return the fields of an owner that podberth keeps; None if the owner makes no more pods, or has no uid.
 
     Raises:
         ValueError: the owner has more parts than any real object of its kind.
@@ -93,7 +93,7 @@ def _parts(kept: object) -> int:
 
 
 def _kept(value: object, fields: Fields) -> Any:
-    """Return a copy of a document with only these fields. A list or an object in place of a scalar becomes None."""
+    """Return a copy of ``value`` with only ``fields``. A list or an object in place of a scalar becomes None."""
     if fields is None:
         return None if isinstance(value, dict | list) else value
     if fields is TEMPLATE_ASKS or fields is POD_SPEC_ASKS:

@@ -1,7 +1,7 @@
 """Turns the mutations of a predicted Pod into changes of the document that the Pod comes from.
 
-A step is the patch of one mutation. A step becomes operations on the document as a whole, or is left out with a reason.
-Defaults, stamps and values that depend on a placeholder are not written into the document.
+A step is the patch of one mutation. Either the whole step becomes operations on the document, or it is left out with a
+reason. Defaults, stamps and values that depend on a placeholder are not written into the document.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,18 +38,18 @@ class _LeftError(Exception):
 
 
 _PARTS: Final = ((), ("metadata",), ("metadata", "labels"), ("metadata", "annotations"), ("spec",))
-"""The paths of objects that a template may lack as a whole; they are compared field by field."""
+"""The paths of objects that a template may lack; an added one is compared field by field, as if it had been empty."""
 
 
 def project(template: Template, steps: Sequence[Patch], whole: Patch) -> tuple[Projected, ...]:
-    """Return what each of ``steps`` becomes in the document, and at the end what the writing of the record becomes.
+    """Return the result of each of ``steps`` for the document, and at the end the result of writing the record.
 
-    If any step is left out, so is the record, because it would name a field that the document lacks.
+    If any step is left out, so is the record, because the record would name a field that the document lacks.
 
     Args:
         template: the predicted pod, with its document.
         steps: the patches of the mutations, each for the pod as the earlier steps leave it.
-        whole: the patch from the predicted pod to the final pod, with its record.
+        whole: the patch from the predicted pod to the final pod, including its record.
     """
     final = apply(template.pod, whole)
     pods = [template.pod]
@@ -96,7 +96,7 @@ def _write(
 
 
 def _without_copies(own: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
-    """Return the changed pod without requests that only repeat limits, because the API server copies limits again."""
+    """Return the changed pod without requests that only repeat limits, which the API server copies anyway."""
     if changed is own or not isinstance(own["spec"], dict) or not isinstance(changed["spec"], dict):
         return changed
     spec = dict(changed["spec"])
@@ -156,7 +156,7 @@ def _changes(before: Any, after: Any, at: Path = ()) -> Iterator[tuple[Path, Any
 
 
 def place_of(template: Template, steps: Path) -> Path:
-    """Return the path in the document for a path in the pod; if it is absent there, the nearest path above it."""
+    """Return the path in the document for a path in the pod; if the document lacks it, the nearest path above it."""
     target, source = max(
         ((target, source) for target, source in template.form.seats if steps[: len(target)] == target),
         key=lambda seat: len(seat[0]),

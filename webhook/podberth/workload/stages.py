@@ -1,7 +1,7 @@
-"""Owners that make some of their pods only after others run, and the field of the owner that causes this.
+"""Recognises owners that make some of their pods only after others run, and the field of the owner that causes this.
 
 A group of all these pods would wait forever, because the last pods are not made before the first ones run. The webhook
-asks about owners in its snapshot, and the controller about owners that it looks up.
+calls ``stages_of`` with owners of its snapshot, and the controller with owners that it looks up.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ _OWNERS: Final = tuple(each for row in DOSSIERS for each in row.owners)
 STAGES: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     each.kind: each.stages for each in _OWNERS if each.stages is not None
 }
-"""The functions that return the field because of which an owner makes some pods later, by the owner's kind."""
+"""By kind of owner, the function that returns the field because of which the owner makes some pods later."""
 OF_ROLES: Final = frozenset(each.kind for each in _OWNERS if each.stages_of_roles)
 """The kinds whose roles wait for each other, while the pods of one role start together."""
 
@@ -26,8 +26,8 @@ OF_ROLES: Final = frozenset(each.kind for each in _OWNERS if each.stages_of_role
 def stages_of(owner: Mapping[str, Any] | None) -> str:
     """Return the field by which an owner makes some pods only after others run; empty if no such field is known.
 
-    If the owner's spec could not be read, its pods may come in stages: the result is a text for which ``is_guess`` is
-    True.
+    If the owner's spec could not be read, its pods may be made in stages: the result is a message for which
+    ``is_guess`` is True.
     """
     kind = owner.get("kind") if owner is not None else None
     read = STAGES.get(kind) if isinstance(kind, str) else None

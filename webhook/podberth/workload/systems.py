@@ -14,7 +14,7 @@ from ..kinds.systems import System
 SYSTEMS: Final[tuple[System, ...]] = tuple(
     sorted((row.system for row in DOSSIERS if row.system is not None), key=lambda each: each.precedence)
 )
-"""The group systems of all dossiers. If a pod has signs of several systems, the first of these places it."""
+"""The group systems of all dossiers. If a pod has signs of several systems, the first one in this order places it."""
 NATIVE: Final = "native"
 NO_SYSTEM: Final = System(
     name="plain",
@@ -31,19 +31,19 @@ NO_SYSTEM: Final = System(
 PLAIN: Final = NO_SYSTEM.name
 
 ACCOUNTING: Final = frozenset(row.name for row in SYSTEMS if row.keeps)
-"""The systems that hash, copy or account pod specs.
+"""The names of the systems that hash, copy or account pod specs.
 
-They need equal pods in a group, although podberth's snapshot may change between two pods.
+These systems need equal pods in a group, although podberth's snapshot may change between two pods.
 """
 BY_NAME: Final = {row.name: row for row in SYSTEMS}
 """The group systems by name."""
 JOINED: Final = {row.name: row for row in SYSTEMS if row.pod_groups}
-"""The systems, by name, whose group a policy may choose for a gang."""
+"""The group systems that a policy may choose for a gang, by name."""
 
 AFFINITY_KEYS: Final = tuple(sorted(each for row in DOSSIERS for each in row.affinity_keys))
-"""Annotations of pods that an operator's webhook keeps in one domain; some of these webhooks run after podberth's."""
+"""Annotations by which an operator's webhook keeps pods in one domain; some of these webhooks run after podberth's."""
 
-# The rank of each key's system. With this table the cost of a look-up depends on the number of keys on the pod.
+# The rank of a key's system in SYSTEMS. With these tables, the cost of a look-up depends on the pod's keys alone.
 _BY_SCHEDULER: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.schedulers}
 _BY_LABEL: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.labels}
 _BY_ANNOTATION: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.annotations}
@@ -60,7 +60,7 @@ def is_accounted(system: str, pod: Mapping[str, Any]) -> bool:
 
 
 def more_decisive(system: str, other: str) -> str:
-    """Return that one of two systems that places a pod's group if both are recognised; the order is that of SYSTEMS.
+    """Return the system that places a pod's group if both systems are recognised: the first of the two in SYSTEMS.
 
     Either may be the name of ``NO_SYSTEM``, which comes last.
     """

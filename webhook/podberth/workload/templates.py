@@ -1,7 +1,7 @@
-"""The pod templates of a document, each as the Pod that its operator will make and that admission will see.
+"""Predicts the Pods that operators will make from the pod templates of a document, as admission will see the Pods.
 
-The templates are read to check a workload before its pods exist. A value that only the cluster knows (a generated name,
-a hash, a uid) is a placeholder. Nothing here raises: a template of a wrong shape is returned with its problems.
+So a workload can be checked before its pods exist. A value that only the cluster knows (a generated name, a hash, a
+uid) is a placeholder. No function raises: a template of a wrong shape is returned with its problems.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,8 +40,8 @@ _DEEPEST: Final = 5
 class Template:
     """A predicted Pod, and its place in the document.
 
-    ``path`` is the path from the document to the template. ``projection.place_of`` finds the path for a field of the
-    Pod. A template of a wrong shape is unchanged and has ``problems``: then its pod must not be used.
+    ``path`` is the path from the document to the template; ``projection.place_of`` finds the path of a field. If the
+    template has a wrong shape, it has ``problems``, and ``pod`` must not be used.
     """
 
     pod: dict[str, Any]
@@ -50,7 +50,7 @@ class Template:
     """The kind of the object that has the template; inside an AppWrapper, the kind of the wrapped object."""
     problems: tuple[str, ...] = ()
     too_large: str = ""
-    """The message about the exceeded bound of ``kube.pod_limits``, the template's only problem then; empty: none."""
+    """The message about an exceeded bound of ``kube.pod_limits``, which then is the only problem; empty: none."""
     role: str = ""
     replicas: int = 1
     owner_uid: str = ""
@@ -64,7 +64,7 @@ class Template:
     form: Form = TEMPLATE
     lacks: frozenset[str] = frozenset()
     elsewhere: Elsewhere | None = None
-    """The place outside the template for fields of the spec that the form lacks; None: there is none."""
+    """The place outside the template where the document states fields that the template cannot have; None: no place."""
     fixed: tuple[tuple[Path, str], ...] = ()
     """The paths in the pod whose values come from a field outside the template, each with the name of that field."""
 
@@ -97,7 +97,7 @@ def objects_in(document: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str,
 
 
 def wrapped_in(document: object, *, depth: int = 0) -> Iterator[tuple[Path, object]]:
-    """Yield a document and the unchecked values where an object that it wraps belongs, each with its path."""
+    """Yield a document, and the values at the places of objects that it wraps, each with its path; of any type."""
     yield (), document
     if not isinstance(document, Mapping) or depth == _DEEPEST:
         return
@@ -108,7 +108,7 @@ def wrapped_in(document: object, *, depth: int = 0) -> Iterator[tuple[Path, obje
 
 
 def unread_templates(document: Mapping[str, Any]) -> Iterator[object]:
-    """Yield the unchecked values where pod templates belong, in a document and the objects that it wraps."""
+    """Yield the values at the places of pod templates, in a document and the objects that it wraps; of any type."""
     for _, each in objects_in(document):
         row = row_for(each)
         for place in row.places if row else ():
@@ -155,7 +155,7 @@ def _templates(
 def _name_of(document: Mapping[str, Any], around: str) -> str:
     """Return an object's name, or the one that the API server makes of its ``generateName``.
 
-    An object without either, as in a Katib Experiment, gets a name that begins with ``around``, the name of the object
+    An object with neither, as in a Katib Experiment, gets a name that begins with ``around``, the name of the object
     around it. Source: kubernetes staging/src/k8s.io/apiserver/pkg/storage/names/generate.go.
     """
     prefix = text_at(document, "metadata", "generateName") or (around and f"{around}-")
@@ -163,15 +163,15 @@ def _name_of(document: Mapping[str, Any], around: str) -> str:
 
 
 def _lifted(inside: Iterable[Template], document: Mapping[str, Any], path: Path) -> Iterator[Template]:
-    """Yield the templates of an object that a document wraps, with paths from the outer document.
+    """Yield ``inside``, the templates of an object that a document wraps, with paths from the outer document.
 
-    The owners of their pods get the labels of the outer document, because a queue's name on an AppWrapper applies to
-    the objects that it wraps.
+    The owners of the pods get the labels of the outer document, because a queue's name on an AppWrapper applies to the
+    objects that it wraps.
     """
     outer = at(document, "metadata", "labels")
     labelled: dict[int, Mapping[str, Any]] = {}
     """The owners with these labels, by the id() of the original owner, because templates may share an owner."""
-    before: list[Mapping[str, Any]] = []  # the objects stay alive, and so their ids stay theirs
+    before: list[Mapping[str, Any]] = []  # keeps the original owners alive, so that no other object gets their ids
     for template in inside:
         owners = template.owners
         if isinstance(outer, Mapping):
@@ -194,8 +194,8 @@ _GIVEN: Final = replace(TEMPLATE, fields=forms.POD_SPEC_FIELDS)
 def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> TemplatePlace:
     """Return the place of a pod template at a path that the user of ``podberth check`` gave.
 
-    The value at the path is a PodSpec if it has containers, else a PodTemplateSpec. The operator's own fields there, if
-    any, are unknown.
+    The value at the path is a PodSpec if it has containers, else a PodTemplateSpec. Fields that the operator adds to it
+    are unknown.
     """
     first = next((found for found, _, _ in _expand(document, tuple(path))), ())
     inline = isinstance(at(forms.find(document, first), "containers"), list)
@@ -203,9 +203,9 @@ def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> TemplatePla
 
 
 def _expand(document: object, path: Sequence[str]) -> Iterator[tuple[Path, tuple[Any, ...], tuple[str | int, ...]]]:
-    """Yield each path that matches a path with ``ELEMENT``, with the value and the key at each ``ELEMENT``.
+    """Yield each path in a document that matches ``path``, with the values and the keys at each ``ELEMENT`` in it.
 
-    An absent list or map matches nothing. A value that is neither yields its own path.
+    An absent list or map matches nothing. If another value is in its place, the path of that value is yielded.
     """
     if ELEMENT not in path:
         yield tuple(path), (), ()
@@ -243,7 +243,7 @@ def _at_place(place: TemplatePlace, workload: Scene) -> Iterator[Template]:
 
 
 def _lacking(document: object, path: Path) -> str:
-    """Return a message: there is no template at the path, or a value on the path has the wrong type."""
+    """Return the message that there is no template at the path, or that a value on the path has the wrong type."""
     for length in range(1, len(path)):
         found = forms.find(document, path[:length])
         if found is not ABSENT and found is not None and not isinstance(found, (Mapping, list)):
@@ -271,7 +271,7 @@ def _misfit(place: TemplatePlace, scene: Scene, problem: str) -> Template:
 
 def _present(place: TemplatePlace, scene: Scene) -> Template:
     own = _read(place, scene)
-    # This comes before all other readers. The bytes are counted when the pod is decided on.
+    # The bounds and the shape are checked before other code reads the pod. Its bytes are counted at the decision.
     too_large, problems = _problems(own)
     whole = own
     if not problems and (below := place.below(scene)):
@@ -297,7 +297,7 @@ def _present(place: TemplatePlace, scene: Scene) -> Template:
     pod = _decoded(whole)
     written = {key: value for key, value in (pod.get("metadata") or {}).items() if value is not None}
     pod["metadata"] = {"namespace": scene.namespace, **written}
-    pod["spec"].setdefault("containers", [])  # the operator adds containers: no pod is without
+    pod["spec"].setdefault("containers", [])  # the operator adds containers if the template has none
     _name_front(pod, place)
     place.stamp(pod, scene)
     apply_defaults(pod)
@@ -315,15 +315,15 @@ def _present(place: TemplatePlace, scene: Scene) -> Template:
 
 
 def _problems(pod: object) -> tuple[str, list[str]]:
-    """Return the message about an exceeded bound of ``kube.pod_limits``, if any, and all problems of a pod's shape."""
+    """Return the message about an exceeded bound of ``kube.pod_limits`` (empty: none), and all problems of a pod."""
     too_large = excess_of_template(pod)
     return too_large, [too_large] if too_large else template_problems(pod)
 
 
 def _patched(below: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the pod of a template with a patch laid over it; the containers of the patch come first, as in the file.
+    """Return the pod of a template, ``below``, with a patch merged into it; the patch's containers come first.
 
-    The pod of a template that is no object is that of the patch alone.
+    If the template has no metadata or spec, those of the patch are used alone.
     """
     parts = {key: merged(below.get(key), patch[key] or {}, key) for key in ("metadata", "spec")}
     spec = parts["spec"]
@@ -339,7 +339,7 @@ def _place(first: Mapping[str, int], container: object) -> int:
 
 
 def _read(place: TemplatePlace, scene: Scene) -> dict[str, Any]:
-    """Return the pod at a place, with the default fields that the object states outside the template."""
+    """Return the pod at a place, with the defaults for the template that the object states outside of it."""
     own = forms.read(scene.document, scene.path, place.form)
     above = forms.find(scene.document, place.base)
     if isinstance(own["spec"], Mapping) and isinstance(above, Mapping):
@@ -356,9 +356,9 @@ def _name_front(pod: dict[str, Any], place: TemplatePlace) -> None:
 
 
 def _decoded(value: Any, *, quantities: bool = False) -> Any:
-    """Return a copy of a value without nulls: for the API server a null field is absent, a null word of a list is "".
+    """Return a copy of a value without nulls, as the API server reads them: a field is absent, an item of a list is "".
 
-    If ``quantities`` is True, nulls are kept, so that ``gpus`` reports them.
+    If ``quantities`` is True, null fields are kept, so that ``gpus`` reports them.
     """
     if isinstance(value, dict):
         return {

@@ -13,7 +13,7 @@ from ...kube.paths import pointer
 from ..result import DocumentChange, Result
 from .results import patched
 
-# Containers, variables, roles: documents that people write by hand are shorter, and are compared whole.
+# The lists of documents that people write by hand (containers, variables, roles) are shorter, and are not cut.
 _LONG: Final = 64
 _LEFT_OUT: Final = object()
 
@@ -46,7 +46,7 @@ def excerpts(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
 
 
 def _shortened(value: Any, paths: Sequence[Sequence[str]], at: tuple[str, ...], cuts: list[_Cut]) -> Any:
-    """Return a document in which entries that no path leads to are replaced by a mark; ``paths`` start at the value."""
+    """Return ``value`` with a mark for each entry of a long list or map into which none of ``paths`` leads."""
     if not isinstance(value, dict | list) or any(len(path) < 2 for path in paths):  # noqa: PLR2004 - changed itself
         return value
     below: dict[str, list[Sequence[str]]] = {}
@@ -65,7 +65,7 @@ def _shortened(value: Any, paths: Sequence[Sequence[str]], at: tuple[str, ...], 
 
 
 def _inside(changes: Iterable[DocumentChange], cuts: Sequence[_Cut]) -> tuple[DocumentChange, ...] | None:
-    """Return the changes inside the entries that are kept; None if a change is of a shortened list or map itself."""
+    """Return the changes inside entries that are kept; None if one changes a shortened list or map as a whole."""
     found: list[DocumentChange] = []
     for each in changes:
         keys = [(cut, *each.path[len(cut.above) :].partition("/")) for cut in cuts if each.path.startswith(cut.above)]

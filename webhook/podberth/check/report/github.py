@@ -2,7 +2,7 @@
 
 Syntax and escapes: https://docs.github.com/actions/reference/workflow-commands-for-github-actions and actions/toolkit
 packages/core/src/command.ts. GitHub keeps 10 errors, 10 warnings and 10 notices of a step. So the most severe findings
-come first, and the last line has the true counts. ``-o sarif`` has a higher limit: GitHub shows 5,000 results.
+come first, and the summary has the true counts. ``-o sarif`` has a higher limit: GitHub shows 5,000 results.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from .styled_lines import inert, visible
 def render(report: Report) -> str:
     """Return the report as workflow commands of GitHub Actions, grouped by file.
 
-    The last line is the summary, or the list of what was not checked, if there is any.
+    The last lines are the summary and, if there are any, the kinds of the skipped documents.
     """
     lines: list[str] = []
     for file, results in by_file(report).items():
@@ -67,5 +67,5 @@ def escaped_property(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a line changed so that the runner does not read it as a workflow command, whatever names it has."""
+    """Return a line changed so that the runner does not read a name in it as a workflow command."""
     return inert(visible(text))

@@ -20,7 +20,7 @@ Outcome: TypeAlias = Literal["passed", "failure", "error", "skipped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JunitCase:
-    """One test case. ``message`` and ``text`` are the reason of a failure; ``kind`` is the failure's type."""
+    """One test case; ``message`` and ``text`` say why it failed, and ``kind`` is the failure's type."""
 
     file: str
     line: int

@@ -1,7 +1,7 @@
 """The findings about live workloads as PolicyReports, one for each namespace with findings.
 
-https://github.com/kubernetes-sigs/wg-policy-prototypes/tree/main/policy-report defines the fields; openreports.io has
-the same. A policy's change is no finding.
+https://github.com/kubernetes-sigs/wg-policy-prototypes/tree/main/policy-report defines the fields; the reports of
+openreports.io have the same fields. A policy's change is no finding.
 """
 
 from collections import Counter
@@ -31,8 +31,8 @@ _MESSAGE: Final = 1024
 def policy_reports(report: Report, at: int, before: Mapping[str, Document]) -> dict[str, Document]:
     """Return the ``results`` and the ``summary`` of each namespace that has findings, by namespace.
 
-    ``at`` is the time in seconds since 1970. ``before`` has the cluster's present reports by namespace: a finding in
-    them keeps its time, which is the time when it was first found.
+    ``at`` is the time in seconds since 1970. ``before`` has the cluster's present reports by namespace. A finding that
+    one of these has keeps its time, which is the time when it was first found.
     """
     found: dict[str, list[Result]] = {}
     for result in report.results:
@@ -80,7 +80,7 @@ def _of_podberth(outcome: str, message: str) -> Document:
         "policy": SOURCE,
         "category": "GPU",
         "result": outcome,
-        # A warning is advice: it counts for no score.
+        # Only a denial counts in a score; a warning is advice.
         "scored": outcome == "fail",
         "severity": _SEVERITIES[outcome],
         "message": message[:_MESSAGE],
@@ -100,7 +100,7 @@ def _within(entries: Sequence[Document]) -> list[Document]:
     """Return the most severe findings that fit into MAX_BYTES; the last entry says how many are left out."""
     room = MAX_BYTES
     for index, each in enumerate(entries):
-        # The time and the commas: some 60 bytes
+        # The time and the commas of an entry take about 60 bytes more
         room -= len(_key(each)) + 64
         if room < 0:
             left = (

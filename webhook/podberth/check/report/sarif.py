@@ -77,7 +77,7 @@ def _result(result: Result, level: str, policy: str, line: int, message: str) ->
 
 
 def _distinct(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Append a number to each fingerprint in place, and return the results: equal fingerprints become different.
+    """Append a number to each fingerprint in place, so that equal ones become different, and return the results.
 
     Two templates of the same name can have equal fingerprints.
     """

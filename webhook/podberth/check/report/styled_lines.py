@@ -41,7 +41,7 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def inert(text: str) -> str:
-    """Return text in which a CI service's log finds no command: ``::`` before a word, and ``##[``, are changed."""
+    """Return text without ``::`` before a word and without ``##[``, which a CI service's log would read as commands."""
     return _COMMAND.sub(r"\\::", text).replace("##[", "## [")
 
 

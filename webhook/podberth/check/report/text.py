@@ -51,7 +51,7 @@ def lines(report: Report) -> Iterator[Line]:
 
 
 def _head(result: Result) -> Line:
-    # What admission alone can write is in the notes.
+    # The notes have the writes that only admission can make.
     later = " here, changed on admission" if result.verdict == "unchanged" and result.wrote else ""
     verdict = Span(f"{result.verdict}{later}", _VERDICTS[result.verdict])
     style = "bold" if result.verdict not in ("unchanged", "skipped") else ""
@@ -62,7 +62,7 @@ def _head(result: Result) -> Line:
 def _detail(result: Result, said: set[tuple[object, ...]]) -> Iterator[Line]:
     """Yield the lines below the verdict of a result.
 
-    A finding that is in ``said`` was printed before and is shortened; new findings are added to ``said``.
+    A finding in ``said`` was printed before, and is shortened; other findings are added to ``said``.
     """
     yield from _difference(result)
     for number, (policy, reason) in enumerate(reasons(result)):

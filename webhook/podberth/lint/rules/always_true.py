@@ -1,8 +1,8 @@
 """A condition that is never false, and so has no effect.
 
-A matchCondition or a `when` that is true for every pod for which it is evaluated: a constant, a repetition of the
-matchConditions, a repetition of `scope: GPU`. Remove it, or write the condition that was meant. The condition may still
-have no value for some pod, which is an error there and not a false condition.
+A matchCondition or a `when` is true for every pod for which it is evaluated: it is constant, or it repeats the
+matchConditions or `scope: GPU`. Remove it, or write the condition that was meant. The evaluation of the condition may
+still fail for some pods, which is an error and not a false condition.
 
 Bad:
 

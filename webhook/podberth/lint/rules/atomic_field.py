@@ -1,4 +1,4 @@
-"""An applyConfiguration that sets a field which is merged as a whole.
+"""An applyConfiguration that sets a field which can only be replaced as a whole.
 
 The user's value of the field would be lost, so the API server refuses such a configuration of a
 MutatingAdmissionPolicy. podberth accepts the policy, and the mutation then fails on each pod. Such fields are
@@ -31,7 +31,7 @@ LEVEL = Level.ERROR
 def check(library: Library) -> Iterator[Problem]:
     """Yield a problem for each literal part of an applyConfiguration that cannot be merged into a Pod.
 
-    Such a part is merged only as a whole, has a wrong type, or is no field of a Pod.
+    Such a part can only be replaced as a whole, has a wrong type, or is no field of a Pod.
     """
     for mutation in library.mutations:
         if mutation.source.apply_configuration is not None:

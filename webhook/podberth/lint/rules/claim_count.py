@@ -1,8 +1,8 @@
 """A claim template of the policy whose number of devices no matched pod asks for.
 
-A claim that is written `instead` of an extended resource is left out where the pod would lose or gain devices by it.
-The rule finds templates whose number of devices cannot be known, and templates whose number no pod that passes the
-matchConditions and `when` asks for: a claim for one GPU under `gpu.count == 2`.
+podberth does not write a claim `instead` of an extended resource if the pod would lose or gain devices by it. The rule
+finds templates whose number of devices cannot be known. It also finds templates with a number that no pod asks for
+which passes the matchConditions and `when`, such as a claim for one GPU under `gpu.count == 2`.
 
 Bad:
 
@@ -55,7 +55,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _wrong(mutation: LintedMutation, devices: KnownDevices, part: Tree) -> str:
-    """Return the problem of a constant map that is an item of resourceClaims; empty if it has no visible problem."""
+    """Return the problem of a map literal that is an item of resourceClaims; empty if it has none or is computed."""
     texts = _texts(part)
     template, resource = texts.get("template", ""), texts.get("instead", "")
     accelerator = recognise(resource)
@@ -69,7 +69,7 @@ def _wrong(mutation: LintedMutation, devices: KnownDevices, part: Tree) -> str:
     got = devices.in_stead("", {"resourceClaimTemplateName": template}, resource, named)
     if got is None:
         return f"how many devices {template} has cannot be known, so nothing is written; want exactly, with a count"
-    # Without names of containers the pod has one container that asks for it, or nothing is written.
+    # Without names of containers, the claim is written only if a single container asks for the resource.
     asks = Compares(_COUNT, "==" if containers is None else ">=", got)
     if got and _may_pass(mutation, asks):
         return ""

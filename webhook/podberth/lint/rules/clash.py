@@ -1,8 +1,8 @@
 """Two policies that write one label, annotation, node label, variable or name from different expressions.
 
-On a pod that both match, the value of the policy that comes first stays, and the user is warned. Whether one pod ever
-matches both depends on their conditions, so the finding is a warning and no error. docs/policy.md describes the result
-in "Two policies that write one field".
+On a pod that both policies match, the value of the policy that comes first is kept, and the user gets a warning.
+Whether any pod matches both policies depends on their conditions, so the finding is a warning and no error.
+docs/policy.md describes the result in "Two policies that write one field".
 
 Bad:
 

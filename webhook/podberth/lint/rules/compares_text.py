@@ -1,7 +1,7 @@
-"""Quantities that are compared by order as strings: `'16Gi' < '8Gi'` is true.
+"""Quantities that are compared as strings with `<`, `<=`, `>` or `>=`: `'16Gi' < '8Gi'` is true.
 
-The amounts in a pod's `limits` and `requests` are strings, as the API server sends them; with a number they cannot be
-compared at all.
+The amounts in a pod's `limits` and `requests` are strings, as the API server sends them, and cannot be compared with
+numbers either.
 
 Bad:
 
@@ -36,7 +36,7 @@ _ORDERS: Final = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield each comparison by order of an amount in a pod's limits or requests."""
+    """Yield each comparison of an amount in a pod's limits or requests with ``<``, ``<=``, ``>`` or ``>=``."""
     for policy in library.policies:
         for path, part, scope in parts_of(policy):
             if isinstance(part, Call) and part.function in _ORDERS:
@@ -46,7 +46,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _amount(found: FieldPath | None) -> str:
-    """Return the path of an amount below limits or requests as text; empty for any other path, or none."""
+    """Return the path of an amount in limits or requests as text; empty for any other path and for None."""
     match found:
         case ("object" | "oldObject", *_, "limits" | "requests" as amounts, str() as name) if name != ELEMENT:
             return f"{amounts}[{name}]"

@@ -1,4 +1,4 @@
-"""A choice `test ? a : b` whose test is always the same, so that one value is never used.
+"""A conditional `test ? a : b` whose test always has the same value, so that `a` or `b` is never used.
 
 The rule reads every expression except the matchConditions, and assumes that the matchConditions are true.
 

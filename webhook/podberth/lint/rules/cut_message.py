@@ -1,7 +1,7 @@
 """A line for the user that is longer than 256 characters, and is truncated there.
 
-The API server truncates warnings at 256 characters. podberth truncates them itself, so that they end at a word. The
-advice often stands at the end and is lost. The length is computed as for long-message.
+The API server truncates warnings at 256 characters. podberth truncates them before, at the end of a word. Advice at the
+end of the message is lost. The rule computes the length as long-message does.
 
 Bad:
 

@@ -1,6 +1,6 @@
 """resourceRules that name an API version which Kubernetes no longer serves.
 
-A rule for `batch/v1beta1` matches nothing on a current cluster. The table is that of the deprecation guide,
+A rule for `batch/v1beta1` matches nothing on a current cluster. The versions are those of the deprecation guide,
 https://kubernetes.io/docs/reference/using-api/deprecation-guide/.
 
 Bad:
@@ -30,7 +30,7 @@ from ..findings import Level, Library
 
 LEVEL = Level.WARNING
 
-# Group and version, with the release that no longer serves any kind of it
+# Group and version, with the release from which on no kind of that version is served
 _REMOVED: Mapping[tuple[str, str], str] = {
     ("admissionregistration.k8s.io", "v1beta1"): "1.22",
     ("apps", "v1beta1"): "1.16",

@@ -1,7 +1,7 @@
 """A limit on `gpu.count` that a pod evades by asking for its devices with ResourceClaims.
 
 `gpu.count` and `gpu.perContainer` count extended resources. Devices of claims are in `gpu.claims`, and their number may
-be unknown. The rule looks at validations `gpu.count <= 8`, also joined by `&&`, in policies that read neither
+be unknown. The rule finds validations such as `gpu.count <= 8`, also joined by `&&`, in policies that read neither
 `gpu.claims` nor `gpu.kind` nor the pod's `resourceClaims`.
 
 Bad:
@@ -33,7 +33,7 @@ _SAID: Final = "leaves out devices of ResourceClaims; add gpu.claims.size() == 0
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the limits of a denying policy that leave out claims."""
+    """Yield the limits on GPU counts in policies that deny and do not read claims."""
     for policy in library.policies:
         if "Deny" not in policy.spec.validation_actions:
             continue
@@ -52,7 +52,7 @@ def _asks_for_claims(policy: Linted, part: Tree, scope: Scope) -> bool:
 
 
 def _limits(policy: Linted, tree: Tree) -> Iterator[Tree]:
-    """Yield the counts that an expression limits from above, if it is such a limit or several joined by ``&&``."""
+    """Yield the counts to which an expression sets an upper limit; it may be several limits joined by ``&&``."""
     match tree:
         case Call(function="_&&_", operands=operands):
             for each in operands:

@@ -1,7 +1,7 @@
 """Node affinity that names a host.
 
-The scheduler chooses the node (docs/rules.md, rule 1): a term on a hostname pins a pod to one machine, and the pod
-waits when that machine is full or gone. Select nodes by their properties: product, link shape, zone.
+The scheduler chooses the node (docs/rules.md, rule 1). A term on a hostname pins the pod to one node, and the pod waits
+if that node is full or gone. Select nodes by their properties: GPU product, links between GPUs, zone.
 
 Bad:
 

@@ -1,8 +1,8 @@
 """failurePolicy Ignore on a policy that denies.
 
-Where an expression has no value for a pod, a validation under `Ignore` passes. A user who makes the expression fail, by
-a missing label or an odd value, gets past the validation. A policy that denies needs `Fail` and guards for absent
-fields; a policy that need not deny should use `Warn`.
+If the evaluation of an expression fails for a pod, a validation under `Ignore` passes. So a user evades the validation
+by making the expression fail, with a missing label or an unexpected value. A policy that denies needs `Fail`, and
+expressions that allow for absent fields; a policy that need not deny should use `Warn`.
 
 Bad:
 
@@ -27,7 +27,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the policies that deny, but not if the evaluation of an expression fails."""
+    """Yield the policies that deny, but allow a pod if the evaluation of an expression fails."""
     for policy in library.policies:
         if policy.spec.failure_policy == "Ignore" and "Deny" in policy.spec.validation_actions:
             message = "got Ignore with Deny: a pod on which an expression errs is admitted; want Fail, or Warn"

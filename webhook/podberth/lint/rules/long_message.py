@@ -1,8 +1,8 @@
 """A line for the user that is longer than 120 characters.
 
-The user reads `podberth <policy>: <message>` behind `Warning:` in a terminal. The rule counts the line with the
-policy's name, and for an expression the literals that are always in it. Say first what is wrong, then what to do; leave
-the reasons to the description.
+The user reads `podberth <policy>: <message>` behind `Warning:` in a terminal. The rule counts the characters of the
+line with the policy's name; of a message that is an expression, it counts the literals that are always in it. Say first
+what is wrong, then what to do; put the reasons into the description.
 
 Bad:
 

@@ -1,8 +1,8 @@
 """A comparison with a string that the field never has.
 
 The rule knows the values of podberth's own variables (`gpu.kind`, `gpu.vendor`, `gang.system` ...) and of the fields of
-a Pod that take one of a few words. Of `gang.source` only the case of the letters is compared. The argument of
-`mig.known()`, `offered()`, `capacity()` and `gpuNodes()` has to be a profile of a known GPU.
+a Pod that have one of a few values. For `gang.source` it reports only a known value in the wrong case. The argument of
+`mig.known()`, `offered()`, `capacity()` and `gpuNodes()` has to be a MIG profile of a known GPU.
 
 Bad:
 
@@ -65,7 +65,7 @@ _PROFILES: Final = sorted({profile for table in TABLES for profile in table.rows
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield each literal that the field beside it never equals, and each that is no MIG profile where one is wanted."""
+    """Yield each literal that the compared field never equals, and each argument for a MIG profile that is none."""
     for policy in library.policies:
         for path, part, scope in parts_of(policy):
             if isinstance(part, Call):
@@ -94,7 +94,7 @@ def _wrong(policy: Linted, found: FieldPath, value: str) -> str:
         meant = {each.lower(): each for each in _SOURCES}.get(value.lower(), value)
         return "" if meant == value else f"gang.source is never {value!r}; did you mean {meant}?"
     known = _OURS.get(found) or _OF_PODS.get((holder(policy.environment.schema, found), found[-1]))
-    # A pod may lack the field, which people write as the empty string.
+    # The empty string is allowed, because authors compare a field with it to find pods that lack the field.
     if known is None or value in known or not value:
         return ""
     same = [each for each in known if each.lower() == value.lower()]
@@ -103,7 +103,7 @@ def _wrong(policy: Linted, found: FieldPath, value: str) -> str:
 
 
 def _default(side: Tree) -> object:
-    """Return the literal that stands for a field that the pod lacks; None if there is none."""
+    """Return the literal that ``orValue`` returns if the pod lacks the field; None if there is none."""
     match side:
         case Call(function="orValue", operands=(_, Literal(value=value))):
             return value
@@ -119,7 +119,7 @@ def _profiles(policy: Linted, call: Call, scope: Scope) -> Iterator[tuple[Tree, 
 
 
 def _nearest(name: str) -> str:
-    """Return the known profiles with as many compute slices as ``name`` as text; empty if there are none."""
+    """Return the end of a message: the known profiles with as many compute slices as ``name``; empty if none has."""
     slices = name.partition("g.")[0]
     found = [each for each in _PROFILES if each.partition("g.")[0] == slices and each.replace(".", "").isalnum()]
     return f"; want one of {', '.join(found)}" if found else ""

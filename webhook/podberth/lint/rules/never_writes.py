@@ -1,8 +1,8 @@
 """A mutation that can never write anything.
 
-Its value is always empty or null; or it is the value that the pod has anyway (`default-scheduler`, a resource for
-itself); or the matchConditions and `when` are true only for pods whose user has set the field already, and the user's
-value stays.
+One of three causes: the value is always empty or null; the value is one that the pod has anyway (`default-scheduler`,
+or a resource that replaces itself); or the matchConditions and `when` are true only for pods whose user has set the
+field, and podberth keeps the user's value.
 
 Bad:
 
@@ -45,8 +45,8 @@ _UNSET: Mapping[str, Formula] = {
     ),
     "runtimeClassName": Holds(PresentTerm(_RUNTIME), wanted=False),
 }
-"""The statement that a field has a value that a policy may replace, by field. The cluster's default priority class is
-not known here."""
+"""The statement that a policy may write a field, because the user has not set it, by field. ``priorityClassName`` is
+missing, because the cluster's default class is unknown to the linter."""
 
 
 def check(library: Library) -> Iterator[Problem]:
@@ -94,7 +94,7 @@ def _for_itself(item: Tree) -> bool:
 
 
 def _taken(mutation: LintedMutation, leaf: Leaf) -> str:
-    """Return why the user has always set the field already when the mutation applies; empty if that is not so."""
+    """Return a message if the mutation applies only to pods whose user has set the field already; else empty."""
     concern = mutation.source.concern
     if concern in ("labels", "annotations"):
         unset: Formula = Holds(PresentTerm(("object", "metadata", concern, leaf.name)), wanted=False)

@@ -1,9 +1,9 @@
 """The features of a policy that ValidatingAdmissionPolicy and MutatingAdmissionPolicy do not have.
 
-One note for each policy lists, in one line: variables and functions that only podberth has, mutations other than
-`applyConfiguration` and `jsonPatch` (which upstream writes as `Object{...}` and `JSONPatch{...}`), a rollout, the scope
-GPU. The rest is portable, though upstream needs a binding beside the policy, puts mutations and validations into two
-objects, and has no order.
+The rule reports one note for each policy. The note lists the variables and functions that only podberth has, mutations
+other than `applyConfiguration` and `jsonPatch` (which Kubernetes writes as `Object{...}` and `JSONPatch{...}`), a
+rollout, and the scope GPU. All other fields are portable. But Kubernetes needs a binding beside the policy, has
+separate objects for mutations and validations, and has no order.
 
 Bad:
 

@@ -1,8 +1,8 @@
 """Params that are read and have no default beside the policy.
 
-A ConfigMap beside the policies is the default of their params. Without it, a cluster that lacks the object skips the
-policy (`parameterNotFoundAction: Allow`) or denies its pods (`Deny`). A key that is read and that the default lacks is
-either misspelled or undocumented. `params` without a paramKind is null.
+A ConfigMap in a policy's folder is the default of the policy's params. If there is neither a default nor such an object
+in the cluster, podberth skips the policy (`parameterNotFoundAction: Allow`) or denies its pods (`Deny`). A key that
+expressions read and the default lacks is misspelled or undocumented. `params` without a paramKind is null.
 
 Bad:
 

@@ -1,8 +1,8 @@
-"""A literal that a function refuses, so that the expression fails for each pod that reaches it.
+"""A literal argument that a function refuses, so that the evaluation of the expression fails.
 
-The functions are those that read a text: `quantity`, `semver`, `ip`, `cidr` and `url`. A literal that `duration`,
-`timestamp` or another conversion refuses, and a pattern that is no regular expression, are findings of invalid: the
-policy is not loaded.
+The rule checks the functions that parse a text: `quantity`, `semver`, `ip`, `cidr` and `url`. If `duration`,
+`timestamp` or another conversion refuses a literal, or a pattern is no regular expression, the policy is not loaded,
+and the rule invalid reports it.
 
 Bad:
 
@@ -32,7 +32,7 @@ from ..places import parts_of
 
 LEVEL = Level.ERROR
 
-# Each function with what it takes. Those that the compiler itself asks are in ``cel.constants``.
+# Each function with the text that it wants. ``cel.constants`` has the functions whose literals the compiler checks.
 _READERS: Final[Mapping[str, str]] = {
     "quantity": "a Kubernetes quantity, as in 500m, 8G or 8Gi",
     "semver": "major.minor.patch, as in 1.2.3",
@@ -53,9 +53,9 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _refused(environment: Environment, call: Call) -> tuple[Tree, str]:
-    """Return the literal that a function of ``_READERS`` reads, and why it is refused; empty if it is not."""
+    """Return the argument of a function of ``_READERS``, and why the function refuses it; empty if it does not."""
     want, read = _READERS[call.function], call.operands[0]
-    # With a second operand semver reads the text otherwise.
+    # With a second operand, semver parses the text differently.
     if len(call.operands) > 1 or not isinstance(read, Literal) or not isinstance(read.value, str):
         return read, ""
     nothing = environment.activation({}, ReviewContext(TopologyIndex.build(()), Need()))

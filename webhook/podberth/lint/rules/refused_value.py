@@ -1,8 +1,7 @@
-"""A value that no pod can have: podberth or the API server refuses it when the first pod comes.
+"""A value that no pod can have, so that podberth or the API server refuses it for each pod.
 
-A mutation whose expressions read nothing is tried on an example pod. In the lists that other mutations make, the
-literals of tolerations, of node affinity and of JSON Patch operations are looked at: operators, effects, field names
-and paths.
+The rule applies a mutation whose expressions read nothing to an example pod. In other mutations it checks the literals
+in tolerations, node affinity and JSON Patch operations: operators, effects, names of fields and paths.
 
 Bad:
 
@@ -39,12 +38,12 @@ LEVEL = Level.ERROR
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """The fields of the maps that a mutation's expression lists, and the values of those that take a few words."""
+    """The fields of the maps in a mutation's list, and the allowed values of fields that have one of a few values."""
 
     keys: frozenset[str]
     words: Mapping[str, frozenset[str]] = field(default_factory=dict)
     below: Mapping[str, "_Shape"] = field(default_factory=dict)
-    """The shapes of the items of lists below a field."""
+    """The shape of the maps in a list, by the field that contains the list."""
 
 
 # kubernetes/api core/v1 types.go: TolerationOperator, TaintEffect and NodeSelectorOperator, and the fields beside them.
@@ -69,7 +68,7 @@ _SHAPES: Final[Mapping[str, _Shape]] = {
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the values of mutations that are refused for every pod, and the literals that are."""
+    """Yield the mutations that are refused for every pod, and the literals in other mutations that are refused."""
     for mutation in library.mutations:
         if said := _refusal(mutation):
             yield mutation.policy.problem((*mutation.path, mutation.source.concern), said)
@@ -78,7 +77,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _found(mutation: LintedMutation, shape: _Shape) -> Iterator[Problem]:
-    """Yield the literals that are refused in the lists that a mutation's expressions make."""
+    """Yield the refused literals in the lists that a mutation's expressions return."""
     policy = mutation.policy
     for leaf in mutation.leaves:
         place, tree = mutation.placed(leaf)
@@ -88,7 +87,7 @@ def _found(mutation: LintedMutation, shape: _Shape) -> Iterator[Problem]:
 
 
 def _items(tree: Tree) -> Iterator[Entries]:
-    """Yield the map literals that are items of the list that an expression makes; those of other lists are left out."""
+    """Yield the map literals that are items of the list that an expression returns."""
     match tree:
         case Items(items=items):
             yield from (each for each in items if isinstance(each, Entries))
@@ -102,7 +101,7 @@ def _items(tree: Tree) -> Iterator[Entries]:
 
 
 def _refusal(mutation: LintedMutation) -> str:
-    """Return why a mutation of constants is refused; empty if it is not, or if it reads anything."""
+    """Return why a mutation with constant values is refused; empty if it is not, or if its values are not constant."""
     compiled = mutation.compiled
     if compiled.concern in pipeline.ANYTHING or compiled.facts or any(each.reads for each in compiled.leaves.values()):
         return ""
@@ -120,7 +119,7 @@ def _refusal(mutation: LintedMutation) -> str:
 
 
 def _wrong(schema: PodSchema, shape: _Shape, item: Entries) -> Iterator[tuple[Tree, str]]:
-    """Yield the keys and values of a map literal that no pod can have there, each with the problem."""
+    """Yield the keys and values of a map literal that ``shape`` or ``schema`` does not allow, each with the problem."""
     for key, value in item.entries:
         if not isinstance(key, Literal) or not isinstance(key.value, str):
             continue

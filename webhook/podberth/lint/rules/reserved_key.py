@@ -1,8 +1,9 @@
 """A label or annotation under a prefix of Kubernetes or of podberth.
 
 `kubernetes.io/` and `k8s.io/`, and every prefix that ends in them, belong to Kubernetes
-(https://kubernetes.io/docs/reference/labels-annotations-taints/). podberth writes under `podberth.io/`, and reads the
-keys there that users write. A mutation of kind `gang` writes a gang. Use a domain of your own.
+(https://kubernetes.io/docs/reference/labels-annotations-taints/). The keys under `podberth.io/` are podberth's: it
+writes some of them, and reads those that users write. Use the mutation `gang` for a gang's label, and a domain of your
+own for other keys.
 
 Bad:
 

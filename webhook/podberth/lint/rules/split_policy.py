@@ -1,18 +1,18 @@
-"""A policy that asks for nodes, and writes tolerations that the answer does not know yet.
+"""A policy that asks `topology` or `mig` for nodes, and writes tolerations on which the answer depends.
 
 All expressions of a policy are evaluated before any of its mutations is applied (docs/policy.md, "Order, and what a
-policy sees"). Which nodes a pod can reach depends on its tolerations. So `topology` and `mig` answer as if the policy's
-own tolerations were not there, and leave out the nodes behind these taints. Tolerations of `topology.nodes(gpu)` itself
-are none of them, nor are those of taints that mark accelerators, which count as tolerated anyway. Put the tolerations
-into a policy of a lower `order`.
+policy sees"). `topology` and `mig` return the nodes whose taints the pod tolerates at that time, without the
+tolerations that the same policy writes. Two kinds of tolerations make no difference: `topology.nodes(gpu).tolerations`,
+and tolerations of taints that mark accelerators, because `topology` and `mig` count these taints as tolerated. Put
+other tolerations into a policy with a lower `order`.
 
-Bad, where nodes have the taint example.com/spot:
+Bad, if nodes have the taint example.com/spot:
 
     mutations:
     - tolerations: "[{'key': 'example.com/spot', 'operator': 'Exists', 'effect': 'NoSchedule'}]"
     - nodeAffinity: {preferred: topology.nodes(gpu).preferredTerms, weight: 50}
 
-Good, after another policy that writes the tolerations:
+Good, if another policy with a lower `order` writes the tolerations:
 
     order: 200
     mutations:
@@ -41,7 +41,7 @@ _BY_TOLERATIONS: Final = frozenset(
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the questions for nodes in mutations beside one that writes tolerations of its own."""
+    """Yield the calls for nodes in mutations of a policy in which another mutation writes tolerations of its own."""
     marks = library.conventions.tolerable_taints
     for policy in library.policies:
         writers = [each for each in policy.mutations if _writes_its_own(each, marks)]

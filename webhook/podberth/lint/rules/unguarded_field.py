@@ -1,9 +1,9 @@
-"""A field that a pod may lack, read without a check that it is there.
+"""A field that a pod may lack, and that an expression reads without a check for its presence.
 
 The expression fails for a pod without the field, and under failurePolicy Fail that pod is refused. A field counts as
-checked if the policy asks for it anywhere: with `has()`, with `in`, by `.?` and `[?...]`, in a loop over the map, or by
-its objectSelector. `has(a.b.c)` asks for `c`, and fails where `b` is absent. Fields that every pod has when a webhook
-gets it (a container's name, `restartPolicy`, the tolerations of the API server) are left alone.
+checked if the policy has a check for it anywhere: `has()`, `in`, `.?`, `[?...]`, a loop over the map, or an
+objectSelector. `has(a.b.c)` checks `c`, and fails if `b` is absent. The rule does not report fields that every pod has
+when a webhook gets it, such as a container's name, `restartPolicy` or the tolerations of the API server.
 
 Bad:
 
@@ -32,9 +32,9 @@ LEVEL = Level.WARNING
 _OPTIONAL: Final = frozenset({"_?._", "_[?_]"})
 _NAME: Final[FieldPath] = ("object", "metadata", "name")
 _LABELS: Final[FieldPath] = ("object", "metadata", "labels")
-# What a Pod always has when webhooks get it, by type: the fields of kubernetes/api core/v1 types.go without omitempty,
-# pkg/apis/core/v1/defaults.go, and the admission plugins ServiceAccount, Priority and DefaultTolerationSeconds, which
-# are on by default. Of types that are not listed, no field is reported.
+# The fields that a Pod always has when webhooks get it, by type. Sources: the fields of kubernetes/api core/v1 types.go
+# without omitempty, pkg/apis/core/v1/defaults.go, and the admission plugins ServiceAccount, Priority and
+# DefaultTolerationSeconds, which are on by default. The fields of types that are not listed are not reported.
 _ALWAYS: Final[Mapping[str, frozenset[str]]] = {
     name: frozenset(fields.split())
     for name, fields in {
@@ -65,11 +65,11 @@ _ALWAYS: Final[Mapping[str, frozenset[str]]] = {
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield each read of an optional field of the pod for which the policy never asks, the outermost one of a path."""
+    """Yield each read of an optional field of the pod that the policy never checks; of nested fields, the outermost."""
     for policy in library.policies:
         parts = [(path, part, scope) for path, part, scope in parts_of(policy) if path[-1] != "messageExpression"]
         asked = {found for _, part, scope in parts for found in _asked(policy, part, scope)} | _selected(policy)
-        # /validate gets the pod after the API server has made a name of generateName.
+        # When /validate gets the pod, the API server has already generated its name.
         asked |= set() if policy.spec.mutations else {_NAME}
         seen: set[FieldPath] = set()
         for path, part, scope in parts:
@@ -83,7 +83,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _asked(policy: Linted, part: Tree, scope: Scope) -> Iterator[FieldPath]:
-    """Yield the path of the field for whose presence a part asks; its last step is ELEMENT for any key of a map."""
+    """Yield the path of the field whose presence a part checks; the last step is ELEMENT for any key of a map."""
     match part:
         case Select(operand=operand, field=key, asks=True):
             pass
@@ -101,7 +101,7 @@ def _asked(policy: Linted, part: Tree, scope: Scope) -> Iterator[FieldPath]:
 
 
 def _selected(policy: Linted) -> set[FieldPath]:
-    """Return the labels that a pod has because the policy's objectSelector wants them."""
+    """Return the paths of the labels that each matched pod has, because the policy's objectSelector requires them."""
     selector = policy.spec.match_constraints.object_selector
     keys = [
         *selector.match_labels,
@@ -129,7 +129,7 @@ def _read(policy: Linted, part: Tree, scope: Scope) -> FieldPath | None:
 
 
 def _is_optional(tree: Tree) -> bool:
-    """Return whether an expression has an optional value, of which an absent field is no error."""
+    """Return whether an expression has an optional value; reading an absent field of it is no error."""
     match tree:
         case Call(function=function) if function in _OPTIONAL:
             return True

@@ -1,8 +1,8 @@
-"""Node affinity, or a label of a nodeSelector, that no known node has. The rule runs only with `--topology`.
+"""Node affinity, or a label in a nodeSelector, that no known node satisfies. The rule runs only with `--topology`.
 
-Terms that are written as literals are compared with the nodes' labels. A preference for absent nodes changes nothing,
-and a requirement keeps every pod waiting, unless an autoscaler adds such a node. Where an expression computes the
-values, only the keys are compared.
+The rule compares terms that are written as literals with the nodes' labels. A preference for absent nodes changes
+nothing, and a requirement keeps every pod waiting, unless an autoscaler adds such a node. If an expression computes the
+values, the rule compares only the keys.
 
 Bad, on a cluster of H100 and GB200 nodes:
 
@@ -79,7 +79,7 @@ def _unmet(name: str, requirement: object, nodes: Sequence[Node]) -> str:
 
 def _meant(requirement: object, found: Sequence[str]) -> str:
     values = requirement.get("values") if isinstance(requirement, dict) else None
-    # A short name in a long one, as H100 in NVIDIA-H100-80GB-HBM3, is the common mistake
+    # The common mistake is a part of the value, such as H100 for NVIDIA-H100-80GB-HBM3
     near = [
         each
         for value in (values if isinstance(values, list) else [])

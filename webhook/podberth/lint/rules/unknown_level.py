@@ -1,8 +1,8 @@
 """A topology level that is no label of a known node. The rule runs only with `--topology`.
 
-Only levels that are written as literals are compared, with the label keys of the nodes and the levels that podberth
-knows (`--conventions` has a cluster's own). No two pods are in one domain of a level that no node has: preferring it
-changes nothing, and requiring it keeps the pods waiting.
+The rule compares levels that are written as literals with the label keys of the nodes, and with the levels that
+podberth knows (`--conventions` adds levels of a cluster). A level that no node has does not have domains: a preference
+for it changes nothing, and a requirement keeps the pods waiting.
 
 Bad:
 

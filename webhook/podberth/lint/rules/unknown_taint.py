@@ -1,7 +1,7 @@
 """A toleration for a taint that no known node has. The rule runs only with `--topology`.
 
-Only keys that are written as literals are compared. A toleration for a taint that no node has changes nothing: the key
-is misspelled, it is another provider's, or its node group has no nodes now.
+The rule compares only keys that are written as literals. A toleration of a taint that no node has changes nothing. The
+key is misspelled, or another provider uses it, or the node group with this taint has no nodes now.
 
 Bad, on a cluster whose GPU nodes are tainted nvidia.com/gpu:
 

@@ -1,8 +1,9 @@
 """A condition that can never be true, so that a policy or a mutation never applies.
 
-The rule finds conditions that are constant, that compare a value with one that it never has (`gpu.kind == 'gpu'`), and
-that exclude each other: several matchConditions, or a `when` and the matchConditions. podberth's own guarantees count
-too: a policy of scope GPU is never evaluated for a pod with `gpu.kind == 'none'` that is in no gang.
+The rule finds conditions that are constant, and conditions that compare a variable with a value that it never has
+(`gpu.kind == 'gpu'`). It also finds conditions that exclude each other: several matchConditions, or a `when` and the
+matchConditions. podberth's own guarantees count as conditions, too: for example, a policy of scope GPU is never
+evaluated for a pod that has `gpu.kind == 'none'` and is in no gang.
 
 Bad:
 

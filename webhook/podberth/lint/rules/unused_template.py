@@ -1,7 +1,8 @@
 """A claim template that no `resourceClaims` names.
 
-No controller creates it, and a pod that should get a claim gets none. The cause is often a misspelled `template`, which
-is then read as the name of a template that someone else makes. The rule is silent where a name is computed.
+No controller creates the template, and a pod that should get a claim gets none. The cause is often a misspelled
+`template`, which podberth takes for the name of a template that a user creates. If an expression computes a template's
+name, the rule reports nothing.
 
 Bad:
 

@@ -1,7 +1,7 @@
 """A variable that nothing reads.
 
-It costs nothing when the policy runs, but it misleads its readers. A variable that only unused variables read is
-unused.
+It costs nothing when the policy runs, but it misleads the policy's readers. A variable that only unused variables read
+is unused, too.
 
 Bad:
 
@@ -27,7 +27,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield variables that no condition, mutation, validation or annotation needs."""
+    """Yield the variables that no condition, mutation, validation or audit annotation needs."""
     for policy in library.policies:
         used = _used(policy)
         for index, variable in enumerate(policy.spec.variables):

@@ -19,8 +19,8 @@ def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
     ``envFrom`` gets none: podberth does not know that source, and ``env`` would override it (core/v1 Container).
 
     Returns:
-        The change, by container. None if all containers have the variables; Skipped if nothing is added only because of
-        ``envFrom``.
+        The change, by container. None if all containers have the variables; Skipped if ``envFrom`` is the only reason
+        why nothing is added.
 
     Raises:
         EvaluationError: a value is not a string.
@@ -54,7 +54,7 @@ def _missing(container: dict[str, Any], values: Mapping[str, object]) -> tuple[d
 
 
 def _maps(value: object) -> list[dict[str, Any]]:
-    """Return the items of a list that are maps; ``kube.shape`` does not check ``env``, a pod's largest part."""
+    """Return the maps in a list; empty if ``value`` is no list (``kube.shape`` does not check ``env``)."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
@@ -64,7 +64,7 @@ def _phrase(wrote: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def _present(draft: Draft) -> dict[str, dict[str, Any]]:
-    """Return the values of the variables by container name and variable name; None for a ``valueFrom``."""
+    """Return the values of environment variables by container and by name; None for a variable with ``valueFrom``."""
     return {
         container.get("name") or "": {str(item.get("name")): item.get("value") for item in _maps(container.get("env"))}
         for _, container in containers(draft)

@@ -1,7 +1,7 @@
 """The mutation ``gang``: writes the pod's membership in a gang into the fields that the group system reads.
 
-This module creates no PodGroup. A pod may join a PodGroup that does not exist yet: the pod waits for the group, and its
-fields have the facts from which the group is created.
+This module creates no PodGroup. A pod may join a PodGroup that does not exist yet: the pod waits for the group, which
+``podberth controller`` creates from the labels and annotations of its pods.
 """
 
 from collections.abc import Mapping
@@ -26,13 +26,13 @@ _WORDS: Mapping[Path, str] = {path: word for word, path in MEMBERSHIP.items()}
 def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
     """Make a pod a member of gang ``name``: by the native PodGroup of this name if it exists, else by label.
 
-    If the gang's ``size`` is known (positive), an annotation gets it, so that a reader of one member need not find the
-    owner again. With a ``system``, the pod gets a reference to the system's PodGroup of the same name, which need not
-    exist yet. If a PodGroup of this name exists, the pod joins it, whatever system the policy names. If the owner that
-    states the size is not known yet, a member joins without a size, because the other members wait for it in the group.
+    If the gang's ``size`` is known (positive), it is written into an annotation, so that the size can be read from one
+    member, without the owner. With a ``system``, the pod gets a reference to the system's PodGroup of the same name,
+    which need not exist yet. If a PodGroup of this name exists, the pod joins it, whatever system the policy names. If
+    the owner that states the size is not known yet, the pod joins without a size, because other members wait for it.
 
     If only some members are known to ask for accelerators, only these join the group. The others get just the label and
-    the annotations. As members of the group they would need the same nodes, whose taints they do not tolerate, so the
+    the annotations. In the group, the others would need the same nodes, whose taints they do not tolerate, and the
     whole group would never start.
 
     A pod that is already in a group keeps it. ``spec.schedulingGroup`` is immutable once the pod exists, so it is
@@ -53,12 +53,12 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
     group = leaf.label_value(leaf.text(leaves["name"], "gang.name"), "gang.name")
     own = group == known.gang.name and members == known.gang.size
     apart = (known.gang.apart or 0) if own else 0
-    # Where the size is yet to be looked up, a group that is there counts those with accelerators: it is podberth's.
+    # If the controller looks up the size, it made an existing group itself, of the members with accelerators alone.
     enough = known.sized_by_owner == group or known.minimum <= (apart or members)
     if own and not known.is_accelerated and (apart or known.gang.by_role) and enough:
         return _mark(draft, group, members, apart)
     if alone:
-        # Its scheduler knows no group of another system.
+        # The pod's scheduler knows no group of another system.
         return None if wanted else _mark(draft, group, members, apart)
     if not wanted:
         return _join_native(draft, group) if group in known.native else _mark(draft, group, members, apart)
@@ -111,7 +111,7 @@ def _mark(draft: Draft, group: str, members: int, apart: int) -> Change | None:
 
 
 def _misfit(draft: Draft, group: str, members: int) -> str:
-    """Return a message if the gang's name or size on the pod differs from the group's; else empty."""
+    """Return a message if the pod already states another gang name or size than the policy; else an empty text."""
     named, sized = draft.get(membership.LABEL), draft.get(membership.SIZE)
     if named and named != group:
         return f"the pod's label {GANG_LABEL} says {named}, the policy {group}"
@@ -173,7 +173,7 @@ CONCERN = Concern(
     wrote_at=lambda wrote, path, value: path in _WORDS and wrote.get(_WORDS[path]) == value,
     conflicts=_conflicts,
     decides="grouping",
-    # A pod may have the label with the name of a native PodGroup and not be in it yet, or have a system's scheduler and
-    # be in no group of that system; or the system starts it by itself.
+    # A group system may schedule a pod that is in no group yet: its label names a native PodGroup, or it has the
+    # system's scheduler. Or the system starts the pod by itself.
     in_group=lambda _, facts: facts.gang.system in JOINED or facts.gang.alone,
 )

@@ -65,7 +65,7 @@ def _restore(draft: Draft, before: Draft, changes: Sequence[dict[str, Any]]) -> 
     wanted = unordered(old)
     if unordered(draft.get(affinity.NODE_AFFINITY)) == wanted:
         return False
-    # The terms depend on the nodeSelector, which a policy may have written before or after them.
+    # The written terms depend on the nodeSelector at that time, and a policy may have written it before or after them.
     for selector in (draft.get(affinity.SELECTOR), Draft(draft.original).get(affinity.SELECTOR)):
         trial = draft.fork()
         trial.set(affinity.SELECTOR, selector)

@@ -13,9 +13,10 @@ _PATH = affinity.SELECTOR
 
 
 def _build(draft: Draft, proposal: Proposal, around: Surroundings) -> Change | Skipped | None:
-    """Require the labels that neither the pod's nodeSelector nor its required terms fix; a null leaves its key out.
+    """Require the labels that the pod does not require yet; a label with a null value is left out.
 
-    Skipped if the labels contradict the pod's own terms, or some of its terms while no known node would remain.
+    A label is also left out if the pod's nodeSelector has its key. Skipped if the labels contradict all of the pod's
+    own terms, or contradict some of them and no known node would remain.
 
     Raises:
         EvaluationError: a value is not a label value.

@@ -1,4 +1,4 @@
-"""The mutation ``priorityClassName``: sets the name if the user has not, and clears values of another class."""
+"""The mutation ``priorityClassName``: sets the name if the user has not, and removes the computed priority values."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from ..change import Change, Proposal, Skipped
 from ..concern import Surroundings
 
 # The Priority admission plugin computes these fields from the class before webhooks are called, and again afterwards.
-# It refuses a pod with values that do not belong to its class (kubernetes plugin/pkg/admission/priority).
+# It refuses a pod with values of another class than the pod's (kubernetes plugin/pkg/admission/priority).
 _COMPUTED = (("spec", "priority"), ("spec", "preemptionPolicy"))
 
 

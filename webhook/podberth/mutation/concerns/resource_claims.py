@@ -18,7 +18,7 @@ _KEYS = ("name", "template", "containers", "requests", "instead")
 _CLAIMLESS = "the API server serves no resourceclaimtemplates.resource.k8s.io of v1, v1beta2 or v1beta1"
 
 InStead: TypeAlias = Callable[[Mapping[str, Any]], int | None]
-"""Returns the number of devices that an item's claim provides in place of the resource; None if it is unknown."""
+"""Returns the number of devices that an item's claim provides in place of ``instead``; None if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +46,14 @@ def add(
     Args:
         draft: the pod.
         value: the value of the policy's expression.
-        in_stead: returns the number of devices that a claim provides, which must equal the replaced number. None if an
-            earlier write, which was checked then, is repeated.
+        in_stead: returns the number of devices that a claim provides, which must equal the replaced number. None if
+            ``value`` repeats an earlier write, whose numbers were checked at that time.
         stood: the items with ``instead`` that earlier policies wrote.
 
     Returns:
         The change; None if the pod has all claims and uses already. Skipped, with nothing written, in three cases: a
-        claim would have another number of devices than the resource that it replaces; containers would share it, of
-        which one asked for devices of its own; the pod has another claim of that name, and there is nothing else to
-        write.
+        claim has another number of devices than the resource that it replaces; a container would share devices that
+        another one requested for itself; the pod has another claim of that name, and there is nothing else to write.
 
     Raises:
         EvaluationError: an item does not have the form of ``value``.
@@ -91,7 +90,7 @@ def _do(draft: Draft, claim: dict[str, Any], todo: list[_Todo]) -> None:
 
 
 def _unequal(draft: Draft, items: list[dict[str, Any]], in_stead: InStead, stood: Sequence[Mapping[str, Any]]) -> str:
-    """Return the first reason why the pod would have fewer or more devices after the items; empty if it would not."""
+    """Return the first reason why a container would not get the devices that it requests; empty if there is none."""
     counted = list(stood)
     if not (counted or any("instead" in claim for claim in items)):
         return ""
@@ -136,7 +135,7 @@ def _share(claim: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _in_use(draft: Draft, claim: dict[str, Any], todo: _Todo) -> str:
-    """Return a message if a container already uses the claim, whose devices then are not the resource's; else empty."""
+    """Return a message if a container uses the claim already, besides requesting the replaced resource; else empty."""
     asks = f"container {todo.container.get('name')} asks for {claim['instead']} besides"
     users = _users(draft, claim)
     return f"claim {claim['name']} is used by container {users[0]} already, and {asks}" if users else ""
@@ -178,7 +177,7 @@ def _templates(draft: Draft) -> dict[str, str]:
 
 
 def _todo(draft: Draft, claim: dict[str, Any]) -> list[_Todo]:
-    """Return the edits of the containers that lack a use of the claim or still request the replaced resource."""
+    """Return the edits for the containers that do not use the claim yet, or still request the replaced resource."""
     wanted, instead = claim.get("containers"), claim.get("instead")
     found: list[_Todo] = []
     for path, container in containers(draft):
@@ -203,7 +202,7 @@ def _is_amount(value: object) -> bool:
 
 
 def _missing(claim: dict[str, Any], present: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return the uses of a claim that a container lacks; it uses the whole claim or some of its requests (core/v1)."""
+    """Return the uses of a claim that a container lacks: of the whole claim, or of each of its requests (core/v1)."""
     requests = {use.get("request") or "" for use in present}
     if "" in requests:
         return []

@@ -110,7 +110,7 @@ def _rewritten(case: ConflictCase, item: dict[str, Any], path: Path) -> Conflict
 
 
 def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two rewrites of a container conflict: together they give one resource two different amounts."""
+    """Return whether two rewrites of a container conflict, because their results differ or depend on their order."""
     if one["from"] == other.get("from"):
         return any(one[key] != other.get(key) for key in ("to", "quantity"))
     if one["to"] == other.get("from") or one["from"] == other.get("to"):

@@ -1,7 +1,7 @@
 """The mutation ``schedulerName``: sets the scheduler's name if the user has not set one.
 
-A pod may have keys of a group system whose scheduler it does not name: the system then schedules it only once somebody
-writes the name of its scheduler, and a policy may.
+A pod may have keys of a group system and not name the system's scheduler. The system schedules the pod only after that
+name is written, which a policy may do.
 """
 
 from collections.abc import Collection
@@ -19,7 +19,7 @@ DEFAULT_SCHEDULER = "default-scheduler"
 
 
 def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | None:
-    """Write the scheduler's name; on the pod of a group system with schedulers of its own, only a name of these."""
+    """Write the scheduler's name. If the pod's group system has schedulers of its own, other names are not written."""
     name = names.wanted(draft, "schedulerName", proposal.leaves[""], DEFAULT_SCHEDULER)
     own = _schedulers(surroundings.gang())
     return names.put(draft, "schedulerName", name if not own or name in own else "")

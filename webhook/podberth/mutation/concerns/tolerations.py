@@ -17,7 +17,7 @@ _PATH = ("spec", "tolerations")
 # core/v1 Toleration; policies cannot use Lt and Gt, which compare numbers (1.35, alpha)
 _KEYS = ("key", "operator", "value", "effect", "tolerationSeconds")
 _OPERATORS = ("Exists", "Equal")
-# The effect of a taint that ends running pods: the only one for which tolerationSeconds counts.
+# The only effect for which tolerationSeconds counts: the taint ends running pods.
 _EVICT = "NoExecute"
 _EFFECTS = ("", "NoSchedule", "PreferNoSchedule", _EVICT)
 
@@ -130,7 +130,7 @@ def _restore(draft: Draft, before: Draft, changes: Sequence[list[dict[str, Any]]
     missing = {key for wrote in changes for item in wrote if (key := key_of(item)) not in present}
     if not missing:
         return False
-    # In the old order, so that a request that lacks nothing else leaves the list exactly as it was.
+    # The old order is kept, so that the list is as before if the update only lacks podberth's tolerations.
     wanted, before_it = present | missing, set(map(key_of, old))
     kept = [item for item in old if key_of(item) in wanted]
     draft.set(_PATH, kept + [item for item in new if key_of(item) not in before_it])

@@ -35,7 +35,7 @@ _REQUIRED = membership.REQUIRED_AFFINITY
 _PREFERRED = (*_POD_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
 _APART = ("spec", "affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 _EXCLUSIVE = tuple(("metadata", "annotations", name) for name in AFFINITY_KEYS)
-# admission.gate reads them where a group system places the pod
+# admission.gate reads these fields of a pod that a group system places.
 _ASKED = tuple(path for row in SYSTEMS for path in row.asked_at)
 _VISITS = (*membership.VISITS, _LEVEL, _LEVEL_MODE, _COLOCATED, _SLICE, *_EXCLUSIVE, ("spec", "affinity"), *_ASKED)
 # The largest weight: to keep a gang together outranks every other preference of podberth.
@@ -59,8 +59,8 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
     reads when it creates the group. An existing group keeps its level.
 
     Returns:
-        The change; Skipped if the pod has affinity of its own where the level is required. If the level is only
-        preferred, such a pod gets no change and no message.
+        The change, or Skipped with the reason. A pod with affinity of its own is skipped if the level is required; if
+        the level is only preferred, the result is None.
 
     Raises:
         EvaluationError: ``level`` is not a string, or ``slice`` is not a number of pods.
@@ -128,7 +128,10 @@ def _terms(draft: Draft) -> list[Mapping[str, Any]]:
 
 
 def _is_drawn(draft: Draft, *, slices: bool) -> bool:
-    """Return whether the pod already has podberth's affinity term for its slice (``slices``) or else for its gang."""
+    """Return whether podberth already attracts the pod to its slice (``slices``) or else to its gang.
+
+    A pod with podberth's label and without podberth's affinity terms counts as attracted, too.
+    """
     if draft.get(_COLOCATED) is None:
         return False
     ours = [term for term in _terms(draft) if membership.draws(term)]
@@ -136,13 +139,13 @@ def _is_drawn(draft: Draft, *, slices: bool) -> bool:
 
 
 def _take_slice(draft: Draft, members: int, known: GangFacts) -> str:
-    """Write the pod's slice label, unless the pod has one; return why that is impossible, or an empty text."""
+    """Write the pod's slice label, unless the pod has one; return the reason if that is impossible, else empty."""
     if members <= 1 or draft.get(_SLICE) is not None:
         return ""
     if known.gang.index < 0:
         return "the pod's number in its gang is unknown, and so is its slice"
     number = str(known.gang.index // members)
-    # Numbers begin at 0 in each role.
+    # Indexes begin at 0 in each role, so the role is part of the slice's name.
     slice_name = f"{known.gang.role}-{number}" if known.gang.role else number
     if not is_label_value(slice_name):
         return f"{slice_name} is no label value, and cannot name the pod's slice"
