@@ -117,7 +117,7 @@ def is_founded(regarding: Regarding, snapshot: Snapshot) -> bool:
 
 
 def _words(decision: Decision, distrust: Snapshot | None) -> str:
-    """Return a decision's message; with ``distrust``, a general text instead, unless it is a fixed one."""
+    """Return a decision's message; if ``distrust`` is given, a general text replaces a message that is not fixed."""
     if distrust is None or decision.message in _own_words(decision.policy, distrust):
         return decision.message
     return _IN_OTHER_WORDS[decision.action]

@@ -253,9 +253,9 @@ def _within(known: Footprint, draft: Draft) -> bool:
 
 
 def _expected(inputs: Inputs, matching: Matching) -> bool:
-    """Return whether all facts and conditions that were computed again after a write depend only on the inputs.
+    """Return whether all that was evaluated again after a write depends only on the inputs in the decision's key.
 
-    A gang that was read again depends on more (``GangAgain``).
+    A gang that was read again also depends on labels and annotations outside the key; ``GangAgain`` compares it.
     """
     known, changed = inputs.footprint, matching.under.changed_facts
     return (

@@ -345,7 +345,7 @@ def _enabled(parsed: Iterable[ParsedPolicy]) -> list[ParsedPolicy]:
 
 
 def _declared(policies: Iterable[CompiledPolicy]) -> dict[str, tuple[ClaimRequest, ...]]:
-    """Return the device requests of the policies' claim templates, by the templates' names on pods."""
+    """Return the device requests of the policies' claim templates, by the ResourceClaimTemplate names that pods use."""
     templates = (each for policy in policies for each in policy.source.spec.claim_templates)
     return {each.written_name: read_claim(each.document) for each in templates}
 

@@ -14,7 +14,7 @@ from .typing import UNESCAPED
 
 
 class Apply(Protocol):
-    """Returns the expression of a body with the operands of a call: ``bodies.Bodies.apply``."""
+    """A function like ``Bodies.apply``: it returns a body's expression with a call's operands as its arguments."""
 
     def __call__(self, source: Body, operands: list[Node], *, skips: str = "") -> Node:
         """Return the expression; an error of the operand ``skips`` counts only where the body reads it."""

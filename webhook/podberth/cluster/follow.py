@@ -71,9 +71,10 @@ class LiveCluster:
         return [*needed, *self._policies.unlisted(), *self._served.unlisted()]
 
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
-        """Return whether the watch of this owner's kind reports the owner, so that nobody needs to look it up.
+        """Return whether a review may wait for this owner, because the watch of the owner's kind will report it.
 
-        The result is False if podberth leaves the owner out.
+        False if the kind is not watched or not listed yet, if its watch is in trouble, or if the owner's object exists
+        but cannot be used.
         """
         return self._served.follows_owner(group, kind, uid)
 

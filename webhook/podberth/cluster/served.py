@@ -118,9 +118,10 @@ class ServedKinds:
         return [kind.name for kind in self._workloads.sinks if self._keeps_waiting(kind)]
 
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
-        """Return whether the watch of this owner's kind reports the owner, so that nobody needs to look it up.
+        """Return whether a review may wait for this owner, because the watch of the owner's kind will report it.
 
-        The result is False if podberth leaves the owner out.
+        False if the kind is not watched or not listed yet, if its watch is in trouble, or if the owner's object exists
+        but cannot be used.
         """
         found = self._owners.get((group, kind))
         followed = None if found is None else self._followed.get(found)

@@ -223,7 +223,7 @@ def _versions(groups: Document | NotRead | None) -> dict[str, tuple[str, ...]]:
 
 
 def _descends(document: Document, picture: Picture, known: Mapping[str, Document]) -> bool:
-    """Return whether an object is the workload that the picture names, or belongs to it through its controllers."""
+    """Return whether an object is the workload that the user named, or belongs to it through its controllers."""
     wanted_kind = "" if picture.kind == "workload" else picture.kind
     current: Document | None = document
     for _ in range(_DEEPEST):

@@ -148,7 +148,7 @@ class _Conversion:
         )
 
     def _conditions(self) -> Iterator[Document]:
-        """Yield the conditions.
+        """Yield the matchConditions of the native policy.
 
         Raises:
             _NotSaidError: one of them cannot be said, so that the policy would apply to more pods.

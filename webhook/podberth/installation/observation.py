@@ -151,7 +151,7 @@ class StatusReport:
 
     @property
     def troubles(self) -> int:
-        """The number of lines that need attention; unreadable ones count, because their state is unknown."""
+        """The number of lines of the report that need attention, or whose state could not be read."""
         return sum(row.state in {"attention", "unread"} for section in self.sections for row in section.rows)
 
     def as_json(self) -> dict[str, Any]:

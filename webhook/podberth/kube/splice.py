@@ -97,7 +97,7 @@ class _Collection:
         return [(each[0], each[-1]) for each in numbers]
 
     def kept_before(self, gap: int) -> _Slot | None:
-        """Return the last part before the index ``gap`` that is not removed; None if there is none."""
+        """Return the last part of the collection before index ``gap`` that is not removed; None if there is none."""
         return next((slot for slot in reversed(self.slots[:gap]) if not slot.goes), None)
 
     def kept_from(self, gap: int) -> _Slot:

@@ -108,7 +108,7 @@ _FOR_GPUS: Final = AnyOf((Compares(_KIND, "!=", "none"), _GANG))
 
 @dataclass(frozen=True)
 class Conditions:
-    """The matchConditions of a policy as statements, which can be combined with its other conditions."""
+    """The matchConditions of a policy as logical statements (``formula``), to be combined with further statements."""
 
     variables: Mapping[str, Tree]
     trees: tuple[Tree, ...]

@@ -119,11 +119,11 @@ class BoundPolicies:
         objects: Objects,
         namespaces: Mapping[str, Document],
     ) -> None:
-        """Compile the policies within the time limit of ``environment``.
+        """Compile the native policies of this kind within the time limit of ``environment``.
 
-        A policy that does not compile is reported in ``problems`` and is never evaluated. ``environment`` has the names
-        of native policies (``cel.typing.NATIVE_VARIABLES``). ``review`` is the context of a cluster without nodes,
-        because native expressions cannot read nodes.
+        A policy that does not compile is reported in ``problems`` and is never evaluated. ``environment`` must declare
+        the CEL variables of native policies (``cel.typing.NATIVE_VARIABLES``). ``review`` must have an index without
+        nodes, because native expressions cannot read nodes.
         """
         self.environment, self._review = environment, review
         self._objects, self._namespaces = objects, namespaces

@@ -28,7 +28,7 @@ MUTATING_BINDING: Final = "MutatingAdmissionPolicyBinding"
 
 
 class NativeMetadata(Metadata):
-    """The object's metadata; of a cluster's object only the name is read."""
+    """The metadata of a native policy or binding; podberth reads only the name and ignores every other field."""
 
     generate_name: Any = None
     namespace: Any = None
