@@ -5,6 +5,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from controlplane.wait import PATIENCE_SECONDS
 from podberth.cluster.group_maker import GroupMaker
 
@@ -44,6 +46,38 @@ def test_without_a_lease_it_is_away_until_a_controller_has_taken_it_and_again_wh
             await changed.wait()
             changed.clear()
             assert maker.is_away is away
+
+    asyncio.run(followed(test))
+
+
+def test_a_lease_that_is_given_back_is_nobodys() -> None:
+    async def test(maker: GroupMaker, changed: asyncio.Event) -> None:
+        await changed.wait()
+        for holder, away in (("a", False), ("", True)):
+            changed.clear()
+            document = lease()
+            document["spec"]["holderIdentity"] = holder
+            maker.put(NAME, document)
+            await changed.wait()
+            assert maker.is_away is away
+
+    asyncio.run(followed(test))
+
+
+def test_a_lease_that_is_not_renewed_is_held_until_a_broken_watch_would_be_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("podberth.cluster.group_maker._LOOK_SECONDS", 0.02)
+
+    async def test(maker: GroupMaker, changed: asyncio.Event) -> None:
+        await changed.wait()
+        changed.clear()
+        maker.put(NAME, lease(age_seconds=14.99))
+        await changed.wait()
+        assert not maker.is_away
+        changed.clear()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(changed.wait(), 0.3)
 
     asyncio.run(followed(test))
 

@@ -61,6 +61,25 @@ def test_a_group_that_the_author_names_is_the_authors() -> None:
     assert lines(known(), schedulingGroup={"podGroupName": "mine"}) == []
 
 
+def test_a_group_of_the_same_name_that_the_author_names_is_the_authors_too() -> None:
+    named = {"labels": {"podberth.io/gang": "ring"}, "schedulingGroup": {"podGroupName": "ring"}}
+    assert lines(known(), **named) == []
+    pod = gpu_pod(8, annotations={"podberth.io/gang-size": "2"}, **named)
+    pod["metadata"]["namespace"] = "ml"
+    assert SAID not in str(decide.validate(decode_review(review(pod, namespace="ml")), known()).warnings)
+
+
+def test_where_pod_groups_were_not_read_nothing_is_said() -> None:
+    pod = gpu_pod(8, labels={"podberth.io/gang": "ring"}, annotations={"podberth.io/gang-size": "2"})
+    pod["metadata"]["namespace"] = "ml"
+    by = known()
+    joined = apply(pod, decide.mutate(decode_review(review(pod, namespace="ml")), by).patch)
+    unread = replace(by, facts=replace(by.facts, served=frozenset()))
+    for snapshot_, said in ((by, True), (unread, False)):
+        warnings = decide.validate(decode_review(review(joined, namespace="ml")), snapshot_).warnings
+        assert (SAID in str(warnings)) is said
+
+
 @pytest.mark.parametrize(("makerless", "objects", "said"), [(True, (), 1), (False, (), 0), (True, (GROUP,), 0)])
 def test_a_bare_pod_gets_it_unless_its_group_is_there(*, makerless: bool, objects: tuple[Any, ...], said: int) -> None:
     pod = gpu_pod(8, labels={"podberth.io/gang": "ring"}, annotations={"podberth.io/gang-size": "2"})

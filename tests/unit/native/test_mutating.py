@@ -122,6 +122,30 @@ def test_an_index_may_have_a_sign(index: str, images: list[str]) -> None:
     assert [each["image"] for each in done.creation.object["spec"]["template"]["spec"]["containers"]] == images
 
 
+@pytest.mark.parametrize(
+    "mutation",
+    [
+        apply_configuration("Object{metadata: Object.metadata{labels: ['a']}}"),
+        apply_configuration("Object{metadata: ['a']}"),
+        json_patch("[JSONPatch{op: 'add', path: '/metadata/labels', value: ['a']}]"),
+        json_patch("[JSONPatch{op: 'add', path: '/metadata', value: ['a']}]"),
+        json_patch("[JSONPatch{op: 'add', path: '/metadata/finalizers', value: {'a': 'b'}}]"),
+    ],
+)
+def test_a_list_in_place_of_a_map_denies(mutation: dict[str, Any]) -> None:
+    [denial] = mutated(*mutating("p", mutation)).decisions
+    assert denial.action == "deny"
+
+
+def test_what_has_no_type_is_not_emptied() -> None:
+    document = config_map("a")
+    document["metadata"]["managedFields"] = [{"manager": "m", "fieldsV1": {"f:data": {}}}]
+    done = mutated(*mutating("p", json_patch("[JSONPatch{op: 'add', path: '/data/b', value: 'c'}]")), of=document)
+    assert done.creation.object["metadata"].get("managedFields", document["metadata"]["managedFields"]) == [
+        {"manager": "m", "fieldsV1": {"f:data": {}}}
+    ]
+
+
 def test_a_failed_test_leaves_the_object_without_an_error() -> None:
     patch = json_patch("[JSONPatch{op: 'test', path: '/kind', value: 'Pod'}, JSONPatch{op: 'remove', path: '/data'}]")
     done = mutated(*mutating("p", patch))

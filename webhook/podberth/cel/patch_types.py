@@ -104,7 +104,13 @@ def settled(value: Any) -> Any:
             apiserver pkg/cel/mutation/dynamic/objects.go).
     """
     if isinstance(value, list):
-        return [{key: settled(_safe(each)) for key, each in patch.items() if key != TYPE} for patch in value]
+        return [{key: _settled(_safe(each)) for key, each in patch.items() if key != TYPE} for patch in value]
+    return _settled(value)
+
+
+def _settled(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_settled(each) for each in value]
     if isinstance(value, dict) and TYPE in value:
         wrong = [f'unexpected type name "{got}", expected "{want}"' for got, want in _misnamed(value, value[TYPE])]
         if wrong:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ..kube import pod as pods
 from ..kube.object_names import cron_job_of
-from ..policy.every_pod import VALIDATING, sends_namespace
+from ..policy.every_pod import VALIDATING, is_registration, sends_namespace
 from ..workload.kinds import LINKS, TEMPLATES_ONLY, is_known, row_for
 from ..workload.owners import is_finished
 from ..workload.templates import templates
@@ -174,7 +174,7 @@ class _Owners:
 
 
 def _is_registration(source: Source) -> bool:
-    return (source.kind, source.name) == (VALIDATING, _PODBERTH) and isinstance(source.content.get("webhooks"), list)
+    return (source.kind, source.name) == (VALIDATING, _PODBERTH) and is_registration(source.content)
 
 
 def _controller(content: Document) -> Mapping[str, Any] | None:

@@ -7,11 +7,14 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 
-from ..api.protocol import CONTROLLER, Document, Resource
+from ..api.protocol import CONTROLLER, Document, Resource, Timing
+from ..kube.unchecked import text_at
 from ..topology.heartbeats import Heartbeats, WatchClock
 
 # A third of the time that a Lease lasts (api.election.Term): a controller that has ended is noticed soon enough.
 _LOOK_SECONDS: Final = 5.0
+# A connection that is broken without a sign delivers no renewal, and is noticed after this time.
+_SILENCE_SECONDS: Final = Timing().silence_seconds
 
 
 class GroupMaker:
@@ -20,10 +23,14 @@ class GroupMaker:
     def __init__(self, notify: Callable[[], None]) -> None:
         """Create the object, for which nothing is known yet. ``notify`` is called when ``is_away`` has changed."""
         self.is_away = False
-        """Whether certainly no replica runs: the Lease was listed, and there is none, or it has expired."""
+        """Whether certainly no replica runs: the Lease was listed, and there is none, or nobody holds it any more.
+
+        A Lease that ran out since the last event counts as held until the watch would be noticed as broken.
+        """
         self.sinks: Mapping[Resource, GroupMaker] = {CONTROLLER: self}
         self._notify = notify
-        self._leases: set[str] = set()
+        self._held: set[str] = set()
+        self._heard_at = 0.0
         self._beats = Heartbeats()
         self._sight = WatchClock()
         self._wake = asyncio.Event()
@@ -37,8 +44,8 @@ class GroupMaker:
         """Update ``is_away`` now, after each change of the Lease, and when it may have expired, until cancelled."""
         while True:
             self._wake.clear()
-            at = self._sight.read(time.monotonic())
-            away = not self._leases or any(self._beats.stale(name, at) for name in self._leases)
+            at = max(self._heard_at, self._sight.read(time.monotonic()) - _SILENCE_SECONDS)
+            away = all(self._beats.stale(name, at) for name in self._held)
             if away != self.is_away:
                 self.is_away = away
                 self._notify()
@@ -47,13 +54,17 @@ class GroupMaker:
 
     def put(self, name: str, document: Document) -> None:
         """Note that the Lease is there, or was renewed."""
-        self._leases.add(name)
-        self._beats.renew(name, document, now=datetime.now(UTC), at=self._sight.read(time.monotonic()))
+        self._heard_at = self._sight.read(time.monotonic())
+        if text_at(document, "spec", "holderIdentity"):
+            self._held.add(name)
+            self._beats.renew(name, document, now=datetime.now(UTC), at=self._heard_at)
+        else:  # a replica that ends gives it back
+            self._held.discard(name)
         self._wake.set()
 
     def drop(self, name: str) -> None:
         """Note that the Lease is gone."""
-        self._leases.discard(name)
+        self._held.discard(name)
         self._beats.forget(name)
         self._wake.set()
 

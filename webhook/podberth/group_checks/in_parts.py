@@ -10,8 +10,8 @@ from ..kinds.dossiers import DOSSIERS
 from ..kinds.forms import find
 from ..kinds.group_rules import StatedMinimum
 from ..kube.paths import ELEMENT, Path
-from ..kube.unchecked import at, count
-from ..wellknown import GANG_LABEL
+from ..kube.unchecked import at, count, text_at
+from ..wellknown import APPLIED_ANNOTATION, GANG_LABEL
 from ..workload.systems import JOINED, PLAIN, SYSTEMS
 from .case import GroupCase, Pods, Wrong
 from .least_pods import starts
@@ -49,16 +49,31 @@ def started_in_parts(case: GroupCase) -> Iterator[Wrong]:
 def _unmade(case: GroupCase) -> Wrong | None:
     """Return the problem of pods whose PodGroup podberth's controller would make, while none runs; else None.
 
-    The controller makes the group that a pod names by podberth's label and by a system's reference alike.
+    The controller makes the group that a pod names by podberth's label and by a system's reference alike. A group is
+    its author's own if its author wrote the reference, and its absence is unknown if PodGroups were not read.
     """
-    for each in case.pods if case.known.facts.is_makerless else ():
+    facts = case.known.facts
+    for each in case.pods if facts.is_makerless else ():
         name = at(each.pod, "metadata", "labels", GANG_LABEL)
         for row in JOINED.values() if isinstance(name, str) else ():
-            if at(each.pod, *row.reference) == name and not case.known.has_group(
-                (row.pod_groups,), case.namespace, name
+            if (
+                row.pod_groups in facts.served_groups
+                and at(each.pod, *row.reference) == name
+                and _is_of_policy(case, each, row.reference, name)
+                and not case.known.has_group((row.pod_groups,), case.namespace, name)
             ):
                 return each.wrong(row.reference, _UNMADE)
     return None
+
+
+def _is_of_policy(case: GroupCase, pods: Pods, reference: tuple[str, ...], name: str) -> bool:
+    """Return whether a policy, and not the author, wrote the reference to the group ``name``.
+
+    A bare pod has been admitted already: its record names the group if a policy wrote the reference.
+    """
+    if case.is_bare:
+        return f'"{name}"' in text_at(pods.pod, "metadata", "annotations", APPLIED_ANNOTATION)
+    return bool(at(pods.template.pod, *reference) != name)
 
 
 def _bare(case: GroupCase) -> Iterator[Wrong]:

@@ -61,6 +61,11 @@ def wrapped(number: int, bits: int) -> int:
     return (number + half) % (2 * half) - half
 
 
+def has_parts(kind: Schema, value: Any) -> bool:
+    """Return whether a value of a type is a list, a map or an object, as the type wants it; of no type, it has none."""
+    return kind.kind in ("array", "map", "message") and isinstance(value, _PLAIN[kind.kind])
+
+
 def children(schema: PodSchema, kind: Schema, value: Any, where: str) -> Iterator[tuple[str | int, Any, Schema]]:
     """Yield the key or index, the value and the type of each part of an object, map or list; nothing for a scalar.
 

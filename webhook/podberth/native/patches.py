@@ -67,7 +67,7 @@ def _wrapped(kind: Schema, value: Any) -> Any:
     """
     if kind.kind == "integer" and isinstance(value, int) and not isinstance(value, bool):
         return typed.wrapped(value, kind.bits)
-    if not isinstance(value, (dict, list)):
+    if not typed.has_parts(kind, value):
         return value
     try:
         parts = list(typed.children(_schema(), kind, value, ""))
@@ -121,7 +121,7 @@ _ZEROS: Final[Mapping[str, Any]] = {
 
 def _decoded(kind: Schema, value: Any, where: str) -> Any:
     """Return a value without nulls, as Go reads them: no field, and in maps and lists the type's zero."""
-    if not isinstance(value, (dict, list)):
+    if not typed.has_parts(kind, value):
         return value
     read = []
     for key, item, below in typed.children(_schema(), kind, value, where):
