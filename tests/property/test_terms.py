@@ -33,7 +33,7 @@ LABELS = st.dictionaries(KEYS, VALUES, max_size=2)
 def test_the_product_selects_what_both_select(users: list[Any], ours: list[Any], labels: dict[str, str]) -> None:
     both = node_selector_matches(users, labels, {}) and node_selector_matches(ours, labels, {})
 
-    joined = terms.product(map(terms.KnownTerm, users), list(map(terms.WantedTerm, ours)))
+    joined = terms.product(map(terms.KnownTerm, users), list(map(terms.WantedTerm, ours)), affinity.MAX_TERMS)
     assert node_selector_matches(joined, labels, {}) == both
 
 

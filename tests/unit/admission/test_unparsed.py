@@ -49,6 +49,14 @@ def test_the_fields_in_front_of_the_objects_are_read() -> None:
     assert request.excess.startswith(TOO_LARGE)
 
 
+def test_an_object_that_ends_with_dry_run_makes_no_dry_run() -> None:
+    odd = gpu_pod(tolerations=[{}] * MARKS)
+    odd["spec"] |= {"odd": {"a": 1, "dryRun": True}}
+    assert not received(review(odd, dryRun=False)).dry_run
+    odd["spec"] |= {"odd": {"a": 1, "dryRun": False}}
+    assert received(review(odd, dryRun=True)).dry_run
+
+
 def test_on_creation_failure_policy_decides() -> None:
     request = received(review(DENSE))
     for decider, says in ((decide.mutate, WRITES), (decide.validate, JUDGES)):

@@ -22,10 +22,10 @@ GFD, GKE, KARPENTER = (
         (GFD, "", ""),
         (GKE, "nvidia-tesla-a100", "A100"),
         (GKE, "nvidia-h100-mega-80gb", "H100"),
-        (KARPENTER, "a10g", "A10G"),
+        (KARPENTER, "a10g", "A10"),
         ("karpenter.azure.com/sku-gpu-name", "V100", "V100"),
         ("gpu.nvidia.com/model", "H100_NVLINK_80GB", "H100"),
-        ("amd.com/gpu.product-name", "AMD_Instinct_MI300X_OAM", "MI300X"),
+        ("amd.com/gpu.product-name", "AMD_Instinct_MI300X_OAM", "MI300"),
         ("topology.kubernetes.io/zone", "t4", ""),
     ],
 )

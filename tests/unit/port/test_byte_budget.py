@@ -11,6 +11,15 @@ _DEPLOYMENT = Path(__file__).parents[3] / "manifests" / "base" / "deployment.yam
 _SMALL = {"unproven bodies": 10, "bodies": 20, "connections": 30, "documents": 40}
 
 
+def test_what_a_body_has_already_is_not_asked_for_again() -> None:
+    budget = MemoryBudget(_SMALL)
+    hold = Hold(budget, proven=True)
+    assert hold.take_body(5)
+    assert budget.take("documents", 30)
+    assert hold.take_body(5)
+    assert not hold.take_body(6)
+
+
 def test_those_who_have_proven_nothing_are_refused_first_and_the_document_at_hand_last() -> None:
     budget = MemoryBudget(_SMALL)
     assert budget.take("bodies", 10, proven=False)

@@ -17,8 +17,9 @@ from .review import AdmissionRequest, decode_review
 # these bytes can only be the field of the request. ``object`` is null on DELETE alone.
 _FIRST_OBJECTS: Final = (b',"object":{', b',"object":null,"oldObject":{')
 _CLOSED: Final = b"}}"
-# Behind the objects, only ``options`` follows.
+# Behind the objects, only ``options`` follows, whose own ``dryRun`` is a list.
 _DRY_RUN: Final = b',"dryRun":true'
+_NO_DRY_RUN: Final = b',"dryRun":false'
 _TAIL_BYTES: Final = 4_096
 
 
@@ -32,7 +33,8 @@ def decode_unparsed(body: bytes, excess: str) -> AdmissionRequest:
     """
     document = _head(body, excess)
     request = document["request"] = dict(document["request"])
-    request["dryRun"] = _DRY_RUN in body[-_TAIL_BYTES:]
+    tail = body[-_TAIL_BYTES:]
+    request["dryRun"] = tail.rfind(_DRY_RUN) > tail.rfind(_NO_DRY_RUN)
     operation = request.get("operation")
     request["object"] = None if operation == "DELETE" else {}
     if operation in ("UPDATE", "DELETE"):

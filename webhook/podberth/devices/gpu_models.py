@@ -12,6 +12,8 @@ _NAMED: Final = re.compile(
     re.IGNORECASE,
 )
 
+_VARIANT: Final = re.compile(r"(?<=A10)G$|(?<=\d)X$")
+
 MODEL_LABELS: Final[Mapping[str, str]] = {
     "nvidia.com/gpu.product": "GPU feature discovery: NVIDIA/k8s-device-plugin docs/gpu-feature-discovery/README.md",
     "cloud.google.com/gke-accelerator": "https://cloud.google.com/kubernetes-engine/docs/concepts/gpus",
@@ -26,6 +28,12 @@ MODEL_LABELS: Final[Mapping[str, str]] = {
 
 
 def model_of(label: str, value: str) -> str:
-    """Return the model, such as ``H100``, that a value of a label in MODEL_LABELS names; empty if it is not known."""
+    """Return the model, such as ``H100``, that a value of a label in MODEL_LABELS names; empty if it is not known.
+
+    Models that the labels of clouds do not tell apart count as one: A10 and A10G, MI250 and MI250X, B200 and GB200.
+    """
     found = _NAMED.match(value) if label in MODEL_LABELS else None
-    return found[1].upper() if found else ""
+    if not found:
+        return ""
+    model = found[1].upper()
+    return model.removeprefix("G") if model.startswith("GB") else _VARIANT.sub("", model)

@@ -168,8 +168,8 @@ class _Compared:
 
     @property
     def joined(self) -> list[dict[str, Any]]:
-        """The terms that select exactly the nodes that both the user's and podberth's terms select."""
-        return terms.product(self.users, self.ours)
+        """The terms that select exactly the nodes that both the user's and podberth's terms select (``product``)."""
+        return terms.product(self.users, self.ours, MAX_TERMS)
 
     def possible(self, selector: dict[str, str]) -> list[dict[str, Any]]:
         """Return those of podberth's terms that the nodeSelector does not contradict."""

@@ -154,8 +154,10 @@ class WantedTerm:
         self.facts = [Fact(each) for each in term.get("matchExpressions") or ()]
 
 
-def product(users: Iterable[KnownTerm], ours: Sequence[WantedTerm]) -> list[dict[str, Any]]:
+def product(users: Iterable[KnownTerm], ours: Sequence[WantedTerm], most: int) -> list[dict[str, Any]]:
     """Return the terms that select exactly the nodes that both lists select.
+
+    If terms were joined and there are more than ``most``, the result is cut: the caller writes no more terms than that.
 
     A user's term that implies one of podberth's stays as it is. Any other user's term is joined with each term of
     podberth's that does not contradict it. A joined term is omitted if another joined term selects all of its nodes. If
@@ -164,12 +166,16 @@ def product(users: Iterable[KnownTerm], ours: Sequence[WantedTerm]) -> list[dict
     kept.
     """
     result: list[dict[str, Any]] = []
+    is_joined = False
     for known in users:
+        if is_joined and len(result) > most:
+            break
         if is_empty(known.term) or any(map(known.implies, ours)):
             result.append(dict(known.term))
             continue
         possible = [other for other in ours if known.contradiction(other) is None] or ours[:1]
         result += _widest(known, possible)
+        is_joined = True
     return result
 
 

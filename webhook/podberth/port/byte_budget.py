@@ -83,6 +83,8 @@ class Hold:
     def take_body(self, size: int) -> bool:
         """Charge the part of a body received so far, ``size`` bytes in total; return False if it does not fit."""
         more = size - self._bodies
+        if more <= 0:
+            return True
         if not self._budget.take("bodies", more, proven=self._proven):
             return False
         self._bodies = size
