@@ -37,9 +37,15 @@ def snapshot(cluster: Iterable[dict[str, Any]], *, library: bool = False) -> Sna
     return snapshot_of([POLICIES] if library else [POLICIES / name for name in _FOUR], cluster)
 
 
-def snapshot_of(folders: Iterable[Path], cluster: Iterable[dict[str, Any]]) -> Snapshot:
-    """Compile the policies of folders, with the params beside them, over a cluster."""
-    parsed = parse_policies([text for folder in folders for text in read_policy_texts(folder)[0]])
+def snapshot_of(folders: Iterable[Path], cluster: Iterable[dict[str, Any]], *, requiring: bool = False) -> Snapshot:
+    """Compile the policies of folders, with the params beside them, over a cluster.
+
+    With ``requiring``, what the params prefer is required.
+    """
+    texts = [text for folder in folders for text in read_policy_texts(folder)[0]]
+    if requiring:
+        texts = [(name, text.replace("mode: preferred", "mode: required")) for name, text in texts]
+    parsed = parse_policies(texts)
     return load_snapshot(parsed, collect(cluster, now=None), Environment(PodSchema.packaged()), Conventions())
 
 

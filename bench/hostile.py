@@ -10,7 +10,8 @@ the engine keeps the interpreter lock, so nobody else is answered meanwhile. It 
 a pod that was not seen before. The pods that take longest are printed.
 
 All policies of ``policies/`` are asked, in a namespace with as many exceptions from them as it may have
-(``bench.excepted``). The pods that have a name are also given to those of ``optional-policies/`` beside them.
+(``bench.excepted``). The pods that have a name are also given to those of ``optional-policies/`` beside them, and to
+the shipped ones with params that require what they prefer.
 
 Dense texts (``bench.dense``) have as many values as their bytes allow, or as are parsed at most.
 
@@ -35,7 +36,7 @@ from podberth.admission.snapshot import Snapshot
 from podberth.admission.unparsed import decode_unparsed
 from podberth.admission.workload import validate_workload
 from podberth.kube.patch import apply
-from podberth.kube.pod_limits import CONTAINERS, GPU_REQUESTS, MAX_BYTES, TERMS
+from podberth.kube.pod_limits import CONTAINERS, ENTRIES, GPU_REQUESTS, MAX_BYTES, TERMS
 from podberth.kube.review_limits import excess_of_text
 from podberth.workload.extent import MOST_TEMPLATES
 
@@ -103,16 +104,18 @@ def main() -> int:
     slowest = max(_of_pods(what, pods, snapshot, options.tries) for what, pods in _groups(named=options.named))
     named = _named()
     slowest = max(slowest, _of_pods("named, with optional-policies", named, at_scale(optional=True), options.tries))
+    slowest = max(slowest, _of_pods("named, requiring", named, at_scale(requiring=True), options.tries))
     slowest = max(slowest, _of_dense(snapshot, options.tries))
     shapes = [*roles.plain(), *WORKLOADS, *(() if options.named else roles.of_lists())]
     slowest = max(slowest, _of_shapes(shapes, snapshot, options.tries), _of_many_roles(snapshot, options.tries))
     return int(slowest > GOAL_MILLISECONDS)
 
 
-def at_scale(*, optional: bool = False) -> Snapshot:
+def at_scale(*, optional: bool = False, requiring: bool = False) -> Snapshot:
     """Return the shipped policies, or the optional ones too, with exceptions, over 10,000 nodes in 500 classes."""
     folders = [decisions.POLICIES, *([OPTIONAL_POLICIES] if optional else [])]
-    snapshot = excepted.with_exceptions(decisions.snapshot_of(folders, clusters.documents(10_000, 500)))
+    cluster = clusters.documents(10_000, 500)
+    snapshot = excepted.with_exceptions(decisions.snapshot_of(folders, cluster, requiring=requiring))
     # As the server does with whatever lives as long as a snapshot.
     gc.collect()
     gc.freeze()
@@ -333,6 +336,19 @@ def _choosy(number: int) -> _Pod:
     return pod
 
 
+def _wanting_models(number: int) -> _Pod:
+    """Return one that names every GPU model, with node affinity terms that say nothing about models."""
+    pod = _choosy(number)
+    names = "A10,A16,A2,A30,A40,A100,B200,B300,GB200,GH200,H100,H200,L4,L40,L40S,T4,V100"
+    pod["metadata"]["annotations"] = {
+        "podberth.io/gpu-product": names,
+        "podberth.io/gpu-compute": "9.1",
+        "podberth.io/gpu-memory": "20Gi",
+    }
+    pod["spec"]["nodeSelector"] = {f"l{each}": "v" for each in range(ENTRIES)}
+    return pod
+
+
 def _too_large(number: int) -> _Pod:
     """Return one that is larger than it may be: its policies are errors, and nothing is asked."""
     pod = largest(number)
@@ -355,6 +371,7 @@ HOSTILE: Mapping[str, _Make] = {
     "of several GPUs, in a gang": _many_gpus,
     "of 200 MIG profiles": _mig_names,
     f"of {TERMS} affinity terms": _choosy,
+    "of all GPU models": _wanting_models,
     "a little larger": _too_large,
 }
 
