@@ -6,7 +6,7 @@ type and value. When the engine was chosen, 1,626 of as many came out by its Pyt
 
 - 1,662 come out on the engine with all that it ships. 32 of the 36 more are of two-variable comprehensions, which its
   environment document switches on and its Python interface does not.
-- 1,494 come out as a policy's expression, which has podberth's libraries and not the engine's math, bindings and
+- 1,493 come out as a policy's expression, which has podberth's libraries and not the engine's math, bindings and
   encoders, and upstream's values where those are not cel-spec's (docs/adr/0044-equal-values.md).
 - 1,720 come out on one or the other: podberth adds 58 cases of ip() and cidr().
 
@@ -39,6 +39,7 @@ NOWHERE = {
 }
 NOT_IN_THE_ENGINE = NOWHERE | {"network_ext": 60}  # ip() and cidr() are none of its own
 NOT_FOR_POLICIES = NOWHERE | {
+    "fields": 3,  # a literal key twice: the last entry wins at the API server
     "macros2": 8,  # transformMap is refused
     "math_ext": 182,  # extensions that Kubernetes has not
     "bindings_ext": 8,
@@ -65,7 +66,7 @@ def test_what_is_left_out_is_about_protobuf_messages(cases: list[Case]) -> None:
     ("holds", "misses", "held"),
     [
         (engine_holds, NOT_IN_THE_ENGINE, 1662),
-        (policies_hold, NOT_FOR_POLICIES, 1494),
+        (policies_hold, NOT_FOR_POLICIES, 1493),
         (lambda case: engine_holds(case) or policies_hold(case), NOWHERE, 1720),
     ],
     ids=["all the engine has", "what policies have", "one or the other"],
