@@ -86,8 +86,8 @@ def test_a_review_judges_no_more_ways_to_choose_nodes_than_there_is_time_for(dif
 
 
 def test_a_term_of_pod_affinity_is_not_compared_with_each_role() -> None:
-    few, many = (calls(partial(review, shape(roles=number, company=8))) for number in (8, MOST_ROLES))
-    times = MOST_ROLES // 8
+    few, many = (calls(partial(review, shape(roles=number, company=8))) for number in (4, MOST_ROLES))
+    times = MOST_ROLES // 4
     for code in (LabelSets.selected.__code__, levels._Roles.selected.__code__, pods_per_node.__code__):
         assert 0 < many[code] <= times * few[code]
     # What is wanted is the same of all roles, and of each level it is asked once.

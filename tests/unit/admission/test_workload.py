@@ -47,7 +47,10 @@ def test_what_several_templates_share_is_one_line() -> None:
     would = "pods of this workload would be denied: too many GPUs"
     assert warned(job_set(8, 8)) == (f"podberth no-eights: {would}",)
     assert warned(job_set(8, 1, 8)) == (f"podberth no-eights: j0 and j2 {would}",)
-    assert warned(job_set(1, *[8] * 20)) == (f"podberth no-eights: j1 and 19 more {would}",)
+    many = job_set(1, *[8] * 11)
+    for each in many["spec"]["replicatedJobs"]:
+        each["name"] = f"evaluate-{each['name']}"
+    assert warned(many) == (f"podberth no-eights: evaluate-j1 and 10 more {would}",)
 
 
 def test_what_would_be_changed_is_the_last_line() -> None:

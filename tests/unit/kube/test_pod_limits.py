@@ -15,6 +15,7 @@ from podberth.kube.pod_limits import (
     LARGEST,
     MAX_BYTES,
     MAX_NAME_BYTES,
+    TERMS,
     entries_in,
     excess,
 )
@@ -102,8 +103,8 @@ def test_lists_that_are_small_each_are_within_the_bound_of_all_together_too() ->
     below = ("env", "envFrom", "args", "command", "ports", "volumeMounts", "volumeDevices", "resizePolicy")
     amounts = {name: {str(at): 1 for at in range(64)} for name in ("limits", "requests", "claims")}
     container = {**{name: [{}] * 64 for name in below}, "resources": amounts}
-    for values, is_within in ((46, True), (48, False)):
-        terms = [{"matchExpressions": [{"values": ["v"] * values}]}] * 100
+    for values, is_within in ((92, True), (96, False)):
+        terms = [{"matchExpressions": [{"values": ["v"] * values}]}] * TERMS
         required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
         pod: dict[str, Any] = {"spec": {"containers": [container] * 6, "affinity": {"nodeAffinity": required}}}
         for path in LARGEST:

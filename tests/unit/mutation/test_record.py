@@ -101,7 +101,7 @@ def test_any_other_is_not(concern: str, wrote: Any) -> None:
 def test_what_a_record_says_is_looked_up_in_a_pod_that_is_read_once() -> None:
     one, many = (calls_of(partial(record.held, Draft(full()), changes_of(number))) for number in (1, 50))
 
-    # All tolerations and variables are read once, 100 terms, too.
+    # All tolerations and variables are read once, 50 terms, too.
     assert many < one * 1.5
 
 

@@ -41,7 +41,7 @@ _UNLIKE: Final = f"got more than {_WAYS}: {_ONLY}"
 _LONGEST_PLACES: Final = 80
 """The maximum length, in characters, of the list of templates that one warning names."""
 MOST_ENTRIES: Final = 1_000
-"""The maximum of entries of the lists and maps of all templates together. 24 templates of 40 entries are below it, and
+"""The maximum of entries of the lists and maps of all templates together. 12 templates of 80 entries are below it, and
 a published template has 30. Four roles with 700 entries each took 190 ms."""
 MOST_VALUES_TOGETHER: Final = 20_000
 """The maximum of values in all lists and maps of all templates together, unknown fields included. An entry has five

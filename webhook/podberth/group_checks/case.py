@@ -20,10 +20,10 @@ from .moments import stages
 Groups: TypeAlias = tuple[tuple[Membership, Member], ...]
 """The groups that a pod names: the rule that read the name, and the pod's membership."""
 
-MOST_ROLES: Final = 24
+MOST_ROLES: Final = 12
 """The most templates of one object that are compared with each other, and that are checked when it is applied.
 
-That is twice the largest known example, and as many as a review has time for (``bench.hostile``).
+That is as many as the largest known example has, and as many as a review has time for (``bench.hostile``).
 """
 _MOST_LOOKED_FOR: Final = MOST_ROLES
 """The most group names that one review looks for in all namespaces; with 5,000 namespaces each takes 1 ms."""

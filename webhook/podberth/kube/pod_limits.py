@@ -38,7 +38,7 @@ containers."""
 GPU_CLAIMS: Final = 400
 """The limit for the number of devices that a pod's claims request: two for each entry of resourceClaims. One claim may
 ask for 32 classes."""
-TERMS: Final = 100
+TERMS: Final = 50
 """The limit for the number of terms in one list of affinity. 1,025 published GPU pods have one required node affinity
 term each at most; an infrastructure DaemonSet with three has the most."""
 VALUES: Final = 5_000
@@ -148,7 +148,7 @@ RECORD: Final = Bound(
     "characters",
 )
 RECORD_CHANGES: Final = Bound(
-    ("record",), 50, "the shipped policies write less than 20; a record of more is not podberth's, and is not read"
+    ("record",), 32, "the shipped policies write less than 20; a record of more is not podberth's, and is not read"
 )
 """The limit for the number of changes in a pod's record (annotation ``podberth.io/applied``), for all policies
 together."""

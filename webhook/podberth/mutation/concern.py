@@ -43,7 +43,7 @@ class Surroundings:
 class Present:
     """A pod with which many recorded changes are compared; each list of the pod is read only once.
 
-    A record may have 50 changes (``kube.pod_limits``), and the length of each list of the pod is bounded.
+    A record may have 32 changes (``kube.pod_limits``), and the length of each list of the pod is bounded.
     """
 
     def __init__(self, draft: Draft) -> None:
