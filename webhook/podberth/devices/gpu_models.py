@@ -30,7 +30,7 @@ MODEL_LABELS: Final[Mapping[str, str]] = {
 def model_of(label: str, value: str) -> str:
     """Return the model, such as ``H100``, that a value of a label in MODEL_LABELS names; empty if it is not known.
 
-    Models that the labels of clouds do not tell apart count as one: A10 and A10G, MI250 and MI250X, B200 and GB200.
+    Models that the labels of clouds do not distinguish count as one: A10 and A10G, MI250 and MI250X, B200 and GB200.
     """
     found = _NAMED.match(value) if label in MODEL_LABELS else None
     if not found:
