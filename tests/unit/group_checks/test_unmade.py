@@ -62,7 +62,7 @@ def test_a_group_that_the_author_names_is_the_authors() -> None:
 
 
 def test_a_group_of_the_same_name_that_the_author_names_is_the_authors_too() -> None:
-    named = {"labels": {"podberth.io/gang": "ring"}, "schedulingGroup": {"podGroupName": "ring"}}
+    named: dict[str, Any] = {"labels": {"podberth.io/gang": "ring"}, "schedulingGroup": {"podGroupName": "ring"}}
     assert lines(known(), **named) == []
     pod = gpu_pod(8, annotations={"podberth.io/gang-size": "2"}, **named)
     pod["metadata"]["namespace"] = "ml"
