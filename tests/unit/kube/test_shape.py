@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod, job_pod, pod, sidecar
-from podberth.kube.shape import shape_problems, template_problems
+from podberth.kube.shape import registration_problems, shape_problems, template_problems
 
 JSON = dict[str, Any]
 
@@ -89,3 +89,25 @@ def test_a_hostile_document_is_answered_briefly() -> None:
     found = shape_problems({"spec": {"containers": [0] * 100_000}})
     assert len(found) == 21
     assert found[-1] == "pod: more fields have a wrong type; fix these first"
+
+
+@pytest.mark.parametrize(
+    "webhooks",
+    [
+        [1],
+        [{"rules": [1]}],
+        [{"rules": {"a": 1}}],
+        [{"rules": [{"operations": 5}]}],
+        [{"namespaceSelector": 3}],
+        [{"namespaceSelector": {"matchLabels": 3}}],
+        [{"namespaceSelector": {"matchExpressions": [1]}}],
+    ],
+)
+def test_a_webhook_configuration_of_another_shape_has_a_problem(webhooks: Any) -> None:
+    assert registration_problems({"webhooks": webhooks})
+
+
+def test_a_webhook_configuration_of_the_api_has_none() -> None:
+    rule = {"operations": ["CREATE"], "apiGroups": [""], "resources": ["pods"]}
+    selector = {"matchExpressions": [{"key": "a", "operator": "NotIn", "values": ["b"]}]}
+    assert registration_problems({"webhooks": [{"rules": [rule], "namespaceSelector": selector}, {}]}) == []

@@ -28,7 +28,7 @@ from .literals import mixed_literals
 from .program import VARIABLES_PREFIX, Lowered
 from .runtime import Activation, Checker, Runner, plain
 from .types import BOOL, DYN, INT, LIST, MAP, NODES, NULL, OPTIONAL, POD, STRING, CelType, Want, accepts
-from .typing import VARIABLES, descriptor_pool, messages
+from .typing import NATIVE_VARIABLES, VARIABLES, descriptor_pool, messages
 from .value_types import misfit, ordered
 
 if TYPE_CHECKING:
@@ -205,6 +205,10 @@ class Environment:
         pool = descriptor_pool(self._types)
         self._checker = Checker(pool)
         self._runner = Runner(VARIABLES)
+
+    def native(self) -> "Environment":
+        """Return an environment of native policies, with the same schema and the same time limit."""
+        return Environment(self.schema, names=NATIVE_VARIABLES, exact=True, deadline=self.deadline)
 
     def compile(
         self,

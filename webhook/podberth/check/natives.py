@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..admission.snapshot import Snapshot
-from ..cel.engine import Environment, ReviewContext
-from ..cel.typing import NATIVE_VARIABLES
+from ..cel.engine import ReviewContext
 from ..errors import Problem
 from ..kube.documents import PositionedDocument
 from ..kube.paths import Path
@@ -72,7 +71,7 @@ class Natives:
         self.namespace = namespace
         self._resources = Resources(every)
         of_gpu = snapshot.environment
-        self._environment = Environment(of_gpu.schema, names=NATIVE_VARIABLES, exact=True, deadline=of_gpu.deadline)
+        self._environment = of_gpu.native()
         self._review = ReviewContext(TopologyIndex.build([], snapshot.conventions), Need())
         self._objects = Objects(
             [*facts.config_maps.values(), *facts.namespaces.values(), *every], self._resources, namespace

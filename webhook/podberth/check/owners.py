@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from ..kube import pod as pods
 from ..kube.object_names import cron_job_of
-from ..policy.every_pod import VALIDATING, is_registration, sends_namespace
+from ..kube.shape import registration_problems
+from ..policy.every_pod import VALIDATING, sends_namespace
 from ..workload.kinds import LINKS, TEMPLATES_ONLY, is_known, row_for
 from ..workload.owners import is_finished
 from ..workload.templates import templates
@@ -174,7 +175,9 @@ class _Owners:
 
 
 def _is_registration(source: Source) -> bool:
-    return (source.kind, source.name) == (VALIDATING, _PODBERTH) and is_registration(source.content)
+    content = source.content
+    is_ours = (source.kind, source.name) == (VALIDATING, _PODBERTH) and isinstance(content.get("webhooks"), list)
+    return is_ours and not registration_problems(content)
 
 
 def _controller(content: Document) -> Mapping[str, Any] | None:

@@ -3,8 +3,6 @@
 import argparse
 from pathlib import Path
 
-from ..cel.engine import Environment
-from ..cel.typing import NATIVE_VARIABLES
 from ..convert.folder import convert
 from ..convert.result import as_text
 from ..files.deadline import new_environment
@@ -33,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     files = find_policies(arguments.paths)
     texts = [(file, text) for file, text in files.policies if file in files.asked]
     of_gpu = new_environment(read_pod_schema(arguments.pod_schema))
-    of_native = Environment(of_gpu.schema, names=NATIVE_VARIABLES, exact=True)
+    of_native = of_gpu.native()
     converted = convert(parse_policies(texts, is_native), of_gpu, of_native)
     write_text(as_text(converted.documents))
     talk(map(str, converted.left_out))

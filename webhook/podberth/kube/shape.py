@@ -60,6 +60,11 @@ def envelope_problems(request: object) -> list[str]:
     return _messages(_REQUEST(request))
 
 
+def registration_problems(document: object) -> list[str]:
+    """Return a message for each field with a wrong JSON type in what podberth reads of a webhook configuration."""
+    return _messages(_REGISTRATION(document))
+
+
 def metadata_problems(document: object) -> list[str]:
     """Return a message for each field with a wrong JSON type in the metadata of an object of any kind."""
     return _messages(_ANY_KIND(document))
@@ -244,6 +249,9 @@ _METADATA: Final = _object(
     }
 )
 _ANY_KIND: Final = _object({"metadata": _METADATA})
+# kubernetes/api admissionregistration/v1 types.go
+_RULES: Final = _list(_object({"operations": _STRINGS, "apiGroups": _STRINGS, "resources": _STRINGS}))
+_REGISTRATION: Final = _object({"webhooks": _list(_object({"namespaceSelector": _LABEL_SELECTOR, "rules": _RULES}))})
 _SPEC_FIELDS: Final[Mapping[str, _Check]] = {
     **dict.fromkeys(CONTAINER_LISTS, _list(_object(_CONTAINER_FIELDS))),
     "nodeName": _STRING,

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from ..cel.engine import Environment, ReviewContext
-from ..cel.typing import NATIVE_VARIABLES
 from ..conventions import Conventions
 from ..errors import Problem
 from ..topology.index import TopologyIndex
@@ -19,7 +18,7 @@ def refused(documents: Sequence[Located], of_gpu: Environment) -> tuple[Problem,
     """Return the problems of native policies and bindings; ``of_gpu`` is the environment of GPUPolicies."""
     if not documents:
         return ()
-    environment = Environment(of_gpu.schema, names=NATIVE_VARIABLES, exact=True, deadline=of_gpu.deadline)
+    environment = of_gpu.native()
     found, resources = read(list(documents)), Resources(())
     review = ReviewContext(TopologyIndex.build([], Conventions()), Need())
     objects = Objects([], resources, "default")

@@ -55,34 +55,6 @@ def sends_namespace(configuration: Mapping[str, Any], name: str, labels: Mapping
     )
 
 
-def is_registration(document: Mapping[str, Any]) -> bool:
-    """Return whether a document of unchecked shape is a webhook configuration that the functions here can read."""
-    entries = document.get("webhooks")
-    return isinstance(entries, list) and all(
-        isinstance(entry, dict)
-        and _is_selector(entry.get("namespaceSelector") or {})
-        and isinstance(entry.get("rules") or [], list)
-        and all(isinstance(rule, dict) and _has_lists(rule) for rule in entry.get("rules") or [])
-        for entry in entries
-    )
-
-
-def _is_selector(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and isinstance(value.get("matchLabels") or {}, dict)
-        and isinstance(value.get("matchExpressions") or [], list)
-        and all(
-            isinstance(each, dict) and isinstance(each.get("values") or [], list)
-            for each in value.get("matchExpressions") or []
-        )
-    )
-
-
-def _has_lists(rule: Mapping[str, Any]) -> bool:
-    return all(isinstance(rule.get(key) or [], list) for key in ("operations", "apiGroups", "resources"))
-
-
 def _of_new_pods(rules: Iterable[Mapping[str, Any]] | None) -> bool:
     """Return whether the rules include the creation of pods; None stands for the default rules, which do."""
     if rules is None:
