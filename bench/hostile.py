@@ -50,7 +50,7 @@ _ENV = 7_400
 _TOLERATIONS = 900
 # What policies write has to fit in too: a pod that they make too large is refused by /validate.
 _ROOM = 16_384
-_ROLES = (10, 100, MOST_TEMPLATES)
+_ROLES = (10, MOST_TEMPLATES)
 _ODD = '~1/"\\é\n'
 _MOST_PRINTED = 10
 # Nobody tries once more what is far from being the slowest.

@@ -142,7 +142,11 @@ def test_another_topology_keeps_the_plans_and_forgets_the_answers() -> None:
     [
         ([("gpu", "count")], ()),
         ([("object", "spec", "nodeName")], (("spec", (("nodeName", None),)),)),
-        ([("object", "spec", "containers", "")], (("spec", (("containers", None),)),)),
+        ([("object", "spec", "containers", "")], (("spec", (("containers", (("", None),)),)),)),
+        (
+            [("object", "spec", "containers", "*", ""), ("object", "spec", "containers", "*", "image")],
+            (("spec", (("containers", (("*", (("", None), ("image", None))),)),)),),
+        ),
         ([("object", "metadata")], None),
         ([("object", "spec", "nodeName"), ("object",)], None),
     ],

@@ -61,12 +61,11 @@ class Footprint:
 def read_of_pod(reads: Iterable[tuple[str, ...]]) -> Tree | None:
     """Return the paths below the pod among access paths, as a tree; None if one of them reads most of the pod.
 
-    Where only the presence of an object or the length of a list is read, the tree ends at the object or the list.
+    An object of which only the presence is read becomes an empty one: the field "", which no object has, is its only
+    path. So do the elements of a list of which only the length is read.
     """
     paths = [path[1:] for path in reads if path[0] == _POD]
-    if any(len(path) < _SHORTEST_PATH - 1 for path in paths):
-        return None
-    return tree_of({path[: path.index("")] if "" in path else path for path in paths})
+    return None if any(len(path) < _SHORTEST_PATH - 1 for path in paths) else tree_of(paths)
 
 
 def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:

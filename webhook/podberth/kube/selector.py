@@ -144,8 +144,9 @@ def _term_matches(term: Mapping[str, Any], labels: Mapping[str, str], fields: Ma
     expressions, field_expressions = term.get("matchExpressions") or (), term.get("matchFields") or ()
     if not expressions and not field_expressions:
         return False
-    if not all(_matches(expression, labels) for expression in expressions):
-        return False
+    for expression in expressions:
+        if not _matches(expression, labels):
+            return False
     return not fields or all(_field_matches(expression, fields) for expression in field_expressions)
 
 

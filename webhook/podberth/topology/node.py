@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Vendor: TypeAlias = Literal["nvidia", "amd"]
 """The vendor of a GPU."""
@@ -143,9 +143,11 @@ class NodeTopology:
     """The time when the document last changed, RFC 3339; empty: unknown. Only the heartbeat Lease shows freshness."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Taint:
-    """A taint of a node. An absent value is an empty one, as for the scheduler."""
+class Taint(NamedTuple):
+    """A taint of a node. An absent value is an empty one, as for the scheduler.
+
+    Indexes hash the taints of every class of nodes, and a tuple takes a tenth of the time of a dataclass.
+    """
 
     key: str
     value: str

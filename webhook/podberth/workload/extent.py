@@ -22,7 +22,7 @@ workload.
 
 A job that another job waits for has three entries and takes 5 us.
 """
-MOST_TEMPLATES: Final = 128
+MOST_TEMPLATES: Final = 64
 """The most pod templates of a workload; known examples have ten. Reading a template for the roles of its gang takes
 50 us, even if nothing is decided on its pods."""
 _MOST_PLACES: Final = 10 * MOST_TEMPLATES
