@@ -43,7 +43,7 @@ _IN_DOCUMENT = {name: rows for name, rows in _by_name(LIBRARIES).items() if _nee
 
 
 def functions(rows: Iterable[Overload] = LIBRARIES) -> list[Any]:
-    """Return the declarations of the functions in ``rows`` that the engine's Python interface can express.
+    """Return the engine's declarations of those functions in ``rows`` that its Python interface can express.
 
     The engine's configuration document declares the others (``checked``).
     """
