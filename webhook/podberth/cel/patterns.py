@@ -13,9 +13,9 @@ from typing import Final
 # Steps as the price of a pattern's byte counts them, each measured by itself: `a` is one.
 _CLASS: Final = 5
 _NEGATED: Final = 20
-"""The program steps of a class with characters beyond ASCII: ``.``, ``\W``, ``[^a]``, a class with other letters."""
+"""The program steps of a class with characters beyond ASCII: ``.``, ``\\W``, ``[^a]``, a class with other letters."""
 _UNICODE: Final = 6_000
-"""The program steps of a Unicode class such as ``\pL``, whose tables RE2 reads; several in one class take 1.7 ms."""
+"""The program steps of a Unicode class such as ``\\pL``, whose tables RE2 reads; several in one class take 1.7 ms."""
 _FOLDED: Final = 8
 """The factor for the program steps of the pattern after ``(?i)``, which makes each letter a class."""
 _OPTIONAL: Final = 12

@@ -1,4 +1,4 @@
-"""``podberth policies``: lists and copies the shipped policies, writes a first policy, bundles a folder."""
+"""``podberth policies``: lists and copies the shipped policies, writes a first policy, bundles a folder of policies."""
 
 import argparse
 from pathlib import Path

@@ -111,8 +111,8 @@ FOUND = "internal.found"
 """The name of the function that returns the matches in a text. The text may have any length, because the engine has
 already searched it."""
 LEGAL = "internal.legal"
-"""The name of the function that refuses a pattern which Go's regexp does not accept: one with ``\C`` or with an invalid
-name of a group."""
+"""The name of the function that refuses a pattern which Go's regexp does not accept: one with ``\\C`` or with an
+invalid name of a group."""
 INTERNAL: tuple[Overload, ...] = (
     overload("internal_uncaptured", "internal.uncaptured(string): string", uncaptured),
     overload("internal_legal", f"{LEGAL}(string): string", _legal),
