@@ -31,7 +31,9 @@ class Awaited:
     """Finds the objects that a review needs and the snapshot lacks, but that the API server will soon report."""
 
     follows_owner: Callable[[str, str, str], bool]
-    """Whether a watch will report the owner with this API group, kind and uid; False if the watch leaves it out."""
+    """A function that returns whether a watch will report the owner with this API group, kind and uid.
+
+    It returns False if the watch leaves the owner out."""
 
     def __call__(self, review: AdmissionRequest, snapshot: Snapshot) -> Sought | None:
         """Return the Namespace and the owner that the review should wait for; None if it need not wait."""
@@ -40,7 +42,7 @@ class Awaited:
         return sought if self.is_lacking(sought, snapshot) else None
 
     def is_lacking(self, sought: Sought, snapshot: Snapshot) -> bool:
-        """Return whether the review should wait: the snapshot lacks an object in ``sought`` that a watch will report.
+        """Return whether the review should wait, because the snapshot lacks an object that a watch will report.
 
         A Namespace counts only if a policy needs it.
         """

@@ -31,7 +31,7 @@ class CheckedReview:
     """The review. If an object exceeds the size bounds, both objects are reduced to their labels, which matching
     needs."""
     pod: dict[str, Any]
-    """The pod to decide on: the review's ``object``."""
+    """The pod that is decided on: the field ``object`` of the review."""
     excess: str = ""
     """The message about the size bound that the pod, the old pod or the review's text exceeds; empty if all are in
     bounds."""

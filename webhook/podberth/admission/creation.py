@@ -26,7 +26,7 @@ OF_A_CREATION: Mapping[str, Any] = {
     "operation": "CREATE",
     "options": _options("CREATE"),
 }
-"""The fields of a request that are the same for every creation of a pod."""
+"""The fields of an AdmissionReview's request that are the same for every creation of a pod."""
 
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 

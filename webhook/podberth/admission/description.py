@@ -60,7 +60,7 @@ _LONGEST_NAME = 253
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """The facts about a pod that decisions depend on."""
+    """The facts about a pod that decisions depend on, computed from the pod and the snapshot."""
 
     gpu: GpuFacts
     """The accelerators that the pod requests."""

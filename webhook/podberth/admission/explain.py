@@ -162,7 +162,7 @@ class _Note:
     params: list[str] = field(default_factory=list)
     expressions: list[Evaluated] = field(default_factory=list)
     variables: dict[int, Evaluated] = field(default_factory=dict)
-    """The variables that were evaluated, by their index among the policy's variables."""
+    """The policy's CEL variables that were evaluated, by their index in the policy."""
 
 
 class _Notes:

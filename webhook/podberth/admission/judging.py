@@ -26,7 +26,7 @@ _ACTIONS: Mapping[str, Action] = {"Deny": "deny", "Warn": "warn", "Audit": "audi
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The result of all policies' validations for one pod."""
+    """The result of all policies' validations for one pod: decisions, reasons of denials, audit annotations."""
 
     decisions: tuple[Decision, ...]
     reasons: tuple[str, ...]

@@ -16,7 +16,7 @@ _SILENT = frozenset({"mutate", "except"})
 """The actions whose decisions get no warning of their own: all mutations share one, and exceptions are in the audit
 log."""
 _RANKS = ("error", "conflict")
-"""The actions whose decisions come first among the warnings of /mutate."""
+"""The actions of decisions whose warnings come first in the answer of /mutate, in this order."""
 
 
 def line(policy: str, text: str) -> str:

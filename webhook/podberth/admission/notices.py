@@ -70,7 +70,7 @@ class Notice:
 
 
 def notices(request: AdmissionRequest, outcome: Outcome, distrust: Snapshot | None = None) -> tuple[Notice, ...]:
-    """Return the notices about the ``outcome`` of /validate; empty for most reviews.
+    """Return the notices about the ``outcome`` of /validate, each of which becomes an Event; empty for most reviews.
 
     A dry run gets no notices, because it must have no side effects. A pod without a controller gets none, because its
     author sees the warnings. An update gets none, because the creation had the same warnings.

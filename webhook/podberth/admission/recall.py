@@ -51,7 +51,7 @@ class Footprint:
     need: bool
     """Whether an expression calls a function that searches nodes."""
     paths: tuple[tuple[str, ...], ...]
-    """The paths that are read, relative to the pod."""
+    """The paths in the pod that the expressions read."""
     containers: bool = False
     """Whether the names and resources of all containers are read, as they are to compute ``gpu``."""
 

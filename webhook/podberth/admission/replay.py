@@ -48,7 +48,7 @@ class Inputs:
 
     footprint: Footprint
     policies: frozenset[str]
-    """The names of the policies that match the unchanged pod."""
+    """The names of the policies that apply to the unchanged pod."""
     of_gang: bool
     """Whether a matching policy may change the gang that the pod belongs to, so that the gang is computed again."""
 
@@ -69,9 +69,9 @@ class GangAgain:
     """
 
     written: Mapping[str, Mapping[str, str]]
-    """The labels and annotations that policies had written by then."""
+    """The labels and annotations that policies had written when the gang was computed."""
     gang: Gang
-    """The gang without the pod's index."""
+    """The gang that was computed after the write, without the pod's index in it."""
 
     @classmethod
     def of(cls, under: PodUnderReview, pod: Mapping[str, Any], gang: Gang) -> "GangAgain | None":
@@ -111,9 +111,9 @@ class KeptDecision:
     """A cached decision on a pod: its outcome, and what must be the same for another pod to get it."""
 
     patch: Patch
-    """The patch of the decision, with the seal for the pod that was decided on first."""
+    """The JSON patch of the decision. The record in it has the seal for the pod that was decided on first."""
     record: str
-    """The record annotation's text in the patch, which is sealed again for each pod; empty if there is no record."""
+    """The text of the record annotation in the patch, which is sealed again for each pod; empty if there is none."""
     decisions: tuple[Decision, ...]
     warnings: tuple[str, ...]
     gangs: tuple[GangAgain, ...]

@@ -54,7 +54,7 @@ class AdmissionRequest:
     dry_run: bool
     envelope: Mapping[str, Any]
     size_bytes: int | None = None
-    """The length of the review's JSON text, which bounds the size of its objects; None if the review was not text."""
+    """The length of the review's JSON text in bytes; no object in it can be larger. None if the review was not text."""
     excess: str = ""
     """The message about a size bound that the review's text or envelope exceeds (``kube.review_limits``); else empty.
 

@@ -83,7 +83,7 @@ class Snapshot:
     notes: tuple[Problem, ...]
     """Notes about the policies for their authors, such as conflicts; a policy with a note is in force all the same."""
     sealer: Sealer = OFFLINE
-    """Signs the records that are written on pods, and verifies the records on incoming pods."""
+    """The object that signs the records that are written on pods, and verifies the records on incoming pods."""
     predicted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Owners that do not exist yet, by their future uid; they take precedence over the cluster's owners."""
     exceptions: tuple[CompiledException, ...] = ()
@@ -101,7 +101,7 @@ class Snapshot:
     params: KnownParams = field(init=False, repr=False, compare=False)
     """The params objects of the policies, among the ConfigMaps of ``facts``."""
     plans: dict[tuple[Phase, Route], Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """The plans made so far; there is at most one for each phase, operation and resource of reviews."""
+    """The plans that were made so far: at most one for each phase, operation and resource of reviews."""
     recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
     """The cached results of policies."""
 

@@ -36,7 +36,7 @@ class PodUnderReview:
         self.request = request
         self.snapshot = snapshot
         self.pod = pod
-        """The pod with the writes so far."""
+        """The pod with all writes of policies so far."""
         self.written: tuple[Path, ...] = ()
         """The paths at which ``pod`` differs from the pod in the request."""
         self.changed_facts: set[str] = set()
@@ -79,7 +79,7 @@ class PodUnderReview:
 
     @property
     def gang_facts(self) -> GangFacts:
-        """The facts about the pod's gang, with the writes so far, and about the groups that the pod may join."""
+        """The facts about the pod's gang with the writes so far, and about the groups that the pod may join."""
         gang, facts, namespace = self.description.gang, self.snapshot.facts, self.request.namespace
         return GangFacts(
             gang=gang,

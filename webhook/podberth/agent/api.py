@@ -42,7 +42,7 @@ class Access:
 
 
 def find_access(url: str | None, token_file: Path | None, ca_file: Path | None, environ: Mapping[str, str]) -> Access:
-    """Return the access from the flags and from the environment that the kubelet gives every pod.
+    """Return the address of the API server and its credentials, from the flags or the environment of the pod.
 
     Raises:
         UsageError: no https address of the API server is given, or a file cannot be read.

@@ -25,7 +25,7 @@ class KfdReader:
     """Reads AMD's GPUs from the topology of the kernel's compute driver."""
 
     def __init__(self, sysfs: Sysfs) -> None:
-        """Check that the driver is loaded.
+        """Create the reader, if the driver is loaded.
 
         Raises:
             DeviceError: the driver is not loaded, or it has no GPU.

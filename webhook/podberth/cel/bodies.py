@@ -121,7 +121,7 @@ def _behind(names: list[str], body: Node) -> Node:
 
 
 def _loop_names(body: Node) -> set[str]:
-    """Return the names of the loop variables and accumulators in a body."""
+    """Return the names of the loop variables and accumulators in the CEL body of a library function."""
     loops = [node.comprehension_expr for node in ast.walk(body) if ast.kind(node) == "comprehension_expr"]
     return {name for loop in loops for name in (loop.iter_var, loop.iter_var2, loop.accu_var)}
 

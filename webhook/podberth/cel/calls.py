@@ -69,7 +69,7 @@ class Calls:
     __slots__ = ("_operands", "_results", "fault", "review")
 
     def __init__(self) -> None:
-        """Start without a current review."""
+        """Create the object without a current review."""
         self.review: ReviewContext | None = None
         self.fault: BaseException | None = None
         self._operands: list[tuple[Any, ...]] = []

@@ -117,17 +117,20 @@ class Room:
 
     @classmethod
     def of_policy(cls, within: "Room | None" = None) -> "Room":
-        """Return the budget of one policy; ``within`` is the budget of all policies, None if it is compiled alone."""
+        """Return the budget of parts for one policy.
+
+        ``within`` is the budget of all policies; None if the policy is compiled alone.
+        """
         return cls(MAX_POLICY_PARTS, "the policy", MAX_POLICY_PARTS, within)
 
     @classmethod
     def of_set(cls) -> "Room":
-        """Return the budget of all policies that are compiled together."""
+        """Return the budget of parts for all policies that are compiled together."""
         return cls(MAX_SET_PARTS, "all policies together", MAX_SET_PARTS)
 
     @classmethod
     def of_one(cls) -> "Room":
-        """Return the budget of a single expression that is part of no policy."""
+        """Return the budget of parts for a single expression that belongs to no policy."""
         return cls(MAX_PROGRAM_PARTS, "the expression", MAX_PROGRAM_PARTS)
 
     def take(self, parts: int) -> str:

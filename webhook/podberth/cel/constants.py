@@ -41,7 +41,7 @@ class ConstantCall:
 
     @property
     def got(self) -> Scalar:
-        """The value of the literal."""
+        """The value of the literal operand."""
         return ast.constant(self.literal)
 
 

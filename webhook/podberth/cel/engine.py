@@ -74,7 +74,7 @@ class CompileError(Exception):
     """
 
     def __init__(self, problems: tuple[CelProblem, ...]) -> None:
-        """Keep the problems; the message has one line for each."""
+        """Create the error with its problems; the message has one line for each."""
         super().__init__("\n".join(f"{each.line}:{each.column}: {each.message}" for each in problems))
         self.problems = problems
 
@@ -86,7 +86,7 @@ class Expression:
     """
 
     def __init__(self, source: str, want: Want, lowered: Lowered, *, runner: Runner, costs: Mapping[str, Cost]) -> None:
-        """Keep the compiled parts; only ``Environment.compile`` calls this."""
+        """Create the expression from its compiled parts; only ``Environment.compile`` does so."""
         self.costs = costs
         """The maximum costs of an evaluation: of the expression itself under "", and of each variable that it needs by
         name."""

@@ -145,7 +145,10 @@ def _fits(review: ReviewContext, names: list[Any]) -> bool:
 
 
 def _suggested(review: ReviewContext, name: str) -> Iterator[str]:
-    """Yield similar profiles of the cluster, then other existing ones, best match first, spelled like ``name``."""
+    """Yield names of MIG profiles to suggest in place of ``name``, spelled like it, the best match first.
+
+    Similar profiles that the cluster's nodes offer come before other existing ones.
+    """
     is_shared = name.startswith(mig.RESOURCE_PREFIX) and name.endswith(mig.SHARED_SUFFIX)
     offers = filter(_is_shared_mig, review.index.offered) if is_shared else review.mig_nodes.mig_offers
     seen: set[str] = set()

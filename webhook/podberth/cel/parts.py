@@ -87,7 +87,7 @@ class SubExpression:
     """The parts within this part. An operand that is a literal is None, so that the indexes of the other operands stay
     right."""
     variable: str = ""
-    """The name of the policy's variable, if the part is one; else empty."""
+    """The name of the policy's variable that the part is; empty if it is no variable."""
     loop: MacroLoop | None = None
 
 

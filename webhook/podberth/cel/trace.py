@@ -45,7 +45,7 @@ class Traced:
     answer: ExpressionResult = ExpressionResult()
     asked: bool = True
     variable: str = ""
-    """The name of the policy's variable, if the part is one; else empty."""
+    """The name of the policy's variable that the part is; empty if it is no variable."""
     parts: tuple["Traced", ...] = ()
     elements: tuple[Element, ...] = ()
     """The first elements of the loop, if the part is a loop; else empty."""

@@ -78,7 +78,7 @@ class Loop(_Placed):
     variables: tuple[str, ...]
     over: "Tree"
     parts: tuple["Tree", ...]
-    """The trees of the start value, the condition, the step and the result."""
+    """The trees of the loop's start value, condition, step and result."""
 
 
 OPTIONAL_ITEMS: Final = "[?]"

@@ -35,7 +35,7 @@ class OnObject:
     """The result of applying MutatingAdmissionPolicies to an object as a whole, not to the pods that it will have."""
 
     content: dict[str, Any]
-    """The object with the policies' changes."""
+    """The object with the changes of the MutatingAdmissionPolicies."""
     changes: tuple[DocumentChange, ...]
     said: NativeFindings
 

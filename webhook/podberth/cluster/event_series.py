@@ -128,7 +128,7 @@ class OpenSeries:
         return len(elsewhere) < self.limits.unproved_namespaces and self._unproved.take(at)
 
     def next(self) -> Series | None:
-        """Return the series to send next, even if it is not due yet; None if there is nothing to send."""
+        """Return the series that is sent next, even if it is not due yet; None if nothing is to be sent."""
         return min((each for each in self._series.values() if each.unsent), key=lambda each: each.due, default=None)
 
     def sent(self, series: Series, occurrences: int, at: float) -> None:

@@ -49,7 +49,7 @@ class Waits:
     """The requests that wait before they are sent again."""
 
     def __init__(self, timing: Timing, draw: Callable[[], float] = random) -> None:
-        """Create the object without requests. ``draw`` returns random numbers from 0 to 1."""
+        """Create the object, in which no request waits. ``draw`` returns random numbers from 0 to 1."""
         self._timing = timing
         self._refused = replace(timing, longest_wait_seconds=LONGEST_REFUSED_SECONDS)
         self._draw = draw
