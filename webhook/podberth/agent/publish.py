@@ -141,7 +141,7 @@ def publish(
     """Read the node's devices and publish the results, until an error ends the agent.
 
     Raises:
-        DeviceError: nothing can be read at the start, or this process can never read again.
+        DeviceError: nothing can be read at the start, or a later reading fails in a way that no retry helps.
     """
     logged: dict[str, str] = {}
     while True:

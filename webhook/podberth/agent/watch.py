@@ -52,7 +52,7 @@ class DeviceWatch:
         """Read the devices now; return whether the topology has changed.
 
         Raises:
-            DeviceError: nothing can be read at the start, or this process can never read again.
+            DeviceError: nothing can be read at the start, or a later reading fails in a way that no retry helps.
         """
         try:
             topology = derive(observe(self._reader, self._sysfs))
@@ -85,7 +85,7 @@ def documents(watch: DeviceWatch, node: str) -> Iterator[dict[str, Any]]:
     """Yield the node's topology ConfigMap now and after each change, without end.
 
     Raises:
-        DeviceError: nothing can be read at the start, or this process can never read again.
+        DeviceError: nothing can be read at the start, or a later reading fails in a way that no retry helps.
     """
     while True:
         if watch.look() and watch.topology is not None:

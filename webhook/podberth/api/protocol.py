@@ -119,7 +119,7 @@ class Timing:
     Repeated lists are a safety net: no case is known that needs them.
     """
     refused_seconds: float = 10.0
-    """The time for which the API server must refuse the first list until the refusal counts as final.
+    """The seconds after which the API server's refusal of the first list counts as final.
 
     A new API server needs 3 to 6 s to load roles.
     """

@@ -22,7 +22,7 @@ class Bodies:
     """Compiles the CEL bodies of library functions, each when it is first used."""
 
     def __init__(self, config: Any) -> None:
-        """Make the environment that compiles bodies; ``config`` names the CEL extensions that bodies may use."""
+        """Create the compiler of library functions' CEL bodies; ``config`` names the CEL extensions for them."""
         dyn = cel.Type.DYN
         internal = {row.name: len(row.parameters) for row in INTERNAL} | {FOLD: 3}
         self._engine = cel.NewEnv(
@@ -127,7 +127,7 @@ def _loop_names(body: Node) -> set[str]:
 
 
 def _put(name: str, value: Node, body: Node) -> None:
-    """Replace the argument ``name`` in a body by a literal or a variable, which cost nothing to evaluate repeatedly."""
+    """Replace the argument ``name`` in a function's body by a literal or a variable, which cost nothing to repeat."""
     for node in list(ast.walk(body)):
         if ast.kind(node) == "ident_expr" and node.ident_expr.name == name:
             node.CopyFrom(value)

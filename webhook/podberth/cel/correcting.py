@@ -51,7 +51,7 @@ class Correcting:
         self._may_hold_optional = may_hold_optional
         self._guessed = guessed(checked)
         self.writes_times = False
-        """Whether the expression may write as text a time that was read by another expression."""
+        """Whether the expression may write as text a time that another expression has read from a text."""
         self.grown = ast.size(checked.expr)
         """The number of the expression's nodes, including those that corrections have added so far."""
 
@@ -67,7 +67,7 @@ class Correcting:
                 self._replace(node, body, [ast.copy_of(read.call_expr.args[0])])
 
     def select(self, node: Node) -> bool:
-        """Correct the field access ``a.b`` or ``has(a.b)``; return whether the node was replaced."""
+        """Replace ``a.b`` or ``has(a.b)`` if its value differs from upstream's; return whether it was replaced."""
         select = node.select_expr
         if ast.kind(select.operand) == "ident_expr" and select.operand.ident_expr.name == _OBJECT:
             return False  # the one field of its type that is always present
@@ -76,7 +76,7 @@ class Correcting:
         return self._corrected(node, body, [ast.copy_of(select.operand), self._field(node, select)], skips=_KEY)
 
     def call(self, node: Node) -> bool:
-        """Correct a call; return whether the node was replaced."""
+        """Replace a call if its value differs from upstream's; return whether it was replaced."""
         call = node.call_expr
         operands = list(ast.children(node))
         if call.function == _OPTIONAL_FIELD:

@@ -27,8 +27,7 @@ _ENDLESS: Final = 1e12
 _UNREAD: Final = _UNICODE / len(r"\pL")
 """The maximum program steps for each byte of a pattern, for patterns that are only known at evaluation."""
 _FEW: Final = 8
-"""The number of character classes up to which RE2 keeps all states of a pattern's DFA: two to the power of this
-number."""
+"""The maximum number of character classes for which RE2 keeps all states of a pattern's DFA: two to the power of it."""
 
 _TOKEN: Final = re.compile(
     r"(?P<unicode>\\[pP](?:\{[^}]*\}|.))"

@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the subcommand and return the exit code."""
+    """Run the subcommand of ``podberth certs`` and return the exit code."""
     return asyncio.run(_run(arguments))
 
 

@@ -22,7 +22,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the argument that names the shell."""
+    """Add the argument of ``podberth completion``, which names the shell."""
     parser.add_argument("shell", choices=SHELLS, help="the shell")
     parser.epilog = (
         "bash: source <(podberth completion bash). zsh: the same, behind compinit. "

@@ -81,7 +81,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the subcommand and return the exit code; results go to stdout, problems of documents to stderr."""
+    """Run the subcommand of ``podberth topology`` and return the exit code.
+
+    Results go to stdout, problems of documents to stderr.
+    """
     action: Callable[[argparse.Namespace], int] = {"show": _show, "export": _export, "diff": _diff}[arguments.action]
     return action(arguments)
 

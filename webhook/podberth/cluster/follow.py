@@ -73,8 +73,8 @@ class LiveCluster:
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
         """Return whether a review may wait for this owner, because the watch of the owner's kind will report it.
 
-        False if the kind is not watched or not listed yet, if its watch is in trouble, or if the owner's object exists
-        but cannot be used.
+        False if the kind is not watched or not listed yet, if its watch has failed, or if the owner exists and cannot
+        be used.
         """
         return self._served.follows_owner(group, kind, uid)
 

@@ -125,8 +125,8 @@ class ServedKinds:
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
         """Return whether a review may wait for this owner, because the watch of the owner's kind will report it.
 
-        False if the kind is not watched or not listed yet, if its watch is in trouble, or if the owner's object exists
-        but cannot be used.
+        False if the kind is not watched or not listed yet, if its watch has failed, or if the owner exists and cannot
+        be used.
         """
         found = self._owners.get((group, kind))
         followed = None if found is None else self._followed.get(found)
