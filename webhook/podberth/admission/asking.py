@@ -33,8 +33,7 @@ class Asking:
         self.asked: set[str] = set()
         """The names of the policies whose mutations have been evaluated."""
         self.asked_again: list[Footprint | None] = []
-        """The footprints of the matchConditions that were evaluated for one policy alone, such as again after a
-        write."""
+        """The fields read by matchConditions that were evaluated for one policy alone, such as again after a write."""
 
     def all_conditions(self) -> Sequence[bool | EvaluationError]:
         """Return the results of the matchConditions of all policies in the plan, evaluated together.

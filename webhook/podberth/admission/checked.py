@@ -17,7 +17,7 @@ from ..wellknown import APPLIED_ANNOTATION
 from .review import AdmissionRequest
 
 PARSED: Final = tuple(each for row in DOSSIERS for each in row.parsed)
-"""The limits of the annotations that podberth parses because a foreign controller's dossier (``kinds``) says so."""
+"""The limits of the annotations whose texts podberth parses, from the dossiers of foreign controllers (``kinds``)."""
 _MOST_SHOWN = 5
 # Policies write some kilobytes; so only a pod that is this close to the limit is measured again.
 _ROOM_FOR_POLICIES = 65_536

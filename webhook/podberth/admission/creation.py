@@ -7,7 +7,7 @@ from ..errors import ReviewError
 from .review import API_VERSION, KIND, AdmissionRequest, decode_review
 
 AUTHOR = "author"
-"""The user name in a made request if the caller gives none. It stands for the author of a manifest, who is in no
+"""The user name in a request for which ``request_of`` is given no user: the author of a manifest, who is in no
 groups."""
 DEFAULT_NAMESPACE = "default"
 

@@ -122,7 +122,7 @@ def describe_again(
 
 @cache
 def parts_of(reads: frozenset[tuple[str, ...]]) -> tuple[Path, ...]:
-    """Return the paths in a pod on which CEL expressions depend that read the access paths ``reads``.
+    """Return the paths in a pod that can change the value of an expression which reads the paths ``reads``.
 
     An access path begins with a CEL variable; ``gang`` and ``gpu`` stand for the pod's fields that they are computed
     from.

@@ -155,7 +155,7 @@ def _explained(
 
 @dataclass(slots=True, kw_only=True)
 class _Note:
-    """What was observed about one policy while one review was decided."""
+    """The observations about one policy while one review was decided."""
 
     matched: bool = False
     why: str = ""

@@ -37,7 +37,7 @@ class Judged:
 
 
 def judge(matching: Matching) -> Judged:
-    """Evaluate the validations of every matching policy for the pod, or take the cached result of an equal pod."""
+    """Return the result of all matching policies' validations; a cached one for a pod with equal inputs."""
     return matching.under.snapshot.recall.answer(_key(matching), lambda: _judged(matching))
 
 

@@ -112,7 +112,7 @@ class Matching:
         return id(self.plan), tuple(answers), excepted, description.concerned, *facts
 
     def policies(self) -> list[CompiledPolicy] | None:
-        """Return the policies that apply to the unchanged pod; None if the cache key ``question`` is not enough.
+        """Return the policies that apply to the unchanged pod; None if ``question`` does not determine them.
 
         It is not enough if a policy has a rollout, params that its conditions read, or constraints on more than the
         operation and the resource; if a condition failed; or if a policy that applies reads the pod's namespace, or

@@ -92,7 +92,7 @@ class Api:
         self._pool = self._open()
 
     def send(self, request: ApiRequest) -> SendResult:
-        """Send one request and return the result; a missing or unreadable answer is also a result, with status 0."""
+        """Send one request and return the result; a missing answer or an unreadable one is a result, too."""
         try:
             token = self._token()
             if token is None:

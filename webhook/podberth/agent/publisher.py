@@ -91,7 +91,7 @@ class Publisher:
     ) -> None:
         """Create the publisher with nothing to publish. ``draw`` returns random numbers for the jitter."""
         self.troubles: dict[str, str] = {}
-        """The messages about the failures that last, by the object that they are about; empty if there are none.
+        """The messages about present failures, by the object that they are about; empty if there are none.
 
         A message is replaced only if the status code changes: a library may word the same failure differently each
         time.
@@ -248,7 +248,7 @@ def _stored(answer: SendResult, uid: str) -> _Stored:
 
 
 def _about(purpose: Purpose, node: str) -> str:
-    """Return the object that a request is about, as messages name it, such as ``Lease podberth/node-1``."""
+    """Return the object that a request is about, as messages name it, such as ``ConfigMap podberth-system/node-1``."""
     subjects = {"node": f"Node {node}", "heartbeat": f"Lease {NAMESPACE}/{node}", "label": f"labels of {node}"}
     return subjects.get(purpose, f"ConfigMap {NAMESPACE}/{node}")
 

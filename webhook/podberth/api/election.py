@@ -37,7 +37,7 @@ class Term:
 
 
 class Candidate:
-    """What one replica knows about the Lease whose holder is the leader. The object sends no requests.
+    """The knowledge of one replica about the Lease whose holder is the leader. The object sends no requests.
 
     Times are seconds of the replica's monotonic clock.
     """
@@ -81,7 +81,7 @@ class Candidate:
     def released(now: datetime) -> dict[str, Any]:
         """Return the spec of the Lease without a holder, by which the leader resigns.
 
-        The next one then need not wait.
+        The next leader then need not wait until the Lease expires.
         """
         return {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": as_micro_time(now)}
 
@@ -114,7 +114,7 @@ class Election:
         self._reported = False
 
     async def run(self, act: Act) -> None:
-        """Run ``act`` while this replica is the leader, and each time it is again; at the end, release the Lease.
+        """Run ``act`` whenever this replica is the leader, until the task is cancelled; then release the Lease.
 
         The call ends only if its task is cancelled or ``act`` fails.
 

@@ -95,7 +95,7 @@ def client_class(what: str) -> Callable[..., Client]:
 async def connected(
     what: str, kubeconfig: Kubeconfig | None, timing: Timing, *, brief: bool = False
 ) -> AsyncIterator[Client]:
-    """Yield a client of the kubeconfig's cluster; None means the pod's own cluster. Close its connections at the end.
+    """Yield a client of the cluster that the kubeconfig names, or of the pod's own; close its connections at the end.
 
     ``what`` is as in ``client_class``, and ``brief`` as in ``client.ClusterClient``.
 

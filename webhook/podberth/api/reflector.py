@@ -71,9 +71,9 @@ class Reflector:
     def __init__(
         self, resource: Resource, client: Client, sink: Sink, metrics: Counts, log: Log, timing: Timing
     ) -> None:
-        """Create the reflector.
+        """Create the reflector of a resource; ``run`` starts it.
 
-        ``run`` starts it. Its client must not be shared, because a failure resets the client.
+        Its client must not be shared with another reflector, because a failure resets the client.
         """
         self.resource = resource
         self.listed = asyncio.Event()

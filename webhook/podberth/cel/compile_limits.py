@@ -52,7 +52,7 @@ Compiling so many parts takes 5 s and 100 MiB."""
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """How a call grows when it is expanded: the copies of its receiver and arguments, and the parts that it adds."""
+    """The growth of a call when it is expanded: the copies of its receiver and arguments, and the parts it adds."""
 
     receiver: int = 1
     arguments: int = 1

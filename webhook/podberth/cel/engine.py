@@ -314,7 +314,7 @@ class Environment:
         return self._runner.activation({**bindings, **_OURS, "topology": {"known": review.index.known}}, review)
 
     def _failing(self, checked: ast.Node) -> list[CelProblem]:
-        """Return a problem for each call with constant operands that always fails, as upstream does (``constants``)."""
+        """Return a problem for each call of constants that always fails; upstream refuses it, too (``constants``)."""
         # A pattern may be what makes an expression too expensive; then it is refused for that, and not compiled here.
         calls = [each for each in constant_calls(checked) if cost_of(each.checked, {}).microseconds <= MAX_MICROSECONDS]
         programs = [program.lower(each.checked, {}, self._checker.bodies.apply)[0] for each in calls]
@@ -328,7 +328,7 @@ class Environment:
         ]
 
     def _failure(self, constants: Sequence[Lowered]) -> str:
-        """Return the error of the first expression that fails; empty if none fails. They read no variables."""
+        """Return the error of the first of these constant expressions that fails; empty if none fails."""
         loaded = self._runner.load(program.assemble(constants, as_list=True))
         if loaded is None:  # nested too deeply: ``load`` refuses the whole expression for that
             return ""

@@ -64,8 +64,8 @@ _FREE = frozenset({"_&&_", "_||_", "_?_:_", "!_", "@not_strictly_false"})
 """The operators that read only booleans, and cost no more than any other node. The macros ``all()`` and ``exists()``
 expand to the last one."""
 _CHOICES: Mapping[str, tuple[bool, ...]] = {"_&&_": (True,), "_||_": (False,), "_?_:_": (True, False)}
-"""The operators that evaluate further operands depending on the first: for each further operand, the value of the first
-at which it is evaluated."""
+"""The operators that evaluate further operands depending on the first: for each further operand, the value that the
+first must have."""
 _OURS = frozenset(row.name for row in FUNCTIONS)
 _FOLDS = frozenset(row.name for row in LIBRARIES if row.body and row.parameters[0].startswith("list("))
 _CALLED = frozenset(row.name for row in LIBRARIES if not row.is_native) - _FOLDS

@@ -28,7 +28,7 @@ _EVERYWHERE: Final = words("annotations kind labels metadata name namespace spec
 def wrong_by_crd(
     content: Mapping[str, Any], fields: Fields, pods: frozenset[tuple[str, ...]], path: Path
 ) -> Iterator[tuple[Path, str]]:
-    """Yield the path of each field of an object that is misspelt or misplaced by its CRD, and a message about it.
+    """Yield each field of an object that is misspelt or misplaced according to its CRD: the path, and a message.
 
     Args:
         content: the object.
@@ -83,7 +83,7 @@ class _Walk:
     def __call__(
         self, value: object, fields: Fields, at: Path, around: tuple[_Level, ...] = (), names: tuple[str, ...] = ()
     ) -> Iterator[tuple[Path, str]]:
-        """Yield the path of each misspelt or misplaced field in a value, and a message about it.
+        """Yield each misspelt or misplaced field in a value: the path, and a message about it.
 
         Args:
             value: the unchecked value.

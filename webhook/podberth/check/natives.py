@@ -165,7 +165,7 @@ class Natives:
         return [finding(source, ("metadata", "name"), said.format(each)) for each in where]
 
     def _added(self, result: Result, source: Source, path: Path, document: Document | None) -> Result:
-        """Return a result with the decisions of ValidatingAdmissionPolicies on creating ``document`` added.
+        """Return the result with the decisions of ValidatingAdmissionPolicies on creating ``document`` added to it.
 
         ``path`` is the place of ``document`` in the object.
         """

@@ -168,7 +168,7 @@ class Live:
     exempt: int
     """The number of workloads in namespaces for which the API server does not call podberth."""
     unknown: Mapping[str, int]
-    """The number of objects of each kind of which podberth does not know whether it creates pods, by kind."""
+    """For each kind of which podberth does not know whether it creates pods, the number of objects."""
     missing: tuple[str, ...]
     """The kinds that could not be listed, with the reasons; the report does not cover them."""
     policies: tuple[PolicyCount, ...]

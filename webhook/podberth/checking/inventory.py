@@ -136,7 +136,7 @@ class Lister:
 
 
 async def take_inventory(lister: Lister, namespace: str, extra: Collection[str], *, nodes: bool) -> Inventory:
-    """List the workloads of a namespace, and the objects that decisions on them depend on; empty: all namespaces.
+    """List the workloads of a namespace (of all, if it is empty), and the objects that decisions about them depend on.
 
     ``extra`` are further kinds of workloads. Nodes and their topology are listed only if ``nodes`` is true.
 

@@ -147,10 +147,10 @@ class Policies:
 
 
 def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPolicies:
-    """Return the policies of a check: those of files, and the GPUPolicies ``objects``, which replace those by name.
+    """Return the policies of a check: those of files, and the GPUPolicies ``objects`` of the cluster.
 
-    ``objects`` has the result of parsing each GPUPolicy. A GPUPolicy that cannot be parsed replaces no policy. The
-    caller leaves out GPUPolicies that do not compile. Disabled policies are left out.
+    ``objects`` has the result of parsing each GPUPolicy. A GPUPolicy replaces the policy of the same name from files,
+    unless it cannot be parsed. The caller leaves out GPUPolicies that do not compile. Disabled policies are left out.
     """
     policies = {each.policy.name: each for each in files.policies}
     exceptions = {each.source.name: each for each in files.exceptions}
@@ -166,7 +166,7 @@ def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPoli
 
 
 def about_exceptions(parsed: ParsedPolicies, now: datetime) -> tuple[Problem, ...]:
-    """Return a problem for each exception without effect, and for each policy name in one that does not exist."""
+    """Return a problem for each exception without effect, and for each missing policy that an exception names."""
     names = (each.policy.name for each in parsed.policies)
     return tuple(sorted([*without_effect(parsed.exceptions, now), *of_unknown(parsed.exceptions, names)]))
 

@@ -17,7 +17,7 @@ from .run import Policies
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """What was read for a check of a cluster: the objects, the policies, and lines for the user about the listing."""
+    """The input of a check of a cluster: the objects, the policies, and lines for the user about the listing."""
 
     gathered: Gathered
     policies: Policies

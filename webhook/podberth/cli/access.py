@@ -137,7 +137,7 @@ life = flag(settings.parse_life)
 
 
 def number(least: float, most: float, want: str) -> Callable[[str], float]:
-    """Return an argparse type for a number from ``least`` to ``most``; the error says that ``want`` is wanted."""
+    """Return an argparse type for a number from ``least`` to ``most``; ``want`` describes the number in the error."""
     return flag(settings.number(least, most, want))
 
 

@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 # ---- the grammar of the command line, as argparse has it ------------------------------------------------------------
 
 _POLICY = "POLICY"
-"""The metavar by which an argument is known to be the name of a shipped policy."""
+"""The metavar of an argument that is the name of a shipped policy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from ..admission.notices import Notice, Regarding
 from ..telemetry.bucket import Bucket
 
 Fate: TypeAlias = Literal["kept", "limited", "dropped"]
-"""What happens to a notice, which may become an Event.
+"""The fate of a notice, which may become an Event.
 
 kept: it is sent, or counted in an Event. limited: too many notices are about its object, or come from callers without
 proven identity. dropped: there are too many notices in all.

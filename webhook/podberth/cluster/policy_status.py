@@ -39,7 +39,7 @@ _SILENT: Final = (
 )
 
 Entries: TypeAlias = Mapping[str, bool | str]
-"""The result of ``entries``: for each kind of webhook configuration, whether an entry of it sends every pod.
+"""The result of ``entries``: for each kind of webhook configuration, whether it sends every pod to podberth.
 
 A text in place of the bool says why that is unknown."""
 
@@ -268,7 +268,7 @@ class PolicyStatuses:
 def status_due(
     document: Document, verdict: Verdict, now: datetime, *, again: bool, extra: Sequence[Mapping[str, Any]] = ()
 ) -> dict[str, Any] | None:
-    """Return the status to write for a policy; None if its present status is right.
+    """Return the status to write for a policy; None if nothing has to be written.
 
     Args:
         document: the policy as it is now.

@@ -1,4 +1,4 @@
-"""What the controller knows about a cluster: the waiting pods, and the objects of the kinds that it makes."""
+"""The controller's knowledge of a cluster: the waiting pods, and the objects of the kinds that it makes."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Shared by the output formats: the name of a result, its patched document, its findings as text."""
+"""Functions that several output formats share: a result's name, its patched document, its findings as text."""
 
 from collections.abc import Sequence
 from typing import Any

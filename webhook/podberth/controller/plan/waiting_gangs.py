@@ -19,9 +19,10 @@ from .world import WaitingPod, World
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """What one party of a gang says about its size; a party is a topmost owner, or all pods without an owner together.
+    """The statement of one party about the size of its gang.
 
-    The pods of one gang may have several owners, which may disagree.
+    A party is a topmost owner, or all pods without an owner together. The pods of one gang may have several owners,
+    which may disagree.
     """
 
     size: int
@@ -34,7 +35,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Consensus:
-    """What all parties of a gang, its owners, together say about the gang's size."""
+    """The combined statement of all parties of a gang about its size."""
 
     sizes: frozenset[int]
     """All sizes that parties state; empty if none states a size. Size 1 means that the pods start one by one."""
