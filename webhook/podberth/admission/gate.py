@@ -54,7 +54,7 @@ def _of_accounted(policy: CompiledPolicy, mutation: CompiledMutation, gang: Gang
 
 
 def refusal_of_writes(gang: Gang, written: Iterable[Path]) -> str:
-    """Return why policies may not write these paths, because a group system places the pod; empty if they may.
+    """Return why policies may not write the paths ``written``, because a group system places the pod; else empty.
 
     This check is for mutations that can write any field: only their result shows which paths they write.
     """

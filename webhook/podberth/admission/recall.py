@@ -73,7 +73,7 @@ def read_of_pod(reads: Iterable[tuple[str, ...]]) -> Tree | None:
 
 
 def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:
-    """Return the footprint of expressions that read these access paths.
+    """Return the footprint of expressions: the fields that they read, by their access paths ``reads``.
 
     None if one of them reads most of the pod, or a variable that is not known to be the same for equal pods, such as
     ``request``.

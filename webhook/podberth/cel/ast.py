@@ -111,7 +111,7 @@ _TYPE_URL = "type.googleapis.com/cel.expr.CheckedExpr"
 
 
 def decode(serialized: bytes) -> Node:
-    """Return the CheckedExpr that the engine has serialised.
+    """Return the CheckedExpr that the CEL engine has serialised.
 
     Raises:
         DecodeError: the expression is nested too deeply: protobuf reads at most 100 nested messages.
@@ -121,7 +121,7 @@ def decode(serialized: bytes) -> Node:
 
 
 def encode(checked: Node) -> bytes:
-    """Return a CheckedExpr in the serialised form that the engine reads."""
+    """Return a CheckedExpr in the serialised form that the CEL engine reads."""
     envelope = any_pb2.Any(type_url=_TYPE_URL, value=checked.SerializeToString(deterministic=True))
     return bytes(envelope.SerializeToString())
 

@@ -146,7 +146,7 @@ def _fold(items: Node, initial: Node, step: Node) -> Node:
 
 
 def bind_at_once(node: Node) -> None:
-    """Rewrite a macro that binds a value (``optMap``, ``optFlatMap``), so that the engine evaluates the value at once.
+    """Rewrite a macro that binds a value (``optMap``, ``optFlatMap``): the CEL engine then evaluates it at once.
 
     Other expressions are left unchanged. Such a macro is a loop over an empty list whose variable is ``#unused``. The
     engine would evaluate the value when it is first read, and only if the variable's slot is empty. A loop that ended

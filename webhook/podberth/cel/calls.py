@@ -1,4 +1,4 @@
-"""Makes podberth's functions callable for the engine, and frees the references that the engine leaks.
+"""Makes podberth's functions callable for the CEL engine, and frees the references that the engine leaks.
 
 cel-expr-python 0.1.3 leaks, for each call, one reference to the tuple of operands and one to the result
 (cel_expr_python/py_cel_function.cc, Invoke): half a KiB for each call, a GiB in a million reviews. Both are released
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .functions import ReviewContext
 
 Bind: TypeAlias = Callable[[Callable[..., Any], int], Any]
-"""A function that returns a callable for the engine. It takes the Python function and the number of its CEL
+"""A function that returns a callable for the CEL engine. It takes the Python function and the number of its CEL
 operands."""
 
 # Names of the stable ABI; the first takes nothing and changes nothing.
@@ -40,7 +40,7 @@ _OURS = _own_references()
 
 
 def _whole(result: Any) -> Any:
-    """Return ``result``, the result of a function, after a check that the engine will not change it.
+    """Return ``result``, the result of a function, after a check that the CEL engine will not change it.
 
     Raises:
         LibraryError: the engine would change the result.
@@ -51,7 +51,7 @@ def _whole(result: Any) -> Any:
 
 
 def _has_nul(result: Any) -> bool:
-    """Return whether a result contains a text with a NUL character; the engine would cut the text off there."""
+    """Return whether a result contains a text with a NUL character; the CEL engine would cut the text off there."""
     if isinstance(result, str):
         return "\0" in result
     if isinstance(result, dict):
@@ -76,7 +76,7 @@ class Calls:
         self._results: list[Any] = []
 
     def bind(self, call: Callable[..., Any], operands: int) -> Any:
-        """Return a callable for the engine that calls ``call`` with the current review and ``operands`` CEL values.
+        """Return a callable for the CEL engine that calls ``call`` with the current review and ``operands`` CEL values.
 
         The engine turns an exception into an error value, and an error value may be absorbed (``false && error``). An
         exception of one of podberth's functions is a bug, so it is kept and becomes the error of the whole evaluation.
@@ -99,7 +99,7 @@ class Calls:
         return function
 
     def settle(self) -> None:
-        """Free the references that the engine leaked in the calls of an evaluation that has ended."""
+        """Free the references that the CEL engine leaked in the calls of an evaluation that has ended."""
         kept = False
         while self._operands:
             given = self._operands.pop()

@@ -34,7 +34,7 @@ MAX_EXPRESSION_BYTES = 5 * 1024
 (apiserver validation.go). The engine takes up to 35 ms to check an expression, in one call that holds the interpreter
 lock."""
 MAX_NESTING = 32
-"""The limit for the depth of nested brackets in an expression: the engine's parser accepts no more (cel-cpp
+"""The limit for the depth of nested brackets in an expression: the CEL engine's parser accepts no more (cel-cpp
 ParserOptions.max_recursion_depth)."""
 MAX_EXPRESSION_PARTS = 5_000
 """The limit for the number of parts of one expression with its macros and library functions expanded: 15 times the

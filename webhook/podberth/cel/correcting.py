@@ -1,4 +1,4 @@
-"""Replaces calls and field accesses whose value in the engine differs from their value in the API server (cel-go).
+"""Replaces calls and field accesses whose value in the CEL engine differs from their value in the API server (cel-go).
 
 The table in ``cel.corrections`` lists them.
 """
@@ -17,7 +17,7 @@ class Apply(Protocol):
     """The type of ``Bodies.apply``, which returns a CEL body as an expression with given operands as its arguments."""
 
     def __call__(self, source: Body, operands: list[Node], *, skips: str = "") -> Node:
-        """Return the expression of the body.
+        """Return the CEL body ``source`` as an expression, with ``operands`` as the values of its arguments.
 
         An error of the operand that ``skips`` names counts only where the body reads the operand.
         """
@@ -89,7 +89,10 @@ class Correcting:
         return self._corrected(node, body, [ast.copy_of(each) for each in operands], skips=skips)
 
     def map_literal(self, node: Node) -> None:
-        """Rewrite a map literal with equal literal keys, so that the last such entry counts; the engine would fail."""
+        """Rewrite a map literal with equal literal keys so that the last such entry counts.
+
+        The CEL engine would fail.
+        """
         entries = list(node.struct_expr.entries)
         last = {ast.key_of(each): index for index, each in enumerate(entries) if ast.kind(each.map_key) == "const_expr"}
         hidden = [

@@ -33,7 +33,8 @@ class NativeCall:
 
 Body: TypeAlias = str
 Correct: TypeAlias = Callable[[NativeCall], Body]
-"""A function that returns the CEL body which replaces a call; empty if the engine's value is the same as upstream's."""
+"""A function that returns the CEL body which replaces a call; empty if the CEL engine's value is the same as
+upstream's."""
 
 _DOUBLE, _DURATION, _TIMESTAMP = "double", "google.protobuf.Duration", "google.protobuf.Timestamp"
 _OF_DURATION, _OF_TIMESTAMP = "type({0}) == type(duration('0s'))", "type({0}) == type(timestamp(0))"
@@ -61,7 +62,7 @@ def _is_sure_map(kind: CelType) -> bool:
 
 
 def present(call: NativeCall) -> Body:
-    """Return the CEL body that replaces the optional access ``a.?b`` or ``a[?b]``; empty if the engine is right."""
+    """Return the CEL body that replaces the optional access ``a.?b`` or ``a[?b]``; empty if the CEL engine is right."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
         return "" if _is_sure_map(kind.parameters[0]) else _IN_OPTIONAL
@@ -71,7 +72,7 @@ def present(call: NativeCall) -> Body:
 
 
 def item(call: NativeCall) -> Body:
-    """Return the CEL body that replaces ``a[b]`` or ``a.b`` (``a['b']`` on JSON); empty if the engine is right."""
+    """Return the CEL body that replaces ``a[b]`` or ``a.b`` (``a['b']`` on JSON); empty if the CEL engine is right."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
         return present(call)
@@ -79,7 +80,7 @@ def item(call: NativeCall) -> Body:
 
 
 def has(call: NativeCall) -> Body:
-    """Return the CEL body that replaces ``has(a.b)``; empty if the engine is right."""
+    """Return the CEL body that replaces ``has(a.b)``; empty if the CEL engine is right."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
         return f"({_IN_OPTIONAL}).hasValue()" if present(call) else ""
@@ -222,5 +223,5 @@ CORRECTIONS: Final[Mapping[tuple[str, int], Correct]] = {
     ("matches", 2): _matches,
     ("sort", 1): _sorts("a", "a.sort()"),
 }
-"""The corrections of calls, by the name of the engine's function or operator and the number of its operands. The
+"""The corrections of calls, by the name of the CEL engine's function or operator and the number of its operands. The
 corrections of field accesses are the functions ``present``, ``item`` and ``has``."""

@@ -34,12 +34,12 @@ _KINDS: Mapping[str, Any] = {
 
 
 def run_name(name: str) -> str:
-    """Return the name under which the engine runs a library function; it differs from all names of the engine's own."""
+    """Return the name by which the CEL engine runs a library function; no function of the engine's own has it."""
     return name if name.startswith("internal.") else f"library.{name}"
 
 
 def declarations(bind: Bind) -> list[Any]:
-    """Return the engine's declarations of the library functions, for the environment that runs programs.
+    """Return the CEL engine's declarations of the library functions, for the environment that runs programs.
 
     ``bind`` returns the callable that the engine calls for a Python function (``Calls.bind``).
     """

@@ -1,4 +1,4 @@
-"""Rewrites the engine's error texts into messages and positions that help the author of an expression.
+"""Rewrites the CEL engine's error texts into messages and positions that help the author of an expression.
 
 The errors are those of compilation and of evaluation. Only this module parses the engine's texts (cel-expr-python
 0.1.3, cel-cpp's checker). An unknown text passes through unchanged.
@@ -70,13 +70,13 @@ class Vocabulary:
     forbidden: frozenset[str]
     """The variables that exist, but that this expression may not use."""
     functions: frozenset[str]
-    """The functions that podberth adds to those of the engine."""
+    """The functions that podberth adds to those of the CEL engine."""
     fields: Mapping[str, Iterable[str]]
     """The field names of each message type, by the type's name."""
 
 
 def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]:
-    """Return the problems that the engine's compilation error ``text`` reports, sorted; there is at least one.
+    """Return the problems that the CEL engine's compilation error ``text`` reports, sorted; there is at least one.
 
     ``words`` are the names that may be suggested for a misspelt one.
     """
@@ -160,7 +160,7 @@ def _overload_hint(match: re.Match[str]) -> str:
 
 
 def _placed(source: str, line: int, column: int, name: str, message: str) -> CelProblem:
-    """Return the problem at the position of ``name``; the engine gives the position of a nearby dot or parenthesis."""
+    """Return the problem at the position of ``name``; the CEL engine reports that of a dot or parenthesis near it."""
     lines = source.split("\n")
     if not 1 <= line <= len(lines):
         return CelProblem(1, 1, message)
@@ -200,12 +200,12 @@ _FAILURES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def is_of_the_budget(text: str) -> bool:
-    """Return whether the engine's error text says that an evaluation exceeded its number of iterations."""
+    """Return whether the CEL engine's error text says that an evaluation exceeded its number of iterations."""
     return _BUDGET.search(text) is not None
 
 
 def failure(text: str) -> str:
-    """Return the engine's error text of an evaluation, shortened."""
+    """Return the CEL engine's error text of an evaluation, shortened."""
     said = _STATUS.sub("", _STATUS.sub("", text)).strip()
     for pattern, words in _FAILURES:
         if pattern.search(said):

@@ -78,7 +78,7 @@ class ReviewContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function(Overload):
-    """A member function that podberth adds to CEL; its overload id is also its name in the engine at run time."""
+    """A member function that podberth adds to CEL; its overload id is also its name in the CEL engine at run time."""
 
     call: Callable[..., Any]
     """The Python implementation; its arguments are the review, and those operands whose types are in ``CARRIED``."""

@@ -284,7 +284,7 @@ class Meter:
         self._charge(node, charged, _TEXT_ADVICE if price.byte else _LOOP_ADVICE)
 
     def _charge_bytes(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
-        """Add the price of a call of the engine's or a library's function, by the number of bytes that it reads."""
+        """Add the price of a call of the CEL engine's or a library's function, by the number of bytes that it reads."""
         function = node.call_expr.function
         price = price_of(function)
         read = [value.bytes_at(times) for value in values]

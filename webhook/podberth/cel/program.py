@@ -1,4 +1,4 @@
-"""Makes the engine's programs from checked expressions: resolves functions, shares variables, joins expressions.
+"""Makes the CEL engine's programs from checked expressions: resolves functions, shares variables, joins expressions.
 
 Type checking sees objects with declared fields; at run time there is plain JSON, and a node set is a number. At compile
 time, this module rewrites expressions from the first form to the second. Nothing is evaluated here.
@@ -31,8 +31,8 @@ _MAKE_OPTIONALS = frozenset(row.name for row in (*NATIVE, *LIBRARIES) if OPTIONA
 """The functions that make optionals. The static type of such a call does not show the optional if an operand is dyn."""
 _RANGE = "lists.range"
 _BLOCK = "cel.@block"
-"""The name of the engine's construct for common subexpressions (cel-cpp): a list of values that are evaluated lazily
-and only once, and an expression that refers to them as @index0, @index1, ..."""
+"""The name of the CEL engine's construct for common subexpressions (cel-cpp): a list of values that are evaluated
+lazily and only once, and an expression that refers to them as @index0, @index1, ..."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -128,7 +128,7 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
 
 
 def field_function(name: str) -> str:
-    """Return the name of the engine's run-time function that computes a field of Nodes."""
+    """Return the name of the CEL engine's run-time function that computes a field of Nodes."""
     return f"nodes_field_{name}"
 
 

@@ -1,4 +1,4 @@
-"""Wraps the engine's objects: declares functions and types, runs programs, and converts their values to Python.
+"""Wraps the CEL engine's objects: declares functions and types, runs programs, and converts their values to Python.
 
 All workarounds for cel-expr-python 0.1.3 are here, in ``cel.calls`` or in ``cel.program``
 (docs/adr/0002-cel-engine.md). The engine has no type information, so its objects are ``Any``; they are not used outside
@@ -40,7 +40,7 @@ _REMEMBERED = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Activation:
-    """The variables of one review with their values, which are converted to the engine's form at their first use."""
+    """The variables of one review with their values, converted to the CEL engine's form at their first use."""
 
     engine: Any
     review: ReviewContext
@@ -64,10 +64,10 @@ _keep_none()
 
 
 class Runner:
-    """Runs the engine's programs on plain JSON, with podberth's functions bound to the current review."""
+    """Runs the CEL engine's programs on plain JSON, with podberth's functions bound to the current review."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Declare podberth's functions to the engine; ``names`` are the variables that every activation binds."""
+        """Declare podberth's functions to the CEL engine; ``names`` are the variables that every activation binds."""
         self._calls = Calls()
         self._names: Mapping[str, Any] = dict.fromkeys(names)
         self._engine = cel.NewEnv(
@@ -94,7 +94,7 @@ class Runner:
         return Activation(self._engine.Activation(named), review, named)
 
     def run(self, loaded: Any, activation: Activation) -> Any:
-        """Evaluate a program and return the engine's value object, which may be a CEL error.
+        """Evaluate a program and return the CEL engine's value object, which may be a CEL error.
 
         Raises:
             BudgetError: the engine stopped, because it exceeded its iterations.
@@ -151,7 +151,7 @@ class Checker:
     """Type-checks expressions: against the types of variables, message types and functions."""
 
     def __init__(self, pool: DescriptorPool) -> None:
-        """Declare to the engine the functions by their names in policies; ``pool`` has the message types."""
+        """Declare to the CEL engine the functions by their names in policies; ``pool`` has the message types."""
         self._pool = pool
         self._engines: dict[frozenset[tuple[str, CelType]], Any] = {}
         self._functions = [

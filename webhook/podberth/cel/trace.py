@@ -123,7 +123,7 @@ class Tracer:
         return Traced(text=part.text, answer=answer, variable=part.variable, parts=parts, elements=elements, more=more)
 
     def _operands(self, part: SubExpression, activation: Activation) -> list[tuple[SubExpression | None, bool]]:
-        """Return the direct parts of a part, each with whether the engine, from left to right, evaluates it."""
+        """Return the direct parts of a part, each with whether the CEL engine, from left to right, evaluates it."""
         first = part.children[0] if part.children else None
         if first is None or part.kind not in ("and", "or", "choice", "macro"):
             return [(child, True) for child in part.children]

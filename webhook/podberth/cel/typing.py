@@ -78,7 +78,7 @@ paramRef no ``params``. Every other value of a message type is a map."""
 # apiserver pkg/cel/escaping.go: reserved words of CEL have this form in field names. Here are those that occur.
 _ESCAPED: Mapping[str, str] = {"namespace": "__namespace__"}
 UNESCAPED: Mapping[str, str] = {spelling: name for name, spelling in _ESCAPED.items()}
-"""The field names by their escaped forms in upstream's CEL; the engine's parser needs no escapes."""
+"""The field names by their escaped forms in upstream's CEL; the CEL engine's parser needs no escapes."""
 
 _SCALARS: Mapping[str, "descriptor_pb2.FieldDescriptorProto.Type.ValueType"] = {
     "bool": descriptor_pb2.FieldDescriptorProto.TYPE_BOOL,

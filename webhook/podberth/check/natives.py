@@ -158,7 +158,7 @@ class Natives:
         return made if judged == own else [judged, *made]
 
     def _others(self, source: Source) -> list[Finding]:
-        """Return a finding for each other place with a different native policy or binding of the same name."""
+        """Return a finding for each other file that has a different native policy or binding of the same name."""
         identity = identity_of(source.content)
         where = dict.fromkeys(each.where for each in self._given[identity] if each.content != source.content)
         said = f"another {' '.join(identity)} is given {{}}, and differs: the one that is applied last counts"

@@ -212,7 +212,7 @@ class Report:
     files: int
     """The number of files that were read."""
     documents: int
-    """The number of documents in these files, without empty ones."""
+    """The number of documents in the files that were read, without empty ones."""
     live: Live | None = None
     """The numbers of a cluster's workloads; None for a check of manifests."""
 

@@ -278,11 +278,11 @@ class _Share:
         self._files = deque(each.read() for each in items)
 
     def surroundings(self) -> list[Document]:
-        """Return the objects in these files on which decisions about other objects depend, such as Namespaces."""
+        """Return the objects in the share's files on which decisions about other objects depend, such as Namespaces."""
         return surroundings(self._read(), self._settings.namespace)
 
     def params(self, documents: Sequence[Document]) -> list[Document]:
-        """Return the objects in these files that the native policies of any file may have as params.
+        """Return the objects in the share's files that the native policies of any file may have as params.
 
         ``documents`` are the surroundings from all processes, which include all native policies and ConfigMaps.
         """

@@ -110,14 +110,14 @@ def _nanoseconds(text: str) -> int:
 
 
 def _duration(text: str) -> str:
-    """Return a text that the engine reads as the duration which Go reads from ``text``."""
+    """Return a text that the CEL engine reads as the duration which Go reads from ``text``."""
     nanoseconds = _nanoseconds(text)
     seconds, rest = divmod(abs(nanoseconds), _NANOS)
     return f"{'-' if nanoseconds < 0 else ''}{seconds}.{rest:09d}s"
 
 
 def _duration_text(text: str) -> str:
-    """Return a duration as Go writes it; ``text`` is the engine's text, which has the seconds as a double."""
+    """Return a duration as Go writes it; ``text`` is the CEL engine's text, which has the seconds as a double."""
     nanoseconds = _nanoseconds(text)
     seconds, rest = divmod(abs(nanoseconds), _NANOS)
     value = seconds + rest / 1e9
@@ -162,7 +162,7 @@ class _Time(NamedTuple):
 
     @property
     def instant(self) -> str:
-        """The same time in UTC, as a text that the engine reads."""
+        """The same time in UTC, as a text that the CEL engine reads."""
         return f"{_clock(self.local - timedelta(minutes=self.ahead))}.{self.nanos}Z"
 
 
@@ -187,7 +187,7 @@ def _time(text: str) -> _Time:
 
 
 def _instant_of_utc(text: str) -> str:
-    """Return a time in UTC as a text that the engine reads; raise LibraryError for a time that is not in UTC."""
+    """Return a time in UTC as a text that the CEL engine reads; raise LibraryError for a time that is not in UTC."""
     found = _time(text)
     if found.ahead:
         raise LibraryError(_LOST_ZONE.format(offset=found.offset))

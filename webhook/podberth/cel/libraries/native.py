@@ -27,7 +27,7 @@ OPERATORS = _table("operators")
 """The operators, by their names in a checked expression, such as ``_+_`` for a + b."""
 ORDERS = tuple(row for row in OPERATORS if row.name in {"_<_", "_<=_", "_>_", "_>=_"})
 """The comparisons ``<``, ``<=``, ``>`` and ``>=``. The engine's type checker does not declare them for two different
-types of number, so podberth's declaration replaces the engine's (cel-go CrossTypeNumericComparisons)."""
+types of number, so podberth's declaration replaces the CEL engine's (cel-go CrossTypeNumericComparisons)."""
 FUNCTIONS = _table("functions")
 CONVERSIONS = _table("conversions")
 """The type conversion functions, except ``string``."""
@@ -39,8 +39,8 @@ NATIVE = (*OPERATORS, *FUNCTIONS, *CONVERSIONS, *TIMES, *LISTS, *SETS, *OPTIONAL
 
 STRINGS = _table("strings")
 """The functions of the strings extension, and the conversion to string. The engine accepts only one declaration of a
-function. As podberth adds overloads (``indexOf`` of a list, ``string`` of an IP), its declaration repeats the engine's
-own."""
+function. As podberth adds overloads (``indexOf`` of a list, ``string`` of an IP), its declaration repeats the CEL
+engine's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,7 +61,7 @@ class Overload:
 
     @property
     def is_native(self) -> bool:
-        """Whether the engine itself implements the function."""
+        """Whether the CEL engine itself implements the function."""
         return self.call is None and not self.body
 
     def written(self, operands: Sequence[str]) -> str:

@@ -108,7 +108,7 @@ OVERLOADS: tuple[Overload, ...] = (
     overload("string_find_all_string_int", ".findAll(string, string, int): list(string)", _FIND_ALL.format(limit="c")),
 )
 FOUND = "internal.found"
-"""The name of the function that returns the matches in a text. The text may have any length, because the engine has
+"""The name of the function that returns the matches in a text. The text may have any length, because the CEL engine has
 already searched it."""
 LEGAL = "internal.legal"
 """The name of the function that refuses a pattern which Go's regexp does not accept: one with ``\\C`` or with an

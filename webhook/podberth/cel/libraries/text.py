@@ -28,7 +28,7 @@ _TWO_DIGITS, _FOUR_DIGITS = 0x80, 0x10000
 
 
 def _format(text: str, values: Sequence[Any], times: Sequence[str]) -> list[str]:
-    """Return the formatted text in pieces: split at its NUL characters, because the engine accepts no text with a NUL.
+    """Return the formatted text, split at its NUL characters, because the CEL engine accepts no text with a NUL.
 
     ``text`` is the format, ``values`` are its arguments. ``times`` has the text of each value that is a time or a
     duration, whose nanoseconds Python would lose, and "" for all others. It is empty if no value can be a time or a
