@@ -114,9 +114,9 @@ class Matching:
     def policies(self) -> list[CompiledPolicy] | None:
         """Return the policies that apply to the unchanged pod; None if ``question`` does not determine them.
 
-        It is not enough if a policy has a rollout, params that its conditions read, or constraints on more than the
-        operation and the resource; if a condition failed; or if a policy that applies reads the pod's namespace, or
-        ConfigMaps in that namespace.
+        The cache key ``question`` does not determine them if a policy has a rollout, params that its conditions read,
+        or constraints on more than the operation and the resource; if a condition failed; or if a policy that applies
+        reads the pod's namespace, or ConfigMaps in that namespace.
         """
         found: list[CompiledPolicy] = []
         for policy, span in zip(self.plan.policies, self.plan.slices, strict=True):

@@ -25,7 +25,7 @@ class KubeletUnavailable(Exception):  # noqa: N818 - a state of the node, not a 
 
 
 class Kubelet:
-    """The kubelet's last answer: the devices that each container has."""
+    """A cache of the kubelet's last answer: the devices that each container has."""
 
     def __init__(
         self,

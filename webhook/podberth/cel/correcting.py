@@ -51,7 +51,7 @@ class Correcting:
         self._may_hold_optional = may_hold_optional
         self._guessed = guessed(checked)
         self.writes_times = False
-        """Whether the expression may write as text a time that another expression has read from a text."""
+        """Whether a correction writes as text a time that it does not read from a text itself."""
         self.grown = ast.size(checked.expr)
         """The number of the expression's nodes, including those that corrections have added so far."""
 

@@ -81,7 +81,7 @@ def skipped(report: Report) -> str:
 
 
 def number(count: int, what: str) -> str:
-    """Return a count with its noun in the right number: ``1 pod``, ``2 pods``."""
+    """Return a count with its noun in the singular or the plural: ``1 pod``, ``2 pods``."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 

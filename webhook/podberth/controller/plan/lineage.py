@@ -1,7 +1,7 @@
 """Finds the owner of an object that podberth makes: the topmost owner of its pods, or the pods if nobody owns them.
 
-The object names its owner in its metadata, and if it cannot be made, the Event about that is about the owner. The facts
-about their pods that owners between a pod and its topmost owner have are passed on unchanged.
+The object names its owner in its metadata. If the object cannot be made, the Event about this is about the owner.
+Owners between a pod and its topmost owner may have facts about their pods; these facts are passed on unchanged.
 
 The garbage collector deletes an object when its last owner is gone, so this module never deletes anything.
 """
