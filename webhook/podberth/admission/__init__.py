@@ -1,7 +1,8 @@
-"""Admission: takes an AdmissionReview, decides on it and returns the answer. It does no I/O; ``server`` has the HTTP.
+"""Admission: decides on AdmissionReviews and returns the answers. It does no I/O; the package ``server`` has the HTTP.
 
-A review is read once: ``review`` reads the envelope, ``checked`` the shape of the pod, ``description`` the accelerators
-and the gang of the pod. The stages follow in the order in which ``decide`` calls them: ``matching``, ``asking``,
-``writing`` or ``judging``, ``answering``. The stages share ``under_review``; ``snapshot`` has the policies and the
-state of the cluster, which a decision may also read.
+``review`` reads the envelope of a review, ``checked`` checks the shape of the pod, and ``description`` collects the
+pod's accelerators and gang. Then ``decide`` runs the steps of the decision, one module each: ``matching``, ``asking``,
+``writing`` (/mutate) or ``judging`` (/validate), ``answering``. The steps share one object,
+``under_review.PodUnderReview``. ``snapshot`` has the policies and the state of the cluster, which a decision may also
+read.
 """

@@ -1,4 +1,4 @@
-"""Answering: makes the outcome of a review from the decisions of the policies."""
+"""Builds the outcome of a review from the decisions of the policies: admitted, patched or denied, with warnings."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -14,7 +14,7 @@ def unchanged(request: AdmissionRequest) -> Outcome:
 
 
 def unread(request: AdmissionRequest, why: str) -> Outcome:
-    """Return an outcome that admits an object that podberth did not read; its one warning is ``why``, the reason."""
+    """Return an outcome that admits an object that podberth did not read, with one warning: ``why`` it was not read."""
     return of_warnings(request, [Decision("", "warn", why)], [messages.line("", why)])
 
 
@@ -31,14 +31,14 @@ def of_warnings(request: AdmissionRequest, decisions: Sequence[Decision], lines:
 
 
 def of_mutations(request: AdmissionRequest, decisions: Sequence[Decision], patch: Patch) -> Outcome:
-    """Return the outcome of /mutate: the decisions, the warnings about them, and the patch of the pod."""
+    """Return the outcome of /mutate: the policies' decisions, the warnings about them, and the patch of the pod."""
     return of_patch(request, tuple(decisions), patch, messages.of_mutations(decisions, patch))
 
 
 def of_patch(
     request: AdmissionRequest, decisions: tuple[Decision, ...], patch: Patch, warnings: tuple[str, ...] = ()
 ) -> Outcome:
-    """Return an outcome that admits the object with ``patch``, which may be empty, and with these warnings."""
+    """Return an outcome that admits the object with ``patch``, which may be empty, and with ``warnings``."""
     return Outcome(
         response=response.patched(request.uid, patch, warnings, exceptions_in(decisions)),
         verdict="mutated" if patch else "allowed",
@@ -49,7 +49,7 @@ def of_patch(
 
 
 def of_fault(request: AdmissionRequest, decisions: Sequence[Decision], policy: str, fault: str) -> Outcome:
-    """Return a denial of /mutate: a policy with failurePolicy Fail could not be evaluated; ``fault`` is the error."""
+    """Return the denial by /mutate because ``policy``, whose failurePolicy is Fail, failed with the error ``fault``."""
     text = messages.line(policy, f"cannot be applied: {fault} (failurePolicy Fail)")
     body = response.denied(request.uid, text, audit=exceptions_in(decisions))
     return Outcome(response=body, verdict="denied", decisions=tuple(decisions), patch=[])
@@ -58,7 +58,7 @@ def of_fault(request: AdmissionRequest, decisions: Sequence[Decision], policy: s
 def of_validations(
     request: AdmissionRequest, decisions: Sequence[Decision], reasons: Sequence[str], audit: Mapping[str, str]
 ) -> Outcome:
-    """Return the outcome of /validate: a denial if there are reasons for one, else the admission with warnings.
+    """Return the outcome of /validate: a denial if a policy denies, otherwise an admission with warnings.
 
     The first denial sets the reason and the status code of the answer; the message joins the messages of all denials.
 
@@ -89,5 +89,5 @@ def of_validations(
 
 
 def exceptions_in(decisions: Iterable[Decision]) -> dict[str, str]:
-    """Return an audit annotation for each policy that an exception kept from being evaluated: the exception's name."""
+    """Return an audit annotation for each policy that an exception excludes: its value is the exception's name."""
     return {f"{each.policy}.exception": each.exception for each in decisions if each.action == "except"}

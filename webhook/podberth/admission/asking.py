@@ -1,7 +1,7 @@
-"""Asking: evaluates the expressions of policies for the pod under review.
+"""Evaluates the CEL expressions of policies for the pod under review, and caches the results.
 
-The results, audit annotations aside, are cached: a pod with an equal fingerprint gets the cached result. If a watch
-observes the decision, nothing is cached, because the watch has to see every evaluation.
+A cached result is returned for a later pod with an equal fingerprint (``fingerprint``). Audit annotations are not
+cached. If a ``Watch`` observes the decision, nothing is cached, because the watch has to see every evaluation.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -21,7 +21,7 @@ _Answer = TypeVar("_Answer")
 
 
 class Asking:
-    """Evaluates the expressions of one ``snapshot.Plan``'s policies for the pod under review.
+    """Evaluates the expressions of the policies in one ``snapshot.Plan``, for the pod under review.
 
     A result that is cached for a pod with an equal fingerprint is returned instead of a new one.
     """
@@ -33,12 +33,13 @@ class Asking:
         self.asked: set[str] = set()
         """The names of the policies whose mutations have been evaluated."""
         self.asked_again: list[Footprint | None] = []
-        """The footprints of the matchConditions that were evaluated without the batch, such as again after a write."""
+        """The fields read by matchConditions that were evaluated for one policy alone, such as again after a write."""
 
     def all_conditions(self) -> Sequence[bool | EvaluationError]:
-        """Return the results of the matchConditions of all policies in ``plan.batch``; empty if the plan has no batch.
+        """Return the results of the matchConditions of all policies in the plan, evaluated together.
 
-        ``Plan.slices`` has the range of each policy's results.
+        Empty if no policy of the plan can be evaluated together with others. ``Plan.slices`` has the range of each
+        policy's results.
         """
         batch = self.plan.batch
         if batch is None:
@@ -49,7 +50,7 @@ class Asking:
     def still_matches(self, policy: CompiledPolicy, params: Params | None) -> bool:
         """Return whether the policy's matchConditions are true for the pod with the writes so far.
 
-        Only this policy's conditions are evaluated, not the plan's batch.
+        Only the conditions of this policy are evaluated.
 
         Raises:
             EvaluationError: no condition is false, and one of them failed.
@@ -60,7 +61,7 @@ class Asking:
         return self._recall(question, read, lambda: self._evaluation(policy, params).conditions())
 
     def mutations(self, policy: CompiledPolicy, params: Params | None) -> list[Asked]:
-        """Return the mutations that the policy wants on the pod in its present state.
+        """Return the mutations of the policy that apply to the pod in its present state.
 
         Raises:
             EvaluationError: an expression of a mutation failed; then none of the policy's mutations applies.
@@ -73,7 +74,7 @@ class Asking:
     def mutations_after(
         self, policy: CompiledPolicy, params: Params | None, pod: dict[str, Any], paths: tuple[Path, ...]
     ) -> list[Asked]:
-        """Return the mutations that the policy would want on ``pod``, the result of its own writes at ``paths``.
+        """Return the policy's mutations that would apply to ``pod``: the pod after the policy's writes at ``paths``.
 
         Raises:
             EvaluationError: an expression of a mutation failed.
@@ -87,14 +88,17 @@ class Asking:
         return self._recall(question, read, lambda: self._evaluation(policy, params).failures())
 
     def audit_annotations(self, policy: CompiledPolicy, params: Params | None) -> Mapping[str, str | EvaluationError]:
-        """Return the policy's audit annotations by key: the value, or the error of one that failed."""
+        """Return the values of the policy's audit annotations by key; an error in place of each value that failed."""
         return self._evaluation(policy, params).audit_annotations() if policy.audit_annotations else {}
 
     def _evaluation(self, policy: CompiledPolicy, params: Params | None) -> Evaluation:
         return Evaluation(policy, self._activation(params), self.watch)
 
     def _activation(self, params: Params | None) -> Activation:
-        """Return the values of the CEL variables; with a watch, of the whole pod, because a watch may show any part."""
+        """Return the values of the CEL variables.
+
+        With a watch, the variable ``object`` is the whole pod, because a watch may show any part of it.
+        """
         return self.under.activation(params, self.plan.read_of_pod if self.watch is None else None)
 
     def _with_facts(self, asked: Asked) -> Asked:

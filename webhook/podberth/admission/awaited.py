@@ -19,7 +19,7 @@ _LONGEST_FIELD = 253
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """The names of the Namespace and of the owner that a review needs, whether or not the snapshot has them yet."""
+    """The Namespace and the owner that a review needs, by name, whether or not the snapshot has them yet."""
 
     namespace: str
     owner: OwnerReference | None
@@ -28,19 +28,21 @@ class Sought:
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """Finds the objects that a review needs and the snapshot lacks, if a watch will soon report them."""
+    """Finds the objects that a review needs and the snapshot lacks, but that the API server will soon report."""
 
     follows_owner: Callable[[str, str, str], bool]
-    """Whether a watch will report the owner with this API group, kind and uid; False if the watch leaves it out."""
+    """A function that returns whether a watch will report the owner with this API group, kind and uid.
+
+    It returns False if the watch leaves the owner out."""
 
     def __call__(self, review: AdmissionRequest, snapshot: Snapshot) -> Sought | None:
-        """Return the needed Namespace and owner, if the snapshot lacks one that a watch will report; else None."""
+        """Return the Namespace and the owner that the review should wait for; None if it need not wait."""
         new_pod = review.resource == "pods" and review.operation == "CREATE"
         sought = Sought(review.namespace, _owner(review) if new_pod else None)
         return sought if self.is_lacking(sought, snapshot) else None
 
     def is_lacking(self, sought: Sought, snapshot: Snapshot) -> bool:
-        """Return whether the review should wait: the snapshot lacks an object in ``sought`` that a watch will report.
+        """Return whether the review should wait, because the snapshot lacks an object that a watch will report.
 
         A Namespace counts only if a policy needs it.
         """

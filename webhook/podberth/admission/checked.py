@@ -1,4 +1,4 @@
-"""The first check of a review's pod: its size (``kube.pod_limits``), then its shape.
+"""Checks the pod of a review: first its size (``kube.pod_limits``), then its shape.
 
 The size is checked first, because every walk over a pod, the shape check included, takes time in proportion to the
 size.
@@ -17,7 +17,7 @@ from ..wellknown import APPLIED_ANNOTATION
 from .review import AdmissionRequest
 
 PARSED: Final = tuple(each for row in DOSSIERS for each in row.parsed)
-"""The limits of the annotations that dossiers parse."""
+"""The limits of the annotations whose texts podberth parses, from the dossiers of foreign controllers (``kinds``)."""
 _MOST_SHOWN = 5
 # Policies write some kilobytes; so only a pod that is this close to the limit is measured again.
 _ROOM_FOR_POLICIES = 65_536
@@ -25,18 +25,20 @@ _ROOM_FOR_POLICIES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class CheckedReview:
-    """A review whose pod has been checked. Later stages rely on the pod's size and shape."""
+    """A review whose pod has been checked, so that later code can rely on the pod's size and shape."""
 
     request: AdmissionRequest
-    """The review. If an object exceeds its bounds, both objects are reduced to their labels, which matching needs."""
+    """The review. If an object exceeds the size bounds, both objects are reduced to their labels, which matching
+    needs."""
     pod: dict[str, Any]
-    """The pod to decide on: the review's ``object``."""
+    """The pod that is decided on: the field ``object`` of the review."""
     excess: str = ""
-    """The message about the bound that an object, the envelope or the review's text exceeds; empty if none does."""
+    """The message about the size bound that the pod, the old pod or the review's text exceeds; empty if all are in
+    bounds."""
 
 
 def checked(request: AdmissionRequest) -> CheckedReview:
-    """Check the size and then the shape of the review's object and old object, and return the checked review.
+    """Check the size and the shape of a review's object and old object, and return the checked review.
 
     If one of them or the review itself is too large, the result has the reason (``excess``), and of both objects only
     the labels.
@@ -55,7 +57,7 @@ def checked(request: AdmissionRequest) -> CheckedReview:
 
 
 def excess_of(request: AdmissionRequest) -> str:
-    """Return the message about a bound that the review's object or old object exceeds; empty if neither exceeds one."""
+    """Return the message about a size bound that the review's object or old object exceeds; empty if none does."""
     found = _excess(request.object, request.size_bytes)
     if found or request.old_object is None:
         return found
@@ -64,7 +66,7 @@ def excess_of(request: AdmissionRequest) -> str:
 
 
 def _excess(pod: object, at_most_bytes: int | None) -> str:
-    """Return the message about a bound that a pod exceeds (``pod_limits.excess``, and ``PARSED``)."""
+    """Return the message about a size bound that a pod exceeds; empty if it exceeds none."""
     found = excess(pod, at_most_bytes)
     annotations = at(pod, "metadata", "annotations")
     if found or not isinstance(annotations, dict):
@@ -74,10 +76,10 @@ def _excess(pod: object, at_most_bytes: int | None) -> str:
 
 
 def excess_after_writes(pod: Mapping[str, Any], request: AdmissionRequest) -> str:
-    """Return the message about a bound that a pod exceeds after policies wrote on it; empty if it exceeds none.
+    """Return the message about a size bound that a pod exceeds after policies wrote on it; empty if it exceeds none.
 
-    The record annotation, which is written last, counts as one more annotation. If such a pod were stored, every policy
-    would fail at the pod's next review.
+    The record annotation, which podberth writes last, counts as one more annotation. If a pod above the bounds were
+    stored, every policy would fail at the pod's next review.
     """
     near = request.size_bytes is not None and request.size_bytes > MAX_BYTES - _ROOM_FOR_POLICIES
     found = _excess(pod, None if near else 0)

@@ -1,4 +1,4 @@
-"""Makes the review that the API server would send for a pod's creation, for decisions before the pod exists."""
+"""Makes the AdmissionReview request of a pod's creation, for decisions about pods that nobody has created yet."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,8 @@ from ..errors import ReviewError
 from .review import API_VERSION, KIND, AdmissionRequest, decode_review
 
 AUTHOR = "author"
-"""The user name of a request that gives none: the author of a manifest, who is in no groups."""
+"""The user name in a request for which ``request_of`` is given no user: the author of a manifest, who is in no
+groups."""
 DEFAULT_NAMESPACE = "default"
 
 
@@ -25,13 +26,13 @@ OF_A_CREATION: Mapping[str, Any] = {
     "operation": "CREATE",
     "options": _options("CREATE"),
 }
-"""The fields of a request that are the same for every creation of a pod."""
+"""The fields of an AdmissionReview's request that are the same for every creation of a pod."""
 
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 
 
 def request_of(given: Mapping[str, Any]) -> AdmissionRequest:
-    """Return the request that the API server would send to create the pod ``given["object"]``.
+    """Return the request that the API server would send if the pod ``given["object"]`` were created.
 
     ``given`` has the known fields of an AdmissionReview's ``request``, and they replace the fields of a creation: with
     ``operation`` and ``oldObject`` it may be another request. The default namespace is the object's, or else

@@ -1,8 +1,9 @@
-"""The decisions on pods: /mutate and /validate as their stages, in order. No function here does I/O.
+"""Decides on pods for /mutate and /validate, by running the steps of a decision in order. No function here does I/O.
 
-``checked`` checks the pod, ``description`` reads its requests and its gang. Then ``matching`` finds the policies that
-apply, ``asking`` evaluates them, ``writing`` (or ``judging``) applies their answers, and ``answering`` makes the
-outcome. /mutate denies for one reason only: a policy with mutations and failurePolicy Fail could not be evaluated.
+``checked`` checks the pod, and ``description`` collects its accelerators and its gang. Then ``matching`` finds the
+policies that apply, ``asking`` evaluates them, ``writing`` applies their mutations (or ``judging`` their validations),
+and ``answering`` makes the outcome. /mutate denies for one reason only: a policy with mutations and failurePolicy Fail
+could not be evaluated.
 """
 
 from ..errors import EvaluationError
@@ -26,9 +27,10 @@ _SUB_RESOURCES = ("", "ephemeralcontainers")
 
 
 def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Outcome:
-    """Decide what policies write on a pod; with a ``watch``, which observes it, nothing is cached.
+    """Return the outcome of /mutate: the patch with the policies' writes on the pod, or a denial.
 
-    In an update, fields that policies wrote on the pod and that the update lacks are restored (``restore``).
+    If a ``watch`` observes the decision, nothing is cached. In an update, fields that policies wrote on the pod and
+    that the update lacks are restored (``restore``).
 
     Raises:
         ReviewError: an object of the review is not a pod.
@@ -50,10 +52,10 @@ def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = 
 
 
 def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Outcome:
-    """Return the outcome of /validate: the validations of policies, evaluated on the final pod.
+    """Return the outcome of /validate: the policies' validations, evaluated on the pod that would be stored.
 
-    It also warns of values that cannot be read, and, on creation, of problems with a bare Pod's groups. With a
-    ``watch``, which observes the decision, nothing is cached.
+    The outcome also has warnings about values that cannot be read and, when a bare Pod is created, about its groups. If
+    a ``watch`` observes the decision, nothing is cached.
 
     Raises:
         ReviewError: an object of the review is not a pod.
@@ -74,7 +76,7 @@ def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None 
 def mutate_with_writes(
     request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None
 ) -> tuple[Outcome, tuple[Written, ...]]:
-    """Decide on the creation of a pod as ``mutate`` does; return the outcome and each mutation's writes.
+    """Return the outcome of /mutate for the creation of a pod, and the changes that each mutation made.
 
     Raises:
         ReviewError: an object of the review is not a pod.
@@ -89,7 +91,7 @@ def _is_of_pods(request: AdmissionRequest) -> bool:
 
 
 def _matching(phase: Phase, request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Matching:
-    """Check and describe the pod; return the object that matches policies with it.
+    """Check and describe the pod of a review, and return the ``Matching`` that finds the policies which apply to it.
 
     Raises:
         ReviewError: an object of the review is not a pod.
@@ -99,10 +101,10 @@ def _matching(phase: Phase, request: AdmissionRequest, snapshot: Snapshot, watch
 
 
 def _written(matching: Matching, writing: Writing) -> Outcome:
-    """Return the outcome of /mutate after each matching policy has written on the pod, in the policies' order.
+    """Let each matching policy write on the pod, in the policies' order, and return the outcome of /mutate.
 
     Each policy is matched with the pod as the earlier policies left it. Nothing is written if two containers have one
-    name: the record knows containers by name, and the API server refuses the pod.
+    name: the record knows containers by name, and the API server refuses such a pod.
     """
     request = matching.under.request
     if matching.under.repeats_a_name:

@@ -1,6 +1,6 @@
 """The description of the pod under review: its accelerators, its gang, its tolerations and its node selection.
 
-The stages read the description instead of the pod. After a policy has written on the pod, the parts of the description
+Later code reads the description instead of the pod. After a policy has written on the pod, the parts of the description
 that depend on the written fields are computed again.
 """
 
@@ -60,19 +60,19 @@ _LONGEST_NAME = 253
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """The facts about a pod that decisions depend on."""
+    """The facts about a pod that decisions depend on, computed from the pod and the snapshot."""
 
     gpu: GpuFacts
-    """The accelerators that the pod asks for."""
+    """The accelerators that the pod requests."""
     gang: Gang
     """The gang that the pod belongs to."""
     need: Need
-    """The pod's requirements of a node: devices, selection, tolerations."""
+    """The properties that a node must have to run the pod: devices, labels, taints that the pod tolerates."""
     concerned: bool
     """Whether policies of scope GPU apply: the pod has accelerators or a gang, and uses no GPU-sharing system's
     keys."""
     comparable: bool
-    """Whether the description is small enough to be compared with the descriptions of other pods."""
+    """Whether the description is small enough to be part of a cache key."""
     review: ReviewContext
 
 
@@ -84,7 +84,7 @@ def describe(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> Descrip
 
 
 def undescribed(snapshot: Snapshot) -> Description:
-    """Return the description of a pod that is too large for podberth to read.
+    """Return the description that is used for a pod that is too large for podberth to read.
 
     The pod's requests are unknown, so every policy of scope GPU applies: a user cannot avoid the policies by hiding a
     GPU among ten thousand containers.
@@ -103,7 +103,7 @@ def undescribed(snapshot: Snapshot) -> Description:
 def describe_again(
     before: Description, pod: dict[str, Any], written: Sequence[Path], namespace: str, snapshot: Snapshot
 ) -> Description:
-    """Return the description of ``pod`` after a change; parts that the change cannot affect are taken from ``before``.
+    """Return the description of a changed pod; parts that the change cannot affect are taken from ``before``.
 
     ``before`` describes the pod as it was before the change, and ``written`` has the paths that were changed.
     """
@@ -122,7 +122,7 @@ def describe_again(
 
 @cache
 def parts_of(reads: frozenset[tuple[str, ...]]) -> tuple[Path, ...]:
-    """Return the paths in a pod that may change the values of expressions with the access paths ``reads``.
+    """Return the paths in a pod that can change the value of an expression which reads the paths ``reads``.
 
     An access path begins with a CEL variable; ``gang`` and ``gpu`` stand for the pod's fields that they are computed
     from.
@@ -136,7 +136,7 @@ def parts_of(reads: frozenset[tuple[str, ...]]) -> tuple[Path, ...]:
 
 
 def meets(written: Iterable[Path], parts: Iterable[Path]) -> bool:
-    """Return whether one of the paths ``written`` is equal to, above or below one of the paths ``parts``."""
+    """Return whether one of the paths ``written`` is the same as, above or below one of the paths ``parts``."""
     for path in written:
         for part in parts:
             if path[: len(part)] == part[: len(path)]:
@@ -157,7 +157,7 @@ def gang_in(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> Gang:
 
 
 def _group_asks(gang: Gang, pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> bool:
-    """Return whether a known PodGroup that the pod names asks the pod's group system for topology."""
+    """Return whether a known PodGroup that the pod names already has a topology request for the pod's group system."""
     kind = _GROUP_KINDS.get(gang.system)
     name = kind.read(pod) if gang.known and kind is not None and kind.asked else None
     if kind is None or not isinstance(name, str):
@@ -167,7 +167,7 @@ def _group_asks(gang: Gang, pod: dict[str, Any], namespace: str, snapshot: Snaps
 
 
 def _taken_over(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> str:
-    """Return the group system that places this namespace's pods by the conventions; ``plain`` if none does.
+    """Return the group system that by the cluster's conventions places the namespace's pods; ``plain`` if none does.
 
     A pod that names a scheduler of its own is not taken over. If the Namespace is unknown, its only known label is its
     name, which the API server sets.
@@ -185,7 +185,7 @@ _NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 
 
 def roles_of(gang: Gang, snapshot: Snapshot) -> Roles:
-    """Return the different needs of a gang's roles as (number of pods, need); empty if all needs are equal.
+    """Return the needs of a gang's roles as pairs (number of pods, need); empty if all roles have equal needs.
 
     A role whose pod template is unknown is left out. The result is equal for all members, because the needs come from
     the owner's templates.
@@ -202,7 +202,7 @@ def roles_of(gang: Gang, snapshot: Snapshot) -> Roles:
 
 
 def _counted(gpu: GpuFacts, snapshot: Snapshot) -> tuple[tuple[tuple[str, int], ...], bool]:
-    """Return the pod's extended resources that nodes list, and whether DeviceClasses serve some of its accelerators.
+    """Return the pod's extended resources that count against nodes, and whether DeviceClasses serve some others.
 
     A resource that only DeviceClasses serve is in no node's capacity: the scheduler makes a ResourceClaim for it
     (KEP-5004).
@@ -220,7 +220,7 @@ def _is_claimed(resource: str, snapshot: Snapshot) -> bool:
 
 
 def _gpu(pod: dict[str, Any], namespace: str, snapshot: Snapshot, gang: Gang) -> GpuFacts:
-    """Return the accelerators that a pod asks for, by its resources and by the claims that the snapshot knows."""
+    """Return the accelerators that a pod requests by its resources and by those ResourceClaims that are known."""
     return gpu_facts(pod, namespace, snapshot.devices, believe_claims=gang.system not in ACCOUNTING)
 
 

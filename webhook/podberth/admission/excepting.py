@@ -1,7 +1,7 @@
-"""Excepting: finds the policies that are not evaluated for the pod under review, because an exception holds.
+"""Finds the policies that are not evaluated for the pod under review because of a GPUPolicyException.
 
 An exception is compared with the pod in the request, before any policy writes. If the exception's expression fails, or
-if it has a podSelector and the pod's labels are unknown, it does not hold: the policy is evaluated.
+if it has a podSelector and the pod's labels are unknown, the exception does not apply: the policy is evaluated.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,12 +18,12 @@ from .under_review import PodUnderReview
 
 
 def excepted(under: PodUnderReview, policies: Iterable[CompiledPolicy]) -> Mapping[str, CompiledException]:
-    """Return the exception that holds for the pod, by the policy's name, for each of ``policies`` that has one.
+    """Return those of ``policies`` that an exception excludes for the pod, by name, each with its exception.
 
-    If several exceptions from one policy hold, it is the first by name.
+    If several exceptions exclude a policy, its exception is the first by name.
 
     Raises:
-        ValueError: the moment of the snapshot is not set (``Snapshot.at``), which is a bug.
+        ValueError: the snapshot was not made for a moment with ``Snapshot.at``, which is a bug.
     """
     snapshot = under.snapshot
     if not snapshot.exceptions:
@@ -47,12 +47,12 @@ def excepted(under: PodUnderReview, policies: Iterable[CompiledPolicy]) -> Mappi
 
 
 def decision_of(policy: str, exception: CompiledException) -> Decision:
-    """Return the decision that says that the policy was not evaluated."""
+    """Return the decision with the action ``except``: the policy was not evaluated, because of the exception."""
     return Decision(policy, "except", text_of(exception), exception=exception.name)
 
 
 def text_of(exception: CompiledException) -> str:
-    """Return the message about an exception that holds for a pod."""
+    """Return the message about an exception that excludes a policy for a pod."""
     spec = exception.parsed.source.spec
     return f"not evaluated: exception {exception.name} until {spec.expires_at}, for {spec.requested_by}: {spec.reason}"
 

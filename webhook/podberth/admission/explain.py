@@ -1,7 +1,8 @@
-"""The explanation of the decisions on a pod, with the value of every expression.
+"""Explains the decisions on a pod: for each policy its match, its writes, and the value of every expression.
 
-The code that decides reports its steps to a watch (``policy.evaluate.Watch``, ``decide.mutate_with_writes``). Only the
-values of an expression's parts are evaluated separately, by the same engine with the same names (``cel.trace``).
+The decision itself reports its steps to a watch (``policy.evaluate.Watch``, ``decide.mutate_with_writes``). Only the
+values of an expression's parts are evaluated separately, by the same CEL engine with the same variables
+(``cel.trace``).
 """
 
 from collections.abc import Iterable, Mapping
@@ -41,28 +42,28 @@ class Evaluated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyExplained:
-    """The explanation of one policy's part in one decision on a pod's creation, by /mutate or by /validate."""
+    """The explanation of the decision by one policy on a pod's creation, in /mutate or in /validate."""
 
     phase: Phase
     matched: bool
     why: str
     """The reason why the policy did not match; empty if it matched."""
     params: tuple[str, ...]
-    """The ConfigMaps with which the policy was evaluated, as ``namespace/name``."""
+    """The ConfigMaps that the policy was evaluated with as its params, as ``namespace/name``."""
     expressions: tuple[Evaluated, ...]
-    """The expressions in the order of their evaluation; each occurs once for each params object."""
+    """The policy's expressions in the order of their evaluation; each occurs once for each ConfigMap in ``params``."""
     variables: tuple[Evaluated, ...]
-    """The variables that the evaluation of these expressions needed, in the policy's order."""
+    """The policy's CEL variables that ``expressions`` needed, in the policy's order."""
     written: tuple[Written, ...]
-    """The writes of the policy's mutations on the pod."""
+    """The changes that the policy's mutations made to the pod."""
     decisions: tuple[Decision, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
-    """The explanations of one policy: for /mutate, then for /validate.
+    """The explanations of one policy's decisions: in /mutate, then in /validate.
 
-    A review in which the policy has no entries, such as /mutate for a policy without mutations, is left out.
+    The review is left out if the policy has nothing to evaluate in it, such as /mutate for a policy without mutations.
     """
 
     policy: str
@@ -73,7 +74,10 @@ class Explained:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """The explanation of the creation of one pod. ``pod`` is the pod to be stored; None if /mutate denies it."""
+    """The explanation of all decisions on a pod's creation.
+
+    ``pod`` is the pod that would be stored; None if /mutate denies it.
+    """
 
     verdict: Verdict
     warnings: tuple[str, ...]
@@ -89,8 +93,8 @@ def explain(
 ) -> Explanation:
     """Decide on the creation of a pod by /mutate and /validate, and explain the decisions of all policies or of one.
 
-    With ``policy`` only the policy of this name is explained. ``tracers`` caches tracers by policy name. The call adds
-    to it, and later calls with the same policies use it.
+    With ``policy``, only the policy of this name is explained. ``tracers`` is a cache of tracers by policy name: a
+    later call with the same policies may pass it again.
 
     Raises:
         ReviewError: an object of the review is not a pod.
@@ -151,18 +155,18 @@ def _explained(
 
 @dataclass(slots=True, kw_only=True)
 class _Note:
-    """The observations about one policy in one review, while the review is decided."""
+    """The observations about one policy while one review was decided."""
 
     matched: bool = False
     why: str = ""
     params: list[str] = field(default_factory=list)
     expressions: list[Evaluated] = field(default_factory=list)
     variables: dict[int, Evaluated] = field(default_factory=dict)
-    """The variables that were evaluated, by their index among the policy's variables."""
+    """The policy's CEL variables that were evaluated, by their index in the policy."""
 
 
 class _Notes:
-    """The watch of one review: it collects the observations about each policy."""
+    """The watch of one review's decision: it collects a ``_Note`` about each policy."""
 
     def __init__(self, snapshot: Snapshot, wanted: set[str], tracers: dict[str, Tracer]) -> None:
         self.of: dict[str, _Note] = {}

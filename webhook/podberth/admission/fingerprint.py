@@ -1,4 +1,7 @@
-"""A fingerprint is the values of a pod that expressions read; pods with equal fingerprints get equal answers."""
+"""Computes a pod's fingerprint: the values that policies read from the pod, as a key of cached results.
+
+Pods with equal fingerprints get equal results.
+"""
 
 from collections.abc import Callable, Hashable, Mapping
 from operator import attrgetter
@@ -47,18 +50,19 @@ _GANG_COMPARED: Mapping[str, Callable[[Gang], Hashable]] = {
 
 
 def fact_of(description: Description, variable: str, field: str) -> Any:
-    """Return the value of a field of the CEL variable ``gpu`` or ``gang``; ``field`` is its name in CEL."""
+    """Return the value of a field of the CEL variable ``gpu`` or ``gang``; ``field`` is the field's name in CEL."""
     return _GPU_FIELDS[field](description.gpu) if variable == "gpu" else _GANG_FIELDS[field](description.gang)
 
 
 def fingerprint(
     pod: dict[str, Any], description: Description, read: Footprint | None
 ) -> tuple[Hashable, Hashable, Hashable, bytes] | None:
-    """Return the values of one pod that a footprint says are read; equal results mean equal answers.
+    """Return the fingerprint of a pod: the values that expressions with the footprint ``read`` read from it.
 
-    The result has four parts: the fields of ``gpu``; the fields of ``gang``; the needs of the pod and of its gang's
-    roles (None if no expression looks for nodes); the JSON of the values at the footprint's paths in the pod. It is
-    None without a footprint, or if the values are too large to be compared.
+    Expressions have equal results for two pods with equal fingerprints. The fingerprint has four parts: the fields of
+    ``gpu``; the fields of ``gang``; the needs of the pod and of its gang's roles (None if no expression searches
+    nodes); the JSON of the values at the footprint's paths in the pod. None if ``read`` is None, or if the values are
+    too large for a key.
     """
     if read is None or not description.comparable:
         return None
@@ -76,7 +80,7 @@ def fingerprint(
 
 
 def _resources(pod: dict[str, Any]) -> list[Any]:
-    """Return the names and resources of all containers, which ``gpu_facts`` reads."""
+    """Return the names and resources of all containers; the CEL variable ``gpu`` is computed from these."""
     pod_spec = spec(pod)
     return [
         [

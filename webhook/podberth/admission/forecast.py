@@ -1,9 +1,9 @@
-"""Conflicts between constant values of policies, found when the policies are loaded, before there is a pod.
+"""Finds conflicts between constant values of policies when the policies are loaded, before any pod is reviewed.
 
-An expression that reads nothing always has the same value. So a mutation of such expressions can be applied, by the
-rules of a review (``mutation.standing``), to an example pod that has a gang and the resources that the policies would
-rewrite. ``policy.clashes`` compares mutations by the texts of their expressions. Both modules report notes, never
-errors.
+An expression that reads no variable always has the same value. So a mutation with only such expressions can be applied
+to an example pod, by the same rules as in a review (``mutation.standing``). The example pod has a gang, and the
+resources that the policies would rewrite. ``policy.clashes`` compares mutations by the texts of their expressions
+instead. Both modules report notes, never errors.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +27,7 @@ from ..wellknown import GANG_LABEL
 def forecasts(
     parsed: Iterable[ParsedPolicy], policies: Iterable[CompiledPolicy], environment: Environment, review: ReviewContext
 ) -> tuple[Problem, ...]:
-    """Return sorted notes, one for each constant that conflicts with an earlier policy's, at the later policy's line.
+    """Return a note for each constant in a mutation that conflicts with one of an earlier policy, sorted by position.
 
     A constant that its mutation refuses as invalid gets no note; the first pod will show the error.
 
@@ -66,7 +66,7 @@ def forecasts(
 def _constants(
     policy: CompiledPolicy, environment: Environment, review: ReviewContext
 ) -> Iterator[tuple[int, Proposal]]:
-    """Yield the mutations of a policy whose expressions are all constant, each with its index among the mutations."""
+    """Yield the mutations of a policy that have only constant expressions, each with its index in the policy."""
     for index, mutation in enumerate(policy.mutations):
         reads = mutation.facts or any(bound.reads for bound in mutation.leaves.values())
         if pipeline.CONCERNS[mutation.concern].forecast and not reads:
@@ -83,7 +83,7 @@ def _values(mutation: CompiledMutation, environment: Environment, review: Review
 
 
 def _pod(proposals: Iterable[Proposal]) -> dict[str, Any]:
-    """Return the example pod: a gang's member, with the containers and resources that the proposals would rewrite."""
+    """Return the example pod: a gang's member, with the containers and resources that the mutations would rewrite."""
     limits: dict[str, dict[str, str]] = {}
     for proposal in proposals:
         items = proposal.leaves[""] if proposal.concern == "resources" else ()

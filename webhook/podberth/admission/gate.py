@@ -1,6 +1,6 @@
-"""Prevents policies from deciding what a pod's group system decides, such as placement (docs/rules.md, rules 2 and 3).
+"""Refuses mutations that would change what a pod's group system decides (docs/rules.md, rules 2 and 3).
 
-The dossier of each system has the facts from which it follows what is refused (``kinds.systems.System``).
+For each group system, ``kinds.systems.System`` has the facts that the refusals are derived from.
 """
 
 from collections.abc import Iterable
@@ -27,10 +27,10 @@ _OF_THE_POD = frozenset({"resources", "resourceClaims", "overhead"})
 
 
 def refusal(policy: CompiledPolicy, mutation: CompiledMutation, draft: Draft, known: GangFacts) -> str | None:
-    """Return why a mutation does not apply to a pod that a group system places; None if it applies.
+    """Return the reason why a mutation may not be applied to a pod, because a group system places it; None if it may.
 
-    The empty text means that it does not apply, and that the user needs no message. ``known`` has the facts about the
-    pod's gang. A mutation of a plain pod always applies.
+    An empty reason means that the mutation is not applied, and that the user needs no message. ``known`` has the facts
+    about the pod's gang. A mutation of a plain pod may always be applied.
     """
     gang, concern = known.gang, CONCERNS[mutation.concern]
     if gang.system == "plain" or concern.in_group(draft, known):
@@ -54,9 +54,9 @@ def _of_accounted(policy: CompiledPolicy, mutation: CompiledMutation, gang: Gang
 
 
 def refusal_of_writes(gang: Gang, written: Iterable[Path]) -> str:
-    """Return why policies may not write these paths on a pod of ``gang``, which a system schedules; empty if they may.
+    """Return why policies may not write the paths ``written``, because a group system places the pod; else empty.
 
-    The check is for mutations that can write any field, because only their result shows the paths that they write.
+    This check is for mutations that can write any field: only their result shows which paths they write.
     """
     if gang.system == "plain":
         return ""
@@ -67,7 +67,10 @@ def refusal_of_writes(gang: Gang, written: Iterable[Path]) -> str:
 
 
 def _advice(gang: Gang, draft: Draft) -> str:
-    """Return where to request topology from the system; empty if it is already requested, or if no field does it."""
+    """Return where a user requests topology from the group system.
+
+    Empty if it is already requested, or if the system has no field for it.
+    """
     row = BY_NAME[gang.system]
     general = row.topology if gang.accounted else row.alone_topology or row.topology
     own = _OWN_TOPOLOGY.get((gang.system, gang.source))

@@ -1,4 +1,4 @@
-"""Calls ``group_checks`` with the facts of a snapshot; the problems become warnings that belong to no policy."""
+"""Checks the groups of workloads and bare Pods (``group_checks``); the problems become warnings that name no policy."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -18,7 +18,10 @@ def wrong_in_workload(
     namespace: str,
     snapshot: Snapshot,
 ) -> tuple[Wrong, ...]:
-    """Return the problems of a workload's groups; ``made`` has each template, with its pod after policies' writes."""
+    """Return the problems of a workload's groups.
+
+    ``made`` has each pod template of the workload, with a pod made from it after the policies' writes.
+    """
     found = [
         _pods(template, pod, describe(pod, namespace, snapshot.with_owners(template.owners))) for template, pod in made
     ]
@@ -26,7 +29,7 @@ def wrong_in_workload(
 
 
 def wrong_in_pod(pod: dict[str, Any], description: Description, namespace: str, snapshot: Snapshot) -> list[str]:
-    """Return the problems of a bare Pod's groups, as text.
+    """Return the problems of a bare Pod's groups, as texts.
 
     Empty for a Pod that a controller made, because its workload is checked instead; and for a Pod to which policies of
     scope GPU do not apply, or that names no queue or group.

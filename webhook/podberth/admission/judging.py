@@ -1,8 +1,9 @@
-"""Judging: turns failed validations into denials and warnings. No other module lets a policy deny or warn.
+"""Judges a pod by the policies' validations: failed validations become denials and warnings.
 
-As in ValidatingAdmissionPolicy, every validation is evaluated for each policy and params object, and validationActions
-decide the effect of a failure. An error counts as a failure under failurePolicy Fail, and admits the pod under Ignore.
-If the params or the namespace that a policy needs are missing, failurePolicy Fail denies, whatever the actions.
+Only this module lets a policy deny or warn. As in ValidatingAdmissionPolicy, every validation is evaluated for each
+policy and params object, and validationActions decide the effect of a failure. An error counts as a failure under
+failurePolicy Fail, and admits the pod under Ignore. If the params or the namespace that a policy needs are missing,
+failurePolicy Fail denies the pod, whatever the validationActions are.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
@@ -19,28 +20,29 @@ from .outcome import Action, Decision
 from .recall import Footprint, footprint
 
 OF_AUDIT: Final = "auditAnnotations: "
-"""The beginning of the message about an audit annotation that cannot be evaluated."""
+"""The prefix of the message about an audit annotation whose expression failed."""
 _ACTIONS: Mapping[str, Action] = {"Deny": "deny", "Warn": "warn", "Audit": "audit"}
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The result of all policies' validations for one pod."""
+    """The result of all policies' validations for one pod: decisions, reasons of denials, audit annotations."""
 
     decisions: tuple[Decision, ...]
     reasons: tuple[str, ...]
     """The status reasons of the denials, such as ``Invalid``, in the order of the denials."""
     audit: Mapping[str, str]
-    """The values of the audit annotations by key. Several values of one key are joined; of failures only the first."""
+    """The values of the audit annotations by key. The values that several policies give one key are joined; of errors
+    only the first is kept."""
 
 
 def judge(matching: Matching) -> Judged:
-    """Return the result of the validations of every matching policy; a cached one if the pod's inputs are equal."""
+    """Return the result of all matching policies' validations; a cached one for a pod with equal inputs."""
     return matching.under.snapshot.recall.answer(_key(matching), lambda: _judged(matching))
 
 
 def _key(matching: Matching) -> Hashable:
-    """Return the cache key of ``judge``, the values on which its result depends; None if it must not be cached."""
+    """Return the key under which the result of ``judge`` is cached; None if it must not be cached."""
     question, under = matching.question, matching.under
     if question is None:
         return None
@@ -50,7 +52,7 @@ def _key(matching: Matching) -> Hashable:
 
 
 def _footprint(matching: Matching) -> Footprint | None:
-    """Return the paths that the matching policies' validations read; None if they may read anything."""
+    """Return the paths that the validations of the matching policies read; None if they may read any path."""
     policies = matching.policies()
     if policies is None:
         return None
@@ -73,7 +75,7 @@ def _judged(matching: Matching) -> Judged:
 def _judge(
     asking: Asking, item: Matched | Fault | Excepted, audit: dict[str, list[str]]
 ) -> Iterable[tuple[Decision, str]]:
-    """Yield the decisions of one policy, each with its status reason; add its audit annotations to ``audit``."""
+    """Yield one policy's decisions, each with its status reason; add the policy's audit annotations to ``audit``."""
     policy = item.policy
     if isinstance(item, Excepted):
         yield decision_of(policy.name, item.exception), ""
@@ -100,7 +102,10 @@ def _judge(
 
 
 def _enforce(failure: Failure, fault: Fault) -> Iterable[tuple[Decision, str]]:
-    """Yield a decision for each of the policy's validationActions; an error under failurePolicy Ignore only warns."""
+    """Yield a decision for each of the policy's validationActions.
+
+    An error under failurePolicy Ignore becomes a warning only.
+    """
     name = fault.policy.name
     if failure.error and not fault.fatal:
         yield Decision(name, "error", failure.message, fault=True), failure.reason

@@ -1,8 +1,9 @@
-"""Matching: finds the policies that apply to the pod under review, each with its params.
+"""Finds the policies that apply to the pod under review, each with its params objects.
 
-The order is upstream's, with the rollout added: constraints, rollout, params, then the conditions with each params
-object. The conditions of all policies are first evaluated together. After a policy has written, the conditions of a
-later policy are evaluated again only if they read a part of the pod that was written.
+A policy applies if, in this order, its matchConstraints select the request, its rollout includes the pod, its params
+are found, and its matchConditions are true with a params object. This is upstream's order, with the rollout added. The
+conditions of all policies are first evaluated together. After a policy has written, the conditions of a later policy
+are evaluated again only if they read a part of the pod that was written.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -23,7 +24,7 @@ _CONDITION_FALSE = "matchConditions: one is false"
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """A policy that matches the pod, with one of its params objects; ``params`` is None for a policy without params."""
+    """A policy that applies to the pod, with one of its params objects (None for a policy without params)."""
 
     policy: CompiledPolicy
     params: Params | None
@@ -55,10 +56,13 @@ class Excepted:
 
 
 class Matching:
-    """Matches the policies of one plan, in order; each with the pod as the policies before it left it."""
+    """Finds the policies of one plan that apply to the pod.
+
+    Each policy is compared with the pod as the earlier policies left it.
+    """
 
     def __init__(self, asking: Asking) -> None:
-        """Evaluate all matchConditions together, unless the review exceeds its bounds."""
+        """Evaluate the matchConditions of all policies together, unless the review exceeds the size bounds."""
         self.asking = asking
         self.under = asking.under
         self.plan = asking.plan
@@ -68,9 +72,10 @@ class Matching:
             self._answers = asking.all_conditions()
 
     def __iter__(self) -> Iterator[Matched | Fault | Excepted]:
-        """Yield each policy that matches, once for each params object, or a fault if the match cannot be decided.
+        """Yield each policy that applies, once for each params object, or a fault if an error prevents the comparison.
 
-        A policy from which the pod is excepted is yielded as such; neither its constraints nor its conditions count.
+        A policy that an exception excludes for the pod is yielded as ``Excepted``; its constraints and conditions are
+        ignored.
         """
         for index, policy in enumerate(self.plan.policies):
             if not self._in_scope(policy):
@@ -91,11 +96,11 @@ class Matching:
 
     @property
     def question(self) -> Hashable:
-        """A cache key for the policies that match the pod before any write; None if they must not be cached.
+        """A cache key for the set of policies that apply to the unchanged pod; None if the set must not be cached.
 
-        It has the results of the matchConditions, the exceptions that hold, and the facts about the gang and the GPUs
-        that matter. None if the pod is too large, a watch observes the decision, or a condition failed. Some matches
-        depend on more (see ``policies``).
+        The key has the results of the matchConditions, the exceptions that apply, and the facts about the gang and the
+        GPUs that matter. It is None if the pod is too large, a watch observes the decision, or a condition failed. Some
+        sets depend on more than this key (see ``policies``).
         """
         under, answers = self.under, self._answers
         if under.excess or self.asking.watch is not None or not all(isinstance(each, bool) for each in answers):
@@ -107,11 +112,11 @@ class Matching:
         return id(self.plan), tuple(answers), excepted, description.concerned, *facts
 
     def policies(self) -> list[CompiledPolicy] | None:
-        """Return the policies that match the unchanged pod; None if pods with equal ``question`` may differ in them.
+        """Return the policies that apply to the unchanged pod; None if ``question`` does not determine them.
 
-        That is so if a policy has a rollout, params that its conditions read, or constraints on more than the operation
-        and the resource; if a condition failed; or if a matching policy reads the pod's namespace, or ConfigMaps in
-        that namespace.
+        The cache key ``question`` does not determine them if a policy has a rollout, params that its conditions read,
+        or constraints on more than the operation and the resource; if a condition failed; or if a policy that applies
+        reads the pod's namespace, or ConfigMaps in that namespace.
         """
         found: list[CompiledPolicy] = []
         for policy, span in zip(self.plan.policies, self.plan.slices, strict=True):
@@ -173,7 +178,7 @@ class Matching:
         yield Matched(policy, params)
 
     def _other_request(self, policy: CompiledPolicy) -> str:
-        """Return a message with the matchConstraints field that excludes the request; empty if none does."""
+        """Return a message that names the matchConstraints field which excludes the request; empty if no field does."""
         if policy.matches_statically:
             return ""
         request = self.under.request
@@ -194,7 +199,7 @@ class Matching:
         return f"matchConstraints.{constraint}: not this request" if constraint else ""
 
     def _not_rolled_out(self, policy: CompiledPolicy) -> str:
-        """Return a message if the policy's rollout does not include the pod's workload yet; empty if it does."""
+        """Return a message if the policy's rollout does not include the pod's workload yet; otherwise an empty text."""
         rollout = policy.source.spec.rollout
         if rollout is None:
             return ""
@@ -205,7 +210,7 @@ class Matching:
         return f"rollout: this workload is not among the first {rollout.percent} of 100"
 
     def _all_hold(self, policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -> bool:
-        """Return whether all matchConditions of a policy are true; ``answers`` are their results from the plan's batch.
+        """Return whether all matchConditions of a policy are true; ``answers`` has one result for each condition.
 
         Raises:
             EvaluationError: no condition is false, and one of them failed.
@@ -225,7 +230,10 @@ class Matching:
             self.asking.watch.passed_over(policy, why)
 
     def _answers_of(self, index: int, policy: CompiledPolicy) -> Sequence[bool | EvaluationError] | None:
-        """Return the policy's results from the plan's batch; None if there are none, or a write has outdated them."""
+        """Return the results of the policy's matchConditions from the evaluation of all policies' conditions.
+
+        None if they were not part of it, or if a policy has since written on a path that they read.
+        """
         span = self.plan.slices[index]
         outdated = self.under.written and meets(self.under.written, parts_of(policy.conditions_read))
         return None if span is None or outdated else self._answers[span]

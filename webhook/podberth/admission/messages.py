@@ -1,7 +1,8 @@
-"""The warnings and denials that a user reads: one bounded line each, the most important first (docs/rules.md, rule 14).
+"""Words the warnings and denials that users read: one bounded line each, the most important first (docs/rules.md, 14).
 
-The apiserver's budget: 4,096 runes of warnings for one request, all webhooks together; beyond it each is cut to 256
-(apiserver pkg/endpoints/filters/warning.go). podberth uses half of it and shortens its own lines.
+The API server keeps 4,096 runes of warnings for one request, from all webhooks together; beyond that it cuts each
+warning to 256 runes (apiserver pkg/endpoints/filters/warning.go). podberth uses half of the 4,096 and shortens its own
+lines.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,9 +13,10 @@ from .outcome import Action, Decision
 MAX_LINE = 256
 MAX_TOTAL = 2048
 _SILENT = frozenset({"mutate", "except"})
-"""The actions that get no warning of their own: mutations share one, and exceptions are for the audit log."""
+"""The actions whose decisions get no warning of their own: all mutations share one, and exceptions are in the audit
+log."""
 _RANKS = ("error", "conflict")
-"""The actions whose decisions come first among the warnings of /mutate."""
+"""The actions of decisions whose warnings come first in the answer of /mutate, in this order."""
 
 
 def line(policy: str, text: str) -> str:
@@ -30,7 +32,7 @@ def full_line(policy: str, text: str) -> str:
 
 
 def within_budget(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return the lines in order, without duplicates, up to MAX_TOTAL characters; a last line counts omitted lines."""
+    """Return the lines in order, without duplicates, up to MAX_TOTAL characters; the last counts omitted lines."""
     unique = list(dict.fromkeys(lines))
     if sum(map(len, unique)) <= MAX_TOTAL:
         return tuple(unique)
@@ -54,10 +56,10 @@ def of_mutations(decisions: Sequence[Decision], patch: Patch) -> tuple[str, ...]
 
 
 def changes(decisions: Iterable[Decision], room: int = MAX_LINE) -> str:
-    """Return the changes of all policies as one text; empty if nothing changed.
+    """Return one text that lists the changes of all policies; empty if nothing changed.
 
-    If some changes do not fit, the text ends with "and N more". With the prefix that ``line`` adds, it has at most
-    ``room`` characters, unless even the first change and that ending are longer.
+    If some changes do not fit, the text ends with "and N more". With the prefix that ``line`` adds, the text has at
+    most ``room`` characters, unless even the first change and that ending are longer.
     """
     phrases = list(dict.fromkeys(" ".join(item.message.split()) for item in decisions if item.action == "mutate"))
     room -= len(line("", ""))
@@ -70,7 +72,7 @@ def changes(decisions: Iterable[Decision], room: int = MAX_LINE) -> str:
 
 
 def joined(lines: Sequence[str]) -> str:
-    """Return the message of a denial: the lines, joined by newlines and cut to the budget."""
+    """Return the message of a denial: the lines, joined by newlines and cut to MAX_TOTAL characters."""
     return "\n".join(within_budget(lines))
 
 

@@ -1,8 +1,8 @@
-"""The notices about a decision: texts of Events, each with the object that the Event is about.
+"""Makes the notices about a decision: the texts of Events, each with the object that the Event is about.
 
-``cluster.events`` publishes them. A controller drops the warnings that the API server sends it, so nobody reads the
-warnings about a pod that a controller makes. A denial needs no notice: a ReplicaSet, Job, StatefulSet or DaemonSet
-reports it in an Event of its own (FailedCreate).
+``cluster.events`` publishes the Events. They are for pods that a controller makes: the controller drops the warnings of
+the API server, so nobody would read them. A denial needs no notice: a ReplicaSet, Job, StatefulSet or DaemonSet reports
+it in an Event of its own (FailedCreate).
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from .snapshot import Snapshot
 # Bytes, because Go counts bytes: NoteLengthLimit in kubernetes pkg/apis/core/validation/events.go.
 MAX_NOTE_BYTES = 1024
 _REASONS: Mapping[Action, str] = {"warn": "PolicyWarning", "error": "PolicyError"}
-"""The ``reason`` of the Event for each kind of decision that becomes an Event."""
+"""The ``reason`` of the published Event, by the action of the decision; other actions are not published."""
 _LEFT_OUT: Final = "the part about the pod is left out, because the caller is unknown (docs/operating.md, Events)"
 _IN_OTHER_WORDS: Final[Mapping[Action, str]] = {
     "warn": f"it warns of a pod; {_LEFT_OUT}",
@@ -44,7 +44,7 @@ class Regarding:
     def can_exist(self) -> bool:
         """Whether the API server would accept the namespace, apiVersion, kind, name and uid of the object.
 
-        An ownerReference, from which they are read, may contain any text of any length.
+        These fields are read from an ownerReference, which may contain any text of any length.
         """
         return (
             (not self.namespace or is_label(self.namespace))
@@ -64,13 +64,13 @@ class Notice:
     reason: str
     """The reason of the Event: one word in CamelCase."""
     action: str
-    """The value of the Event's ``action`` field: the action of the webhook."""
+    """The value of the Event's ``action`` field."""
     note: str
     """The text of the Event: one line of at most MAX_NOTE_BYTES."""
 
 
 def notices(request: AdmissionRequest, outcome: Outcome, distrust: Snapshot | None = None) -> tuple[Notice, ...]:
-    """Return the notices about the ``outcome`` of /validate; empty for most reviews.
+    """Return the notices about the ``outcome`` of /validate, each of which becomes an Event; empty for most reviews.
 
     A dry run gets no notices, because it must have no side effects. A pod without a controller gets none, because its
     author sees the warnings. An update gets none, because the creation had the same warnings.
@@ -104,8 +104,7 @@ def notices(request: AdmissionRequest, outcome: Outcome, distrust: Snapshot | No
 def is_founded(regarding: Regarding, snapshot: Snapshot) -> bool:
     """Return whether an Event may be published about an object that an unauthenticated sender named.
 
-    The namespace must exist in the snapshot. If podberth watches objects of this kind, the object must exist there,
-    too.
+    The namespace must be in the snapshot. If podberth watches objects of this kind, the object must be there, too.
     """
     if regarding.namespace not in snapshot.facts.namespaces:
         return False
@@ -117,7 +116,10 @@ def is_founded(regarding: Regarding, snapshot: Snapshot) -> bool:
 
 
 def _words(decision: Decision, distrust: Snapshot | None) -> str:
-    """Return a decision's message; if ``distrust`` is given, a general text replaces a message that is not fixed."""
+    """Return the decision's message, without text from the pod if ``distrust`` is given.
+
+    A general text then replaces a message that is not fixed in the policy.
+    """
     if distrust is None or decision.message in _own_words(decision.policy, distrust):
         return decision.message
     return _IN_OTHER_WORDS[decision.action]
@@ -129,7 +131,7 @@ def _own_words(name: str, snapshot: Snapshot) -> set[str]:
 
 
 def note(text: str) -> str:
-    """Return a line, cut to the maximum length of an Event's note."""
+    """Return the text, cut to the maximum length of an Event's note."""
     data = text.encode("utf-8", "replace")
     if len(data) <= MAX_NOTE_BYTES:
         return data.decode()

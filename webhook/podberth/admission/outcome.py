@@ -31,7 +31,7 @@ class Decision:
 class Outcome:
     """The outcome of one review. ``response`` is the AdmissionReview to send; ``patch`` is [] if nothing changes.
 
-    Callers must not modify an outcome, because the outcomes of other reviews may share its parts.
+    Callers must not modify an outcome, because outcomes of other reviews may share its lists and maps.
     """
 
     response: dict[str, Any]
@@ -49,10 +49,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """The changes that one mutation of one policy made; ``patch`` is the difference that it made to the pod."""
+    """The changes that one mutation of one policy made to the pod; ``patch`` is these changes as a JSON patch."""
 
     policy: str
     mutation: str
-    """The mutation's ``name``, or its path in the policy if it has none, as in messages."""
+    """The mutation's ``name``; if it has none, its path in the policy. Messages use the same name."""
     reason: str
     patch: Patch

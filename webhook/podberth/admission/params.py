@@ -1,4 +1,4 @@
-"""The params objects of policies, found once for a snapshot."""
+"""Finds the params objects (ConfigMaps) of policies, once for each snapshot."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,9 +12,10 @@ from ..policy.model import LabelSelector
 
 
 class KnownParams:
-    """The ConfigMaps of a snapshot. A selector is compared with the ConfigMaps of a namespace once, not in each review.
+    """The ConfigMaps of a snapshot, as params objects of policies.
 
-    A result is kept for each policy and each namespace with a ConfigMap; reviews of other namespaces add none.
+    A selector is compared with the ConfigMaps of a namespace once, and not in each review. A result is cached for each
+    policy and each namespace that has a ConfigMap; other namespaces add nothing to the cache.
     """
 
     def __init__(self, config_maps: Mapping[tuple[str, str], Params]) -> None:

@@ -1,8 +1,8 @@
-"""The review of a GPUPolicy or GPUPolicyException before it is stored: a broken one is denied with lint's messages.
+"""Reviews a GPUPolicy or GPUPolicyException before it is stored: one with errors is denied with the messages of lint.
 
 Any client of the port may send any document. So the document's size is checked before it is parsed, and
-``cel.compile_limits`` limits its expressions. The review runs apart from the reviews of pods, so that none of them
-waits for it (``server.judge``).
+``cel.compile_limits`` limits its expressions. These reviews run in a separate thread (``server.judge``), so that no
+review of a pod waits for one.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -32,10 +32,10 @@ _MOST_MISFITS = 5
 def validate_policy(
     request: AdmissionRequest, environment: Environment, late: Late = never, *, now: datetime = NEVER
 ) -> Outcome:
-    """Deny a GPUPolicy that is too large or does not compile, and admit any other, whatever other policies exist.
+    """Return the outcome for a GPUPolicy or GPUPolicyException: denied if it is too large or has errors, else admitted.
 
-    The expressions of a disabled policy are not compiled, so that any policy can be switched off. A GPUPolicyException
-    is denied if it is broken, too, or if it lasts more than a year.
+    Other policies are not considered. The expressions of a disabled policy are not compiled, so that any policy can be
+    switched off. A GPUPolicyException is also denied if it lasts more than a year.
 
     Args:
         request: the review.
@@ -44,7 +44,7 @@ def validate_policy(
         now: the present time, with which the end of an exception is compared.
 
     Raises:
-        ReviewError: the object is neither of the two, or not a Kubernetes object at all.
+        ReviewError: the object is neither of the two kinds, or not a Kubernetes object at all.
     """
     policy = request.object
     if request.kind not in (POLICY_KIND, EXCEPTION_KIND) or policy is None:
@@ -70,9 +70,10 @@ def validate_policy(
 
 
 def replacement(request: AdmissionRequest, policies: Iterable[CompiledPolicy]) -> str:
-    """Return a warning if a new GPUPolicy replaces or switches off a policy from a file by its name; else empty.
+    """Return a warning if a new GPUPolicy replaces or disables a policy from a file that has the same name; else empty.
 
-    For a GPUPolicyException, the warning says which of its names no policy has. ``policies`` are those in force.
+    For a GPUPolicyException, the warning lists the policy names in it that no policy has. ``policies`` are those in
+    force.
     """
     if request.kind == EXCEPTION_KIND:
         return _unknown(request.object, {each.name for each in policies})
@@ -92,7 +93,7 @@ def _unknown(exception: Mapping[str, Any] | None, known: Container[str]) -> str:
 
 
 def with_warning(outcome: Outcome, request: AdmissionRequest, warning: str) -> Outcome:
-    """Return the outcome with a warning, unless the policy is denied or the warning is empty."""
+    """Return the outcome with the warning added; unchanged if the object is denied or the warning is empty."""
     if outcome.verdict == "denied" or not warning:
         return outcome
     return answering.of_warnings(request, [Decision(request.name, "warn", warning)], [messages.line("", warning)])

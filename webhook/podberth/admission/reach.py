@@ -1,4 +1,4 @@
-"""The nodes that could run a pod, as the scheduler's filters would select them.
+"""Finds the nodes that could run a pod, as the scheduler's filters would select them.
 
 Devices, taints, nodeSelector and required node affinity are compared; CPU and memory are assumed to suffice. Transient
 nodes are left out.
@@ -31,21 +31,21 @@ class PodReach:
     nodes: tuple[str, ...]
     preferred: tuple[str, ...]
     free: tuple[str, ...] | None = None
-    """The names of those of ``nodes`` that have the pod's devices free at the moment of the snapshot.
+    """The names of the nodes in ``nodes`` on which the pod's devices are free at the moment of the snapshot.
 
-    None: nobody knows what is free, or the pod asks for no devices.
+    None if it is unknown which devices are free, or if the pod requests no devices.
     """
 
 
 class ReachableCluster:
-    """An index of a cluster's nodes that returns the nodes on which a pod could run."""
+    """An index of a cluster's nodes that finds the nodes on which a pod could run."""
 
     def __init__(
         self, nodes: Iterable[Node], conventions: Conventions | None = None, holdings: Holdings | None = None
     ) -> None:
-        """Index the nodes; ``conventions`` are those of the cluster, by default podberth's.
+        """Index the nodes. ``conventions`` are those of the cluster, by default podberth's.
 
-        ``holdings`` are what pods hold on these nodes; None: unknown.
+        ``holdings`` are the devices that pods already hold on these nodes; None if unknown.
         """
         self._holdings = holdings
         self._nodes = {node.name: node for node in nodes}

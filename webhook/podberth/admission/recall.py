@@ -1,9 +1,9 @@
-"""The cache of policies' answers: an answer is used again for a pod with equal values in all fields the policy reads.
+"""Caches the results of policies: a result is used again for a pod with equal values in all fields the policy reads.
 
-Pods differ in names, images and environment, but the policies of GPU clusters mostly read requests and owners. An
-answer is a pure function of the values that the expressions read, and the compiler knows their paths. So the values at
-these paths are the key of a cached answer, within one snapshot. A policy that reads the whole pod or the request is
-always evaluated.
+Pods differ in names, images and environment, but most policies of GPU clusters read only requests and owners. Within
+one snapshot, the result of a policy depends only on the values that its expressions read. The compiler knows the paths
+of these values. So the values at the paths are the key of a cached result. A policy that reads the whole pod or the
+request is always evaluated.
 """
 
 from collections import OrderedDict
@@ -33,28 +33,31 @@ _OF_THE_NEED = frozenset({"topology", "mig"})
 _ELSEWHERE = frozenset({"params", "variables", "jsonpatch", "shell", "models"})
 _REQUESTS = "requests"
 _PART_OF_EACH = 3
-"""The number of steps of the path ("requests", ELEMENT, <part>)."""
+"""The number of steps in an access path to a part of each request: ("requests", ELEMENT, <part>)."""
 _SHORTEST_PATH = 3
-"""The number of steps of the path ("object", "spec", <field>); the value at a shorter path is most of the pod."""
+"""The least number of steps in an access path that a footprint can have: ("object", "spec", <field>).
+
+The value at a shorter path is most of the pod."""
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """The fields of a pod, and of the facts about it, that the expressions of policies read."""
+    """The footprint of expressions: the fields of a pod that they read, and the facts about the pod that they read."""
 
     gpu: tuple[str, ...]
     gang: tuple[str, ...]
-    """``gpu`` and ``gang`` have the read fields of these CEL variables; ``requests.kind`` is each request's kind."""
+    """The read fields of the CEL variable ``gang``; ``gpu`` has those of ``gpu``, where ``requests.kind`` is each
+    request's kind."""
     need: bool
-    """Whether an expression calls a function that looks for nodes."""
+    """Whether an expression calls a function that searches nodes."""
     paths: tuple[tuple[str, ...], ...]
-    """The paths that are read, relative to the pod."""
+    """The paths in the pod that the expressions read."""
     containers: bool = False
-    """Whether the names and resources of all containers are read; ``gpu`` is computed from these."""
+    """Whether the names and resources of all containers are read, as they are to compute ``gpu``."""
 
     @cached_property
     def tree(self) -> Tree:
-        """The paths as a tree."""
+        """The field ``paths`` as a tree."""
         return tree_of(self.paths)
 
 
@@ -69,7 +72,11 @@ def read_of_pod(reads: Iterable[tuple[str, ...]]) -> Tree | None:
 
 
 def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:
-    """Return the footprint of access paths; None if one reads most of the pod, or another variable of the review."""
+    """Return the footprint of expressions: the fields that they read, by their access paths ``reads``.
+
+    None if one of them reads most of the pod, or a variable that is not known to be the same for equal pods, such as
+    ``request``.
+    """
     gpu: set[str] = set()
     gang: set[str] = set()
     paths: set[tuple[str, ...]] = set()
@@ -92,7 +99,7 @@ def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:
 
 
 def _gpu_field(path: tuple[str, ...]) -> str:
-    """Return the field of ``gpu`` that an access path reads; ``requests.kind`` for the path of each request's ``kind``.
+    """Return the field of the CEL variable ``gpu`` that an access path reads, such as ``requests.kind``.
 
     The result ``requests.``, with nothing after the dot, means that only the number of requests is read.
     """
@@ -102,7 +109,7 @@ def _gpu_field(path: tuple[str, ...]) -> str:
 
 
 class Recall:
-    """A cache of answers within one snapshot; the key of an answer is the inputs that it was computed from.
+    """A cache of results within one snapshot; the key of a result is the values that it was computed from.
 
     A new answer is kept on trial: newer answers evict it, unless another pod uses it first. So an answer that only one
     pod needs, such as one about the pod's name, neither fills the memory nor removes the answers that most pods share.
@@ -131,7 +138,7 @@ class Recall:
         return found
 
     def find(self, key: Hashable, default: Any = None) -> Any:
-        """Return the answer that is cached under the key, or the default."""
+        """Return the answer that is cached under the key; the default if there is none."""
         found = self._kept.get(key, _NOTHING)
         if found is not _NOTHING:
             return found
@@ -144,7 +151,7 @@ class Recall:
         return found
 
     def keep(self, key: Hashable, answer: object) -> None:
-        """Cache an answer under the key, in place of an earlier one; callers must not modify the answer afterwards."""
+        """Cache an answer under the key and replace an earlier one; callers must not modify the answer afterwards."""
         self._kept.pop(key, None)
         if len(self._on_trial) >= _ON_TRIAL:
             self._on_trial.popitem(last=False)

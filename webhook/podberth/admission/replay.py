@@ -1,10 +1,10 @@
-"""The cache of whole decisions: a pod with equal inputs gets the decision on an earlier pod.
+"""Caches whole decisions: a pod with equal inputs gets the decision on an earlier pod.
 
-``recall`` caches single answers of policies; this module caches decisions with their patches. The key of a decision has
-the values that the matching policies' expressions read of the unchanged pod, and the values that their mutations read
-and write (``Concern.visits``). A decision that read more than its key has is not cached. The draft records every path
-that was read, the pod under review whether a fact changed, and ``asking`` whether a condition was evaluated again after
-a write.
+``recall`` caches single results of policies; this module caches decisions with their patches. The key of a decision has
+the values of the unchanged pod that the matching policies' expressions read, and the values that their mutations read
+and write (``Concern.visits``). A decision that read anything else is not cached. To find that out, the draft records
+every path that was read, the pod under review records whether a fact changed, and ``asking`` records whether a
+condition was evaluated again after a write.
 """
 
 from collections.abc import Hashable, Mapping
@@ -44,18 +44,18 @@ _LONGEST_DECISION = 16 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """The parts of a pod on which a decision depends; equal for all pods with the same matchConditions' results."""
+    """The parts of a pod on which a decision depends; equal for pods whose matchConditions have equal results."""
 
     footprint: Footprint
     policies: frozenset[str]
-    """The names of the policies that match the unchanged pod."""
+    """The names of the policies that apply to the unchanged pod."""
     of_gang: bool
-    """Whether one of these policies may make the pod a member of its gang, so that the gang is read again."""
+    """Whether a matching policy may change the gang that the pod belongs to, so that the gang is computed again."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionKey:
-    """The cache key of a decision: its inputs, with their values for one pod."""
+    """The cache key of a decision: the ``Inputs`` of the decision, with their values for one pod."""
 
     values: Hashable
     inputs: Inputs
@@ -63,20 +63,19 @@ class DecisionKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GangAgain:
-    """The gang of a pod after a policy's write, with the labels and annotations that had been written by then.
+    """The gang of a pod after a policy's write, with all labels and annotations that policies had written by then.
 
-    A cached decision has it because a gang depends on all labels and annotations, and the key of the decision has only
-    some of these.
+    A cached decision has it because a gang may depend on any label or annotation, and the decision's key has only some.
     """
 
     written: Mapping[str, Mapping[str, str]]
-    """The labels and annotations that policies had written by then."""
+    """The labels and annotations that policies had written when the gang was computed."""
     gang: Gang
-    """The gang without the pod's index."""
+    """The gang that was computed after the write, without the pod's index in it."""
 
     @classmethod
     def of(cls, under: PodUnderReview, pod: Mapping[str, Any], gang: Gang) -> "GangAgain | None":
-        """Return ``gang``, which was read from the changed ``pod``, with the labels and annotations policies wrote.
+        """Return ``gang``, computed from the changed ``pod``, with the labels and annotations that policies wrote.
 
         None if the gang of another pod may depend on more than these: a label or annotation was removed, a field of the
         spec that names a group was changed, or the namespace has a group with the gang's name.
@@ -95,7 +94,7 @@ class GangAgain:
         return cls(written=written, gang=_without_index(gang))
 
     def holds(self, under: PodUnderReview) -> bool:
-        """Return whether another pod, with the same labels and annotations written on it, is in the same gang.
+        """Return whether another pod would be in the same gang if the same labels and annotations were written on it.
 
         The pod's index in the gang may differ. ``under`` is the review of the other pod.
         """
@@ -109,19 +108,20 @@ class GangAgain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptDecision:
-    """A cached decision."""
+    """A cached decision on a pod: its outcome, and what must be the same for another pod to get it."""
 
     patch: Patch
-    """The patch of the decision, with the seal for the pod that was decided on first."""
+    """The JSON patch of the decision. The record in it has the seal for the pod that was decided on first."""
     record: str
-    """The record annotation's text in the patch, which is sealed again for each pod; empty if there is no record."""
+    """The text of the record annotation in the patch, which is sealed again for each pod; empty if there is none."""
     decisions: tuple[Decision, ...]
     warnings: tuple[str, ...]
     gangs: tuple[GangAgain, ...]
-    """The gangs that were read after writes; the decision is right for another pod only if each holds for that pod."""
+    """The gangs that were computed after writes; another pod gets the decision only if each is right for it
+    (``holds``)."""
 
     def holds(self, under: PodUnderReview) -> bool:
-        """Return whether the decision is also right for another pod with an equal key: all of ``gangs`` hold for it."""
+        """Return whether the decision is right for another pod with an equal key: its gangs are those in ``gangs``."""
         return all(each.holds(under) for each in self.gangs)
 
     def for_pod(self, under: PodUnderReview) -> Outcome:
@@ -141,7 +141,7 @@ class KeptDecision:
 
 
 def key_of(matching: Matching) -> DecisionKey | None:
-    """Return the cache key of the decision on an unchanged pod; None if the decision has inputs that no key has."""
+    """Return the cache key of the decision on an unchanged pod; None if no key can have all that it depends on."""
     question, under = matching.question, matching.under
     # The write to ``managedFields`` depends on the place of the record there, which is not in the key.
     if question is None or under.found.sent is not False:
@@ -160,7 +160,7 @@ def key_of(matching: Matching) -> DecisionKey | None:
 
 
 def keep(key: DecisionKey, outcome: Outcome, matching: Matching, writing: Writing) -> None:
-    """Cache a decision for other pods with an equal key, unless the key does not decide it or it is too long.
+    """Cache a decision for other pods with an equal key, unless it depends on more than the key or is too long.
 
     A decision is not cached if it read more than its key has, if a policy denied, failed or conflicted, or if the gang
     after a write cannot be compared (``GangAgain.of``).
@@ -190,7 +190,7 @@ def keep(key: DecisionKey, outcome: Outcome, matching: Matching, writing: Writin
 
 
 def _with_record(patch: Patch, annotation: str) -> Patch:
-    """Return the patch with another record annotation; a patch adds this annotation alone, or all annotations."""
+    """Return the patch with ``annotation`` as the text of the record annotation, alone or among all annotations."""
     return [
         {**each, "value": {**each["value"], record.PATH[-1]: annotation}}
         if each["path"] == _ANNOTATIONS
@@ -205,7 +205,7 @@ _ANNOTATIONS, _RECORD = pointer(record.PATH[:-1]), pointer(record.PATH)
 
 
 def _inputs(matching: Matching) -> Inputs | None:
-    """Return the inputs of the decision: the values that policies and mutations read; None if no key can have them."""
+    """Return the parts of the pod that the decision depends on; None if it depends on more than a key can have."""
     policies = matching.policies()
     if policies is None:
         return None
@@ -243,7 +243,7 @@ def _without_index(gang: Gang) -> Gang:
 
 
 def _within(known: Footprint, draft: Draft) -> bool:
-    """Return whether the mutations read only paths of the pod that are in the footprint."""
+    """Return whether all paths that the mutations read from the draft are in the footprint ``known``."""
     places = frozenset(known.paths)
     return all(
         not places.isdisjoint(path[:length] for length in range(1, len(path) + 1))
@@ -253,9 +253,9 @@ def _within(known: Footprint, draft: Draft) -> bool:
 
 
 def _expected(inputs: Inputs, matching: Matching) -> bool:
-    """Return whether all that was evaluated again after a write depends only on the inputs in the decision's key.
+    """Return whether all that was evaluated again after a write depends only on ``inputs``, so that the key covers it.
 
-    A gang that was read again also depends on labels and annotations outside the key; ``GangAgain`` compares it.
+    A gang that was computed again also depends on labels and annotations outside the key; ``GangAgain`` compares these.
     """
     known, changed = inputs.footprint, matching.under.changed_facts
     return (

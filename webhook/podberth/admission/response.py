@@ -20,7 +20,7 @@ CODES: Mapping[str, int] = {"Invalid": 422, "Unauthorized": 401, "Forbidden": 40
 
 
 def allowed(uid: str, warnings: Sequence[str] = (), audit: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the response that admits the object unchanged.
+    """Return the AdmissionReview response that admits the object unchanged.
 
     ``uid`` is that of the request; ``audit`` has the audit annotations by key.
     """
@@ -30,7 +30,7 @@ def allowed(uid: str, warnings: Sequence[str] = (), audit: Mapping[str, str] | N
 def patched(
     uid: str, patch: Patch, warnings: Sequence[str] = (), audit: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return the response that admits the object with ``patch``; it has no patch field if ``patch`` is empty.
+    """Return the AdmissionReview response that admits the object with ``patch``; no patch field if ``patch`` is empty.
 
     ``audit`` has the audit annotations by key.
 
@@ -54,10 +54,10 @@ def denied(
     warnings: Sequence[str] = (),
     audit: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return the response that denies the object, with the message for the user.
+    """Return the AdmissionReview response that denies the object, with the message for the user.
 
-    ``uid`` is that of the request; ``audit`` has the audit annotations by key. ``reason`` is a status reason in CODES,
-    which gives the status code.
+    ``uid`` is that of the request; ``audit`` has the audit annotations by key. ``reason`` is one of the status reasons
+    in CODES, which has the HTTP status code of each.
     """
     status = {"status": "Failure", "message": message, "reason": reason, "code": CODES[reason]}
     return _review(uid, {"allowed": False, "status": status}, warnings, audit)

@@ -1,10 +1,10 @@
-"""Restores podberth's writes in an update that lacks them; nothing else in an update is changed.
+"""Restores podberth's writes on a pod in an update that lacks them; nothing else in an update is changed.
 
 A user may apply the manifest of a running pod again. Then ``kubectl apply`` sends the pod without podberth's additions:
 ``tolerations`` and ``nodeSelectorTerms`` are atomic lists, ``nodeSelector`` is an atomic map. A resource name that
-podberth replaced is sent again, too. The apiserver would refuse each of these changes. Only mutations whose concern has
-a ``restore`` function are restored, and only to the values of the old pod. The apiserver judges updates that change
-these fields in any other way.
+podberth replaced is sent again, too. The API server would refuse each of these changes. Only mutations whose concern
+has a ``restore`` function are restored, and only to the values of the old pod. The API server judges updates that
+change these fields in any other way.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ from .snapshot import Snapshot
 
 
 def restored(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
-    """Return the outcome of an update: a patch that restores podberth's writes, if some are missing.
+    """Return the outcome of a pod's update: a patch that restores podberth's writes, if some are missing in the update.
 
     For a pod that is too large, the outcome is a warning that nothing is restored.
 
@@ -44,7 +44,7 @@ def restored(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
 
 
 def restore(draft: Draft, old: dict[str, Any], known: Record) -> list[tuple[str, str]]:
-    """Restore, in the draft of the updated pod, the writes that the record ``known`` lists for the pod ``old``.
+    """Restore in the updated pod ``draft`` the writes that the record ``known`` lists and that the pod ``old`` has.
 
     Returns:
         The name of the policy and a phrase for the user, for each restored concern.

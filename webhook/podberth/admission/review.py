@@ -32,7 +32,7 @@ _MOST_PROBLEMS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionRequest:
-    """``request`` of an AdmissionReview, decoded.
+    """The field ``request`` of an AdmissionReview, decoded.
 
     ``object`` and ``old_object`` are decoded JSON or None. ``envelope`` is the rest of the request without the uid; CEL
     expressions see it as ``request``. ``name`` is empty on creation by generateName. On creation it may hold any
@@ -54,13 +54,14 @@ class AdmissionRequest:
     dry_run: bool
     envelope: Mapping[str, Any]
     size_bytes: int | None = None
-    """The length of the review's JSON text, which bounds the size of its objects; None if the review was not text."""
+    """The length of the review's JSON text in bytes; no object in it can be larger. None if the review was not text."""
     excess: str = ""
-    """The message about a bound that the review's text or its envelope exceeds (``kube.review_limits``); else empty.
+    """The message about a size bound that the review's text or envelope exceeds (``kube.review_limits``); else empty.
 
-    ``envelope`` then has none of the envelope's lists."""
+    If it is not empty, ``envelope`` has none of the lists of the request."""
     unparsed: bool = False
-    """Whether the text was too dense to be parsed: the objects are empty, and their labels are unknown."""
+    """Whether the review's text has too many values to be parsed whole; then the objects are empty and their labels
+    unknown."""
 
 
 def decode_review(document: object, size_bytes: int | None = None, *, unparsed: str = "") -> AdmissionRequest:
@@ -160,7 +161,7 @@ def _object(value: object, where: str) -> dict[str, Any]:
 
 
 def _text(holder: Mapping[str, Any], key: str, inside: str = "") -> str:
-    """Return the value of a string field; empty if the field is absent or null."""
+    """Return the string field ``key`` of an object in the review; empty if the field is absent or null."""
     value: str = holder.get(key) or ""
     if len(value) > _LONGEST_TEXT:
         got = f"{len(value):,} characters"

@@ -1,4 +1,4 @@
-"""Decides which pods a policy with a rollout percentage applies to: always whole gangs, and always the same pods."""
+"""Decides to which pods a policy with a rollout percentage applies: always to whole gangs, always to the same pods."""
 
 import hashlib
 from itertools import dropwhile
@@ -17,14 +17,14 @@ _POD_TEMPLATE_HASH = "pod-template-hash"
 
 
 def rollout_key(policy: str, pod: dict[str, Any], namespace: str, snapshot: Snapshot, known: Record) -> str:
-    """Return the text to hash for a policy's rollout: the name of the pod's operator object, gang or controller.
+    """Return the text whose hash decides a policy's rollout: the name of the pod's operator object, gang or controller.
 
-    A Deployment counts in place of its ReplicaSet, and a CronJob in place of its Job. A pod without any of them has its
-    own name, or the beginning of a generated one.
+    A Deployment counts in place of its ReplicaSet, and a CronJob in place of its Job. For a pod without any of these,
+    the text is its own name, or the prefix of a generated name.
 
-    The text has no uid and no pod-template-hash, so that a new revision gets the same result. It depends only on fields
-    that the policy saw on /mutate, so that /validate gets the same result. So a gang does not count if, by the record
-    ``known``, this policy or a later one wrote it.
+    The text has no uid and no pod-template-hash, so that a new revision of a workload gets the same result. It depends
+    only on fields that the policy saw on /mutate, so that /validate gets the same result. So a gang does not count if,
+    by the record ``known``, this policy or a later one wrote it.
     """
     pod = _as_seen_by(policy, pod, snapshot, known)
     group = gang_in(pod, namespace, snapshot)
@@ -58,6 +58,9 @@ def _as_seen_by(policy: str, pod: dict[str, Any], snapshot: Snapshot, known: Rec
 
 
 def rolled_out(percent: int, policy: str, key: str) -> bool:
-    """Return whether the hash (0 to 99) of ``policy`` and ``key`` is below ``percent``: whether the policy applies."""
+    """Return whether the policy applies to pods with this rollout key.
+
+    It does if the hash (0 to 99) of ``policy`` and ``key`` is below ``percent``.
+    """
     digest = hashlib.sha256(f"{policy}\n{key}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") % 100 < percent

@@ -1,4 +1,4 @@
-"""The inputs of a decision besides the review: policies, topology and the cluster's objects, at one moment.
+"""The inputs of a decision besides the review: policies, nodes and the cluster's other objects, at one moment.
 
 A snapshot is immutable; a change of the policies or of the cluster makes a new one. The caches of a snapshot hold only
 values that are computed from the snapshot itself.
@@ -45,10 +45,10 @@ _OWN_BINDINGS = frozenset({"params"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The policies that can match reviews of one resource and operation, in order.
+    """The policies that can match reviews of one resource and operation, in order, with all that is computed from them.
 
-    ``batch`` evaluates the matchConditions of all policies at once; ``slices`` has the range of each policy's results.
-    A policy whose conditions read its params is not part of the batch: its slice is None, and it is evaluated alone.
+    ``batch`` evaluates the matchConditions of all policies at once; ``slices`` has the range of each policy's results
+    among those of the batch. A policy whose conditions read its params is evaluated alone: its slice is None.
     """
 
     policies: tuple[CompiledPolicy, ...]
@@ -56,12 +56,13 @@ class Plan:
     batch_reads: Footprint | None
     slices: tuple[slice | None, ...]
     footprints: Mapping[str, Footprint | None]
-    """The footprint of each policy's mutations (or validations), by the policy's name; None if it cannot be bounded."""
+    """The fields of a pod that each policy's mutations (or validations) read, by the policy's name; None if it may read
+    any."""
     condition_footprints: Mapping[str, Footprint | None]
-    """The footprint of each policy's matchConditions, by the policy's name; None if it cannot be bounded."""
+    """The fields of a pod that each policy's matchConditions read, by the policy's name; None if they may read any."""
     read_of_pod: Tree | None
-    """The paths below the pod that any expression of the policies reads; None if one reads most of the pod, or if a
-    policy is not compiled yet, as in a check of a few manifests."""
+    """The paths of the pod that the expressions of the policies read. None if one reads most of the pod, or if a policy
+    is not compiled yet, as in a check of a few manifests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,26 +73,27 @@ class Snapshot:
     """The policies, sorted by their field ``order`` and then by name."""
     environment: Environment
     topology: TopologyIndex
-    """The index of the known nodes; ``facts`` has no nodes."""
+    """The index of the known nodes; they are not in ``facts``."""
     facts: ClusterFacts
-    """The known objects of the cluster other than nodes, with the ConfigMaps from the policies' files."""
+    """The known objects of the cluster other than nodes, and the ConfigMaps that are in the policies' files."""
     declared: Mapping[str, tuple[ClaimRequest, ...]]
-    """The device requests of the policies' claim templates, by the templates' names on pods."""
+    """The device requests of the policies' claim templates, by the ResourceClaimTemplate names that pods use for
+    them."""
     conventions: Conventions
     notes: tuple[Problem, ...]
-    """Notes about the policies, for their authors; a policy with a note is used all the same."""
+    """Notes about the policies for their authors, such as conflicts; a policy with a note is in force all the same."""
     sealer: Sealer = OFFLINE
-    """Signs the records that are written on pods, and verifies the records on incoming pods."""
+    """The object that signs the records that are written on pods, and verifies the records on incoming pods."""
     predicted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Owners that do not exist yet, by their future uid; they take precedence over the cluster's owners."""
     exceptions: tuple[CompiledException, ...] = ()
-    """All exceptions, by name, those without effect included."""
+    """All exceptions, sorted by name, including those that have no effect."""
     now: datetime | None = None
-    """The moment for which ``at`` computed ``in_force``; None: ``at`` was not called."""
+    """The moment for which the method ``at`` computed ``in_force``; None if it was not called."""
     in_force: Mapping[str, tuple[CompiledException, ...]] = field(default_factory=dict)
-    """The exceptions that have an effect at ``now``, by namespace, and in each by name."""
+    """The exceptions that have an effect at ``now``, by namespace; sorted by name in each namespace."""
     until: datetime = NEVER
-    """The first instant after ``now`` at which the exceptions in force may change."""
+    """The first moment after ``now`` at which ``in_force`` may change."""
     owners: Mapping[str, Mapping[str, Any]] = field(init=False, repr=False, compare=False)
     """The owners of gangs, by uid: those of the cluster and those in ``predicted``."""
     devices: KnownDevices = field(init=False, repr=False, compare=False)
@@ -99,12 +101,12 @@ class Snapshot:
     params: KnownParams = field(init=False, repr=False, compare=False)
     """The params objects of the policies, among the ConfigMaps of ``facts``."""
     plans: dict[tuple[Phase, Route], Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """The plans made so far; there is at most one for each phase, operation and resource of reviews."""
+    """The plans that were made so far: at most one for each phase, operation and resource of reviews."""
     recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
-    """The cached answers of policies."""
+    """The cached results of policies."""
 
     def __post_init__(self) -> None:
-        """Compute the fields ``owners``, ``devices`` and ``params`` from the facts and the policies."""
+        """Compute the fields ``owners``, ``devices`` and ``params`` from the other fields."""
         # A cluster may have tens of thousands of owners. They are not copied to add the few of one workload.
         owners = ChainMap(cast("dict[str, Any]", self.predicted), *_layers(self.facts.owners))
         object.__setattr__(self, "owners", owners if self.predicted else self.facts.owners)
@@ -115,8 +117,8 @@ class Snapshot:
         """Return the snapshot with the exceptions that are in force at ``now``.
 
         The result is this snapshot itself if it has no exceptions, or if none has begun or ended since its own ``now``.
-        If other exceptions are in force, the cached answers are not shared: so no answer is used after the end of an
-        exception that it depends on.
+        If other exceptions are in force, the result has a new cache: so no cached result outlives an exception that it
+        depends on.
         """
         if not self.exceptions or (self.now is not None and self.now <= now < self.until):
             return self
@@ -136,10 +138,10 @@ class Snapshot:
         return self._sharing(replace(self, predicted={**self.predicted, **owners}))
 
     def with_workloads(self, known: ClusterFacts) -> "Snapshot":
-        """Return the snapshot with the facts ``known`` instead of its own; Namespaces and ConfigMaps stay its own.
+        """Return the snapshot with the facts ``known`` in place of its own, except the Namespaces and ConfigMaps.
 
-        Both snapshots share the plans. They share the cached answers unless a fact changed that is not part of the
-        answers' keys, such as the PriorityClasses. A pod's claims and the size of its gang are part of the keys.
+        Both snapshots share the plans. They share the cached results unless a fact changed that is not part of the
+        cache keys, such as the PriorityClasses. A pod's claims and the size of its gang are part of the keys.
         """
         changed = replace(self, facts=self.facts.with_workloads(known))
         if _seen_beside(changed) == _seen_beside(self):
@@ -157,7 +159,7 @@ class Snapshot:
         return known
 
     def with_topology(self, topology: TopologyIndex) -> "Snapshot":
-        """Return the snapshot with another topology; plans, which need only policies, are shared, answers are not."""
+        """Return the snapshot with another index of nodes. Both share the plans, but not the cached results."""
         return self._planned(replace(self, topology=topology))
 
     def with_objects(
@@ -165,7 +167,7 @@ class Snapshot:
         namespaces: Mapping[str, Mapping[str, Any]],
         config_maps: Mapping[tuple[str, str], Mapping[str, Any]],
     ) -> "Snapshot":
-        """Return the snapshot with the cluster's Namespaces and ConfigMaps.
+        """Return the snapshot with other Namespaces and ConfigMaps of the cluster.
 
         The ConfigMaps are added to the known ones; they replace default params of the same namespace and name. Both
         snapshots share ``plans``, the policies that can match each kind of review. They share no cached answers.
@@ -175,11 +177,14 @@ class Snapshot:
         return self._planned(replace(self, facts=self.facts.with_tables(tables)))
 
     def with_sealer(self, sealer: Sealer) -> "Snapshot":
-        """Return the snapshot with another sealer; plans are shared, but not cached answers, which depend on seals."""
+        """Return the snapshot with another sealer.
+
+        Both snapshots share the plans, but not the cached results, because results depend on seals.
+        """
         return self._planned(replace(self, sealer=sealer))
 
     def lacks_namespace(self, name: str) -> bool:
-        """Return whether a review in the namespace needs its Namespace object, and the snapshot lacks it."""
+        """Return whether a policy may need this Namespace object for a review, and the snapshot lacks it."""
         return name not in self.facts.namespaces and (
             bool(self.conventions.group_systems)
             or any(
@@ -189,7 +194,7 @@ class Snapshot:
         )
 
     def plan(self, phase: Phase, request: AdmissionRequest) -> Plan:
-        """Return the plan for a review: the policies that can match its operation and resource in this phase.
+        """Return the plan for a review: the policies that can match its operation and resource, in this phase.
 
         ``phase`` is ``mutate`` or ``validate``. Each plan is made once and cached.
         """
@@ -227,9 +232,9 @@ class Snapshot:
 
 
 def takes_part(phase: Phase, policy: CompiledPolicy) -> bool:
-    """Return whether a policy has entries for the phase.
+    """Return whether a policy has anything to evaluate in a phase.
 
-    Those are mutations for /mutate, and validations or audit annotations for /validate.
+    That is: mutations for /mutate, and validations or audit annotations for /validate.
     """
     spec = policy.source.spec
     return bool(spec.mutations if phase == "mutate" else spec.validations or spec.audit_annotations)
@@ -254,7 +259,7 @@ def reads_topology(policy: CompiledPolicy) -> bool:
 
 
 def _all_reads(policy: CompiledPolicy) -> frozenset[tuple[str, ...]]:
-    """Return the paths that any expression of a policy reads."""
+    """Return the access paths that the expressions of a policy read."""
     parts = [each.reads for each in policy.mutations]
     parts += [each.reads for each in policy.validations]
     parts += [bound.reads for _, bound in policy.audit_annotations]
@@ -262,7 +267,7 @@ def _all_reads(policy: CompiledPolicy) -> frozenset[tuple[str, ...]]:
 
 
 class _Footprints(dict[str, Footprint | None]):
-    """The footprints of policies by policy name; each is computed at its first use."""
+    """The fields of a pod that policies read, by policy name; each is computed when it is first needed."""
 
     def __init__(
         self, reads: Callable[[CompiledPolicy], frozenset[tuple[str, ...]]], policies: Iterable[CompiledPolicy]
@@ -287,7 +292,7 @@ _CONDITIONS_READ: Callable[[CompiledPolicy], frozenset[tuple[str, ...]]] = attrg
 def load_snapshot(
     parsed: ParsedPolicies, facts: ClusterFacts, environment: Environment, conventions: Conventions
 ) -> Snapshot:
-    """Return a snapshot of the compiled policies and the cluster's facts.
+    """Compile the policies, and return a snapshot of them and of the cluster's facts.
 
     ConfigMaps in the policies' files are default params; a ConfigMap of the cluster with the same name replaces them.
 
@@ -320,9 +325,9 @@ def load_working(
 ) -> tuple[Snapshot, tuple[Problem, ...]]:
     """Return a snapshot of the policies that compile, and all problems of the policies that do not.
 
-    A disabled policy is not compiled, and is not in the snapshot. Checks of manifests use this function, because they
-    continue with the policies that work. The snapshot has no ``notes``. ``checked`` says that all policies are known to
-    compile (``compile_policies``).
+    A disabled policy is neither compiled nor in the snapshot. Checks of manifests use this function, because they
+    continue with the policies that work. The snapshot has no ``notes``. ``checked`` means that all policies are known
+    to compile (``compile_policies``).
     """
     policies, problems = compile_policies(_enabled(parsed.policies), environment, checked=checked)
     exceptions, wrong = compile_exceptions(parsed.exceptions, environment)
@@ -359,5 +364,5 @@ def _seen_beside(snapshot: Snapshot) -> tuple[object, ...]:
 
 
 def _layers(owners: Mapping[str, Mapping[str, Any]]) -> list[MutableMapping[str, Mapping[str, Any]]]:
-    """Return the maps that a map of owners is chained from; a map that is no chain is returned alone."""
+    """Return the maps that a ChainMap of owners consists of; a map that is no ChainMap is returned alone."""
     return owners.maps if isinstance(owners, ChainMap) else [cast("MutableMapping[str, Mapping[str, Any]]", owners)]

@@ -1,6 +1,6 @@
-"""The state of one review: the pod with the writes so far, its description and its variables in CEL.
+"""The state of one review: the pod with the writes so far, its description and the values of its CEL variables.
 
-All parts of a decision share this object; only ``writing`` modifies it.
+All steps of a decision share this object; only ``writing`` modifies it.
 """
 
 from collections.abc import Mapping
@@ -25,23 +25,26 @@ if TYPE_CHECKING:
 
 
 class PodUnderReview:
-    """The pod under review. After a write, its description is computed again when it is next needed."""
+    """The pod under review, with the writes so far.
+
+    After a write, its description is computed again when it is next needed.
+    """
 
     def __init__(self, review: CheckedReview, snapshot: Snapshot) -> None:
-        """Describe the pod; a pod that exceeds the size bounds is not read."""
+        """Describe the pod of the review; a pod that exceeds the size bounds is not read."""
         request, pod = review.request, review.pod
         self.request = request
         self.snapshot = snapshot
         self.pod = pod
-        """The pod with the writes so far."""
+        """The pod with all writes of policies so far."""
         self.written: tuple[Path, ...] = ()
         """The paths at which ``pod`` differs from the pod in the request."""
         self.changed_facts: set[str] = set()
         """The CEL variables that a write changed: ``gpu``, ``gang``, both or none."""
         self.gangs_again: list[tuple[dict[str, Any], Gang]] = []
-        """The gangs that were read again after writes, each after the pod from which it was read."""
+        """The gangs that were computed again after writes, each with the pod from which it was computed."""
         self.found = record.find(pod, request.namespace, snapshot.sealer)
-        """The record annotation of the pod in the request; empty for a pod that exceeds the size bounds."""
+        """The record annotation that was found on the pod in the request; empty if the pod exceeds the size bounds."""
         self.native_groups = snapshot.facts.native_groups.get(request.namespace, frozenset())
         """The names of the native PodGroups in the pod's namespace."""
         self._described = undescribed(snapshot) if review.excess else describe(pod, request.namespace, snapshot)
@@ -76,7 +79,7 @@ class PodUnderReview:
 
     @property
     def gang_facts(self) -> GangFacts:
-        """The facts about the pod's gang, with the writes so far, and about the groups that the pod may join."""
+        """The facts about the pod's gang with the writes so far, and about the groups that the pod may join."""
         gang, facts, namespace = self.description.gang, self.snapshot.facts, self.request.namespace
         return GangFacts(
             gang=gang,
@@ -91,7 +94,7 @@ class PodUnderReview:
         )
 
     def wrote(self, pod: dict[str, Any], paths: tuple[Path, ...]) -> None:
-        """Set the pod to ``pod``, which differs from the present one at ``paths``."""
+        """Replace the pod by ``pod``, which differs from the present one at ``paths``."""
         self.pod = pod
         self.written += paths
         self._undescribed += paths
@@ -99,7 +102,7 @@ class PodUnderReview:
         self._activations = {}
 
     def as_if(self, pod: dict[str, Any], paths: tuple[Path, ...]) -> "PodUnderReview":
-        """Return a copy of this object with ``pod``, which differs from this pod at ``paths``."""
+        """Return a copy of this object for ``pod``, which differs from the present pod at ``paths``."""
         later = copy(self)
         later.wrote(pod, paths)
         return later
@@ -107,8 +110,9 @@ class PodUnderReview:
     def activation(self, params: Mapping[str, Any] | None, read: Tree | None = None) -> Activation:
         """Return the values of the CEL variables for an evaluation with these params; cached for each params object.
 
-        ``read`` has the paths of the pod that the expressions read; the variable ``object`` then has only these,
-        because the engine takes as long to convert a whole pod as for a hundred comparisons. None: the whole pod.
+        ``read`` has the paths of the pod that the expressions read. The variable ``object`` then has only these paths,
+        because the CEL engine takes as long to convert a whole pod as for a hundred comparisons. If ``read`` is None,
+        ``object`` is the whole pod.
         """
         known = self._activations.get(id(params))
         if known is None:

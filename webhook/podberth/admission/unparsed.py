@@ -1,8 +1,9 @@
-"""Decodes a review that is too large or too dense to be parsed: only the fields before its objects.
+"""Decodes a review that is too large or has too many values to be parsed: only the fields before its objects.
 
 The API server writes the fields of a review in the order of its type, without spaces (kubernetes/api admission/v1
 types.go, AdmissionRequest; encoding/json): uid, kind, resource, names, operation and userInfo, then ``object``,
-``oldObject``, ``dryRun`` and ``options``. So the text up to the first object is, once closed, a review without objects.
+``oldObject``, ``dryRun`` and ``options``. So the text up to the first object becomes, with closing braces, a review
+without objects.
 """
 
 from typing import Any, Final
@@ -24,12 +25,12 @@ _TAIL_BYTES: Final = 4_096
 
 
 def decode_unparsed(body: bytes, excess: str) -> AdmissionRequest:
-    """Return the request of a review of which only the head is parsed; ``excess`` says why.
+    """Return the request of a review whose text is parsed only up to its objects; ``excess`` is the reason.
 
-    Its objects are empty: they have no name and no labels.
+    The objects of the request are empty: they have no name and no labels.
 
     Raises:
-        ReviewError: the text does not have the API server's form, or its head is too dense itself.
+        ReviewError: the text does not have the API server's form, or even the parsed part has too many values.
     """
     document = _head(body, excess)
     request = document["request"] = dict(document["request"])

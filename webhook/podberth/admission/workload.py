@@ -1,7 +1,7 @@
-"""/validate-workload: warns, when a workload is applied, about the decisions that its pods will get.
+"""/validate-workload: when a workload is applied, returns warnings about the decisions that its pods will get.
 
-The endpoint never denies and never patches, because the pods get reviews of their own. A denial that a pod would get
-becomes a warning here.
+The endpoint never denies and never patches, because the pods get reviews of their own. A denial that a pod would get is
+a warning here.
 """
 
 from collections import Counter
@@ -31,21 +31,21 @@ _ONLY: Final = "only the first {} are judged, and groups and queues not at all; 
 _MANY: Final = f"got more than {MOST_ROLES} pod templates: {_ONLY}"
 _CHOOSING: Final = ("nodeSelector", "affinity", "tolerations")
 MOST_CHOICES: Final = 4
-"""The maximum of different needs (node selection and accelerators) among the templates of one object. No workload among
-this repository's manifests and tests has more."""
+"""The maximum number of different needs (node selection and accelerators) among the pod templates of one object. No
+workload among this repository's manifests and tests has more."""
 MOST_ACCELERATED: Final = 3
-"""The maximum of those needs that include accelerators. Finding the nodes for one takes up to 30 ms
-(``bench.hostile``); a launcher or frontend without accelerators takes a tenth of that."""
+"""The maximum number of different needs with accelerators among the pod templates of one object. Finding the nodes for
+such a need takes up to 30 ms (``bench.hostile``); for a launcher or frontend without accelerators a tenth of that."""
 _WAYS: Final = f"{MOST_CHOICES} choices of nodes in the pod templates, or {MOST_ACCELERATED} with accelerators"
 _UNLIKE: Final = f"got more than {_WAYS}: {_ONLY}"
 _LONGEST_PLACES: Final = 80
-"""The maximum length, in characters, of the list of templates that one warning names."""
+"""The maximum length, in characters, of the list of pod templates in one warning."""
 MOST_ENTRIES: Final = 1_000
-"""The maximum of entries of the lists and maps of all templates together. 12 templates of 80 entries are below it, and
-a published template has 30. Four roles with 700 entries each took 190 ms."""
+"""The maximum number of entries in the lists and maps of all pod templates of one object together. 12 templates of 80
+entries are below it, and a published template has 30. Four roles with 700 entries each took 190 ms."""
 MOST_VALUES_TOGETHER: Final = 20_000
-"""The maximum of values in all lists and maps of all templates together, unknown fields included. An entry has five
-values or fewer."""
+"""The maximum number of values in all lists and maps of all pod templates of one object together, unknown fields
+included. An entry has five values or fewer."""
 _LONG: Final = f"got more than {MOST_ENTRIES:,} entries in the lists of all pod templates: {_ONLY}"
 _ASKING: Final = f"got more than {GPU_REQUESTS} accelerator resources in all pod templates: {_ONLY}"
 
@@ -98,7 +98,7 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
 
 
 def _lines(made: Sequence[tuple[str, Sequence[Decision]]]) -> Iterator[tuple[Action, str]]:
-    """Yield each warning with its action; a decision that several templates share becomes one warning."""
+    """Yield each warning about pod templates with its action; a decision on several templates is one warning."""
     said: dict[tuple[Decision, ...], list[str]] = {}
     for place, items in made:
         plain = [replace(item, fault=False) for item in items if item.action != "audit"]
@@ -116,15 +116,15 @@ def _lines(made: Sequence[tuple[str, Sequence[Decision]]]) -> Iterator[tuple[Act
 
 
 def _joined(places: Sequence[str]) -> str:
-    """Return the names of the templates as one text; a list that is too long becomes the first name and a count."""
+    """Return the names of pod templates as one text; a list that is too long becomes the first name and a count."""
     text = " and ".join(filter(None, (", ".join(places[:-1]), places[-1])))
     return text if len(text) <= _LONGEST_PLACES else f"{places[0]} and {len(places) - 1} more"
 
 
 def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
-    """Return the templates to decide on, and a message about omitted templates; empty if none is omitted.
+    """Return the pod templates to decide on, and a message about those that are left out; empty if all are decided on.
 
-    Reading stops at the first template that is omitted.
+    The search stops at the first template that is left out.
     """
     judged, together = list[Template](), _Together()
     for each in found:
@@ -135,7 +135,10 @@ def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
 
 
 class _Together:
-    """Counts the templates of one object, their entries and needs; the first template alone may be as long as a pod."""
+    """Counts the pod templates of one object, with their entries and needs, and compares them with the limits.
+
+    A single template may be as long as a pod.
+    """
 
     def __init__(self) -> None:
         self._templates = self._entries = self._values = self._requests = 0
@@ -143,7 +146,10 @@ class _Together:
         self._accelerated: set[bytes] = set()
 
     def beyond(self, template: Template) -> str:
-        """Count a template; return the message about a limit that all templates so far exceed together, else empty."""
+        """Count one more pod template of the object.
+
+        Return the message about a limit that all templates so far exceed together; empty if they exceed none.
+        """
         first, usable = not self._templates, not (template.too_large or template.problems)
         gpu = gpu_facts(template.pod) if usable else GpuFacts()
         choice = _choice(template, gpu) if usable else b""
@@ -193,7 +199,7 @@ def _changes_pods(request: AdmissionRequest) -> bool:
 
 
 def _place(template: Template, among: Counter[str]) -> str:
-    """Return a template's name for messages: its role, or its path if ``among`` has several templates of that role."""
+    """Return a pod template's name for messages: its role, or its path if several in ``among`` have that role."""
     if among.total() == 1:
         return "template"
     named = template.role and among[template.role] == 1

@@ -1,4 +1,4 @@
-"""Writing: applies the mutations of policies to a draft of the pod under review, and writes their record.
+"""Applies the mutations of policies to a draft of the pod under review, and writes the record of the changes on it.
 
 If one mutation of a policy fails, no mutation of the policy is applied. If one is skipped, or conflicts with an earlier
 policy, the policy's other mutations are still applied.
@@ -31,7 +31,10 @@ from .outcome import Action, Decision, Written
 
 
 class _Chosen(NamedTuple):
-    """A change of the choice of nodes, with the indexes of its decision and of its entry among the writes."""
+    """A change of the pod's node affinity or node selector.
+
+    The indexes are those of its decision in the step's decisions, and of its entry in ``written``.
+    """
 
     change: Change
     decision: int
@@ -39,13 +42,13 @@ class _Chosen(NamedTuple):
 
     @property
     def preferred(self) -> list[dict[str, Any]]:
-        """The preferred terms of the change, each with its weight; empty if the change requires something of a node."""
+        """The preferred node affinity terms that the change adds, with weights; empty for a required change."""
         wrote: list[dict[str, Any]] = self.change.wrote.get("preferred", [])
         return wrote if self.change.concern == "nodeAffinity" else []
 
 
 class _Step:
-    """The writes of one policy, kept apart until all of its mutations are known to apply."""
+    """The writes of one policy, kept apart from the draft until it is known that none of its mutations fails."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
@@ -61,7 +64,7 @@ class _Step:
         return self._before | self.draft.touched
 
     def take(self, draft: Draft, change: Change) -> None:
-        """Accept the change of a mutation: ``draft``, this step's or a fork of it, becomes the step's draft."""
+        """Add the change of one mutation; ``draft``, which has the change, becomes the draft of this step."""
         if draft is not self.draft:
             self._before = self.touched
             self.draft = draft
@@ -70,7 +73,7 @@ class _Step:
             self.chosen.append(_Chosen(change, len(self.decisions), len(self.written) - 1))
 
     def note(self, policy: CompiledPolicy, action: Action, text: str) -> None:
-        """Add a decision with this action and text; nothing is added if the text is empty."""
+        """Add a decision of the policy with this action and text; nothing is added if the text is empty."""
         if text:
             self.decisions.append(Decision(policy.name, action, text))
 
@@ -79,7 +82,7 @@ class Writing:
     """Applies the writes of policies, in order, to the draft of one new pod."""
 
     def __init__(self, asking: Asking, *, keep_writes: bool = False) -> None:
-        """Start with the unchanged pod; with ``keep_writes``, the writes of each mutation are kept."""
+        """Start with the unchanged pod; with ``keep_writes``, ``written`` gets the changes of each mutation."""
         under = asking.under
         snapshot, request = under.snapshot, under.request
         self.asking = asking
@@ -88,10 +91,10 @@ class Writing:
         self.draft = Draft(under.pod)
         self.decisions: list[Decision] = []
         self.written: list[Written] = []
-        """The changes of each mutation; empty unless ``keep_writes``."""
+        """The changes of each mutation; empty without ``keep_writes``."""
         self._chosen: list[_Chosen] = []
         self._own: Mapping[str, Any] = under.pod.get("spec") or {}
-        """The pod's spec in the request."""
+        """The pod's spec as it was in the request."""
         self.record_text = ""
         """The text of the record that was written, without its seal; empty if no record was written."""
         self.seal = partial(snapshot.sealer.seal, bearer_of(under.pod, request.namespace))
@@ -140,12 +143,12 @@ class Writing:
         return None
 
     def fault(self, fault: Fault) -> None:
-        """Record that a policy failed: as a denial under failurePolicy Fail, else as an error that admits the pod."""
+        """Add the decision on a failed policy: a denial under failurePolicy Fail, else an error that admits the pod."""
         action: Action = "deny" if fault.fatal else "error"
         self.decisions.append(Decision(fault.policy.name, action, fault.message, fault=True))
 
     def finish(self) -> Patch:
-        """Write the record annotation and return the patch of the pod, after all policies have been applied.
+        """Write the record annotation, after all policies have been applied, and return the patch of the pod.
 
         The messages about node affinity get the numbers of nodes ("12 nodes fit"), which are known only now.
         """
@@ -154,14 +157,14 @@ class Writing:
         return self.draft.patch()
 
     def _final_record(self) -> Record:
-        """Return the record, without changes whose values a later policy has replaced."""
+        """Return the record of all changes, without those whose values a later policy has replaced."""
         written = record.joined(record.held(self.draft, self.kept), self.record) if self.kept else self.record
         if not any(concern in pipeline.ANYTHING for concerns in written.values() for concern in concerns):
             return written
         return record.held(self.draft, written)
 
     def _apply(self, policy: CompiledPolicy, asked: Asked, step: _Step) -> None:
-        """Apply one mutation to the policy's draft, and add the decision about it."""
+        """Apply one mutation to the policy's draft, and add the decision about the result."""
         concern = asked.mutation.concern
         gang = self.under.description.gang
         refused = refusal(policy, asked.mutation, step.draft, self.under.gang_facts)
@@ -207,16 +210,17 @@ class Writing:
         )
 
     def _came_too_early(self, policy: CompiledPolicy, awaits: Callable[[EarlierChanges, str], bool]) -> bool:
-        """Return whether, on an earlier pass, a later policy made the change that must precede this mutation.
+        """Return whether this policy's mutation must be skipped, because it has to follow a change of a later policy.
 
-        The mutation is then skipped on this pass, too. ``awaits`` is the mutation's (``Concern.awaits``).
+        On an earlier call of /mutate for the same pod, the later policy made that change, and the mutation was skipped.
+        ``awaits`` is the mutation's ``Concern.awaits``.
         """
         earlier = pipeline.earlier(self.before)
         later = {each.name for each in self.under.snapshot.policies if each.source.sort_key > policy.source.sort_key}
         return any(name in later and awaits(earlier, name) for name in self.before)
 
     def _remaining(self, policy: CompiledPolicy, asked: Asked, step: _Step) -> Proposal | None:
-        """Return the part of a mutation without conflicts with earlier policies; None if nothing remains.
+        """Return the part of a mutation that does not conflict with earlier policies; None if nothing remains.
 
         A decision is added for each conflict.
         """
@@ -229,7 +233,7 @@ class Writing:
         return standing.proposal
 
     def _prove_stable(self, matched: Matched, step: _Step) -> None:
-        """Check that a policy with mutations of any field would not change its own result again.
+        """Check that a policy whose mutations can write any field would change nothing when applied a second time.
 
         Raises:
             EvaluationError: a second application would change the pod again, or fail.
@@ -254,18 +258,18 @@ class Writing:
         return pipeline.apply(draft, proposal, self.surroundings)
 
     def _record_with_step(self) -> Record:
-        """Return the record so far, with the changes of the policy that is being applied."""
+        """Return the record of all changes so far, including those of the policy that is being applied."""
         return record.add(self.record, "", self.step.changes)
 
     def _nodes_left(self, draft: Draft) -> int:
-        """Return the number of known nodes, transient ones left out, that could run the draft's pod."""
+        """Return the number of known nodes, without transient ones, that could run the pod of the draft."""
         spec = draft.document["spec"]
         tolerations = own_tolerations(spec, self.under.snapshot.conventions)
         need = replace(self.under.description.need, selector=NodeSelection.of(spec), tolerations=tolerations)
         return self.under.snapshot.topology.nodes(need).count
 
     def _count_nodes(self) -> None:
-        """Append the effect on the choice of nodes to messages: "12 nodes fit (was 40)", "prefers 12 of 40 nodes".
+        """Append to messages the number of nodes a change leaves: "12 nodes fit (was 40)", "prefers 12 of 40 nodes".
 
         Changes that require something of a node are counted together, in the message of the last one. The number after
         "was" is that of the nodes that the pod's own terms select and its final tolerations allow.

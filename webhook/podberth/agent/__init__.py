@@ -1,1 +1,4 @@
-"""The node agent: it reads a node's accelerators and reports the observations; ``topology`` interprets them."""
+"""The node agent: it reads a node's accelerators from the drivers and publishes what it observed.
+
+The package ``topology`` interprets the observations.
+"""

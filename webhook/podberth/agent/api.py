@@ -1,7 +1,7 @@
 """Sends the agent's requests to the API server. Only this module imports ``urllib3``.
 
-It is small because it runs on every node. Every answer is a value; only a missing configuration is an error
-(docs/adr/0019-publishing.md).
+It is small because it runs on every node. Every outcome of a request is a result; only a missing configuration is an
+error (docs/adr/0019-publishing.md).
 """
 
 import ssl
@@ -36,12 +36,13 @@ class Access:
 
     url: str
     token_file: Path
-    """The path of the token, which is read again for each request: the kubelet replaces the token before it expires."""
+    """The path of the token file. It is read again for each request: the kubelet replaces the token before it
+    expires."""
     ca_file: Path
 
 
 def find_access(url: str | None, token_file: Path | None, ca_file: Path | None, environ: Mapping[str, str]) -> Access:
-    """Return the access from the flags and from the environment that the kubelet gives every pod.
+    """Return the address of the API server and its credentials, from the flags or the environment of the pod.
 
     Raises:
         UsageError: no https address of the API server is given, or a file cannot be read.
@@ -78,7 +79,7 @@ def _is_https(url: str) -> bool:
 
 
 class Api:
-    """A client of one API server, which as many threads may use as it has connections."""
+    """A client of one API server. As many threads may use it at a time as it has ``connections``."""
 
     def __init__(self, access: Access, *, connections: int = 1) -> None:
         """Create the client; the first request opens a connection.
@@ -91,7 +92,7 @@ class Api:
         self._pool = self._open()
 
     def send(self, request: ApiRequest) -> SendResult:
-        """Send one request and return the result; a missing or unreadable answer is a result, too."""
+        """Send one request and return the result; a missing answer or an unreadable one is a result, too."""
         try:
             token = self._token()
             if token is None:
@@ -136,7 +137,7 @@ class Api:
             self._pool = self._open()
 
     def _token(self) -> str | None:
-        """Return the token; None if the file holds none, or one with characters that no HTTP header may have.
+        """Return the token from its file; None if the file is empty or has characters that no HTTP header may have.
 
         ``http.client`` would show such a token in its error.
         """
@@ -145,5 +146,5 @@ class Api:
 
 
 def _seconds(text: str | None) -> float | None:
-    """Return the seconds of a Retry-After header; the API server sends seconds, never dates."""
+    """Return the number of seconds in a Retry-After header; None if there is none. The API server sends no dates."""
     return float(text) if text is not None and text.isascii() and text.isdigit() else None

@@ -1,4 +1,4 @@
-"""Makes the agent's requests to the API server, each with its object; this module sends nothing.
+"""Makes the agent's requests to the API server, each with its path and body; this module sends nothing.
 
 Writes are forced server-side applies under the agent's own field manager: the agent owns the facts about its node, and
 fields of other writers stay.
@@ -20,7 +20,9 @@ from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
 
 FIELD_MANAGER = "podberth-agent"
 LABEL_MANAGER = "podberth-agent-labels"
-"""The field manager of the labels on the Node. It is separate, so that removing the labels changes nothing else."""
+"""The field manager that sets the agent's labels on the Node.
+
+It differs from the agent's other field manager, so that removing the labels changes nothing else."""
 
 NFD_NODE_LABEL = "nfd.node.kubernetes.io/node-name"
 """The label that names the Node which a NodeFeature belongs to.
@@ -44,7 +46,7 @@ write.
 """
 
 LabelTarget: TypeAlias = Literal["own", "nfd-object"]
-"""The object that carries the labels: the Node itself, or a NodeFeature for NFD's master."""
+"""The object on which the agent sets labels: the Node itself, or a NodeFeature, from which NFD's master copies them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class ApiRequest:
     body: bytes | None = None
     accept: str = _METADATA
     text: str = ""
-    """The topology document, in a request that writes it; else empty."""
+    """The topology document in a request that writes the ConfigMap; empty in other requests."""
     content_type: str = _APPLY
 
     @property
@@ -68,12 +70,12 @@ class ApiRequest:
 
 @dataclass(frozen=True, slots=True)
 class SendResult:
-    """The result of a request; status 0 means that there was no answer."""
+    """The result of a request to the API server; ``status`` is 0 if there was no answer."""
 
     status: int
     body: Mapping[str, Any] = field(default_factory=dict)
     said: str = ""
-    """The message in the answer or its reason phrase; if there was no answer, the error."""
+    """The message in the answer, or else the reason phrase of its status; the error if there was no answer."""
     retry_after_seconds: float | None = None
 
     @property
@@ -84,7 +86,7 @@ class SendResult:
 
 
 def ask_node(node: str) -> ApiRequest:
-    """Return the request that reads the Node's metadata."""
+    """Return the request that reads the metadata of the Node ``node``."""
     return ApiRequest("node", "GET", NODES.below(node))
 
 
@@ -94,7 +96,7 @@ def read_config_map(node: str) -> ApiRequest:
 
 
 def check_config_map(node: str) -> ApiRequest:
-    """Return the request that reads only the ConfigMap's metadata, whose version shows whether it was changed."""
+    """Return the request that reads only the metadata of the node's ConfigMap; its version shows whether it changed."""
     return ApiRequest("check", "GET", _config_map_path(node))
 
 
@@ -147,7 +149,7 @@ def write_labels(target: LabelTarget, node: str, uid: str, labels: Mapping[str, 
 
 
 def _metadata(node: str, uid: str) -> dict[str, Any]:
-    """Return the metadata of an object that the garbage collector deletes with its Node."""
+    """Return the metadata of an object with the Node as owner, so that it is deleted together with the Node."""
     owner = {"apiVersion": "v1", "kind": "Node", "name": node, "uid": uid, "blockOwnerDeletion": False}
     return {
         "name": node,

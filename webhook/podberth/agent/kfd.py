@@ -25,7 +25,7 @@ class KfdReader:
     """Reads AMD's GPUs from the topology of the kernel's compute driver."""
 
     def __init__(self, sysfs: Sysfs) -> None:
-        """Check that the driver is loaded.
+        """Create the reader, if the driver is loaded.
 
         Raises:
             DeviceError: the driver is not loaded, or it has no GPU.
@@ -60,7 +60,10 @@ class KfdReader:
         return Observation(gpus=tuple(gpus), unseen=unseen)
 
     def usage(self, seen: Observation) -> Usage:
-        """Read the utilization and memory of the observed GPUs; parts of a partitioned GPU are not distinguished."""
+        """Return the utilization and the memory of the GPUs in the observation ``seen``, read now.
+
+        The parts of a partitioned GPU count as one GPU.
+        """
         return Usage(gpus=tuple(self._usage(gpu.index, gpu.address) for gpu in seen.gpus))
 
     def wait(self, seconds: float) -> bool:
@@ -69,7 +72,7 @@ class KfdReader:
         return False
 
     def close(self) -> None:
-        """Do nothing, because no driver or file is open."""
+        """Do nothing: no driver and no file is open."""
 
     def _gpu(self, index: int, address: str, node: Properties, peers: list[str]) -> ObservedGpu:
         device = self._sysfs.root / "bus/pci/devices" / address
@@ -99,7 +102,7 @@ class KfdReader:
 
 
 def _number(file: Path) -> int | None:
-    """Return the value of a numeric attribute; None if it cannot be read or is not a number."""
+    """Return the number in a sysfs file; None if the file cannot be read or has no number."""
     text = read_text(file) or ""
     return int(text) if text.isascii() and text.isdigit() else None
 
@@ -112,7 +115,10 @@ def _properties(file: Path) -> Properties | None:
 
 
 def _address(node: Properties) -> str:
-    """Return the PCI address of a GPU as sysfs writes it, with function 0, because functions only distinguish parts."""
+    """Return the PCI address of a GPU as sysfs writes it.
+
+    The function in it is always 0, because functions only number the parts of one GPU.
+    """
     location = node.get("location_id", 0)
     return f"{node.get('domain', 0):04x}:{location >> 8 & 0xFF:02x}:{location >> 3 & 0x1F:02x}.0"
 

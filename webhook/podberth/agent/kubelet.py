@@ -1,7 +1,7 @@
-"""Caches the kubelet's list of assigned devices, for the metrics; one thread at a time fetches it, and seldom.
+"""Caches the kubelet's list of devices that containers have, for the metrics; one thread at a time asks the kubelet.
 
-Each failure is logged once. The list is fetched when metrics are scraped, and not by the agent's own thread: a kubelet
-that hangs delays a scrape by the deadline of its call, and never delays the report of a GPU's fault.
+Each failure is logged once. The list is read when metrics are scraped, and not by the agent's main thread: a kubelet
+that hangs delays a scrape by the time limit of the call, and never delays the report of a GPU's fault.
 """
 
 import threading
@@ -25,7 +25,7 @@ class KubeletUnavailable(Exception):  # noqa: N818 - a state of the node, not a 
 
 
 class Kubelet:
-    """The assigned devices in the kubelet's last answer."""
+    """A cache of the kubelet's last answer: the devices that each container has."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Kubelet:
         *,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Create the cache; ``ask`` asks the kubelet, and ``say`` logs that the kubelet has stopped answering."""
+        """Create the cache. ``ask`` returns the kubelet's list; ``say`` logs that the kubelet has stopped answering."""
         self._now = now
         self._ask = ask
         self._say = say
@@ -44,7 +44,7 @@ class Kubelet:
         self._failed = False
 
     def grants(self) -> tuple[Grant, ...] | None:
-        """Return all assignments of devices to containers, 5 s old at most; None if the kubelet did not answer."""
+        """Return the devices of all containers, at most 5 s old; None if the kubelet did not answer."""
         with self._lock:
             if self._now() - self._asked >= _FRESH_SECONDS:
                 self._answer = self._fetch()
@@ -64,7 +64,7 @@ class Kubelet:
 
 
 def open_kubelet(socket: Path, say: Callable[[str], None]) -> Kubelet:
-    """Return the cache for the kubelet behind a socket, which need not exist yet.
+    """Return the cache for the kubelet that listens on ``socket``; the socket need not exist yet.
 
     Raises:
         UsageError: the libraries for the kubelet's API are not installed.

@@ -1,8 +1,8 @@
-"""A reader that keeps the last observation and usage of the GPUs for the metrics.
+"""Keeps the last observation of a node's GPUs and their last usage, for the metrics.
 
-Only the agent's own thread calls a driver: its session is closed and opened again when the driver restarts, and a call
-that hangs must not hang a scrape. So the GPUs' usage is sampled once for each reading, right after the document of that
-reading is published. A scrape shows the last sample, until it is too old to be true.
+Only the agent's main thread calls a driver: the driver's session is closed and opened again when the driver restarts,
+and a call that hangs must not delay a scrape. So the GPUs' usage is measured once for each reading, right after the
+document of that reading is published. A scrape shows the last measurement until it is too old.
 """
 
 import time
@@ -37,17 +37,17 @@ class Meter:
         kubelet: Kubelet | None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Wrap ``reader``; nothing is read yet.
+        """Wrap ``reader``, which reads the devices; nothing is read yet.
 
-        ``interval_seconds`` is the agent's pause between two readings. ``kubelet`` says which containers hold the GPUs;
-        None: the metrics name no containers. ``now`` is a monotonic clock.
+        ``interval_seconds`` is the agent's pause between two readings. ``kubelet`` lists the containers that hold the
+        GPUs; if it is None, the metrics name no containers. ``now`` is a monotonic clock.
         """
         self._now = now
         self._reader = reader
         self._node = node
         self._kubelet = kubelet
         self.patience_seconds = 2 * interval_seconds + _SLOWEST_CALL_SECONDS
-        """The largest age of an observation in metrics, and the longest silence of the agent's thread, in seconds."""
+        """The age in seconds above which metrics omit an observation, and the agent's thread counts as hung."""
         self._unmeasured: Observation | None = None
         self._look: tuple[float, Look] | None = None
         self._last_read_seconds: float | None = None
@@ -72,7 +72,10 @@ class Meter:
         return self._unmeasured
 
     def wait(self, seconds: float) -> bool:
-        """Read the usage of the last observation's GPUs, then wait as the wrapped reader does."""
+        """Read the usage of the last observation's GPUs, then wait as the wrapped reader does.
+
+        Return whether a device reported a change; False if ``seconds`` have passed.
+        """
         self._sign_of_life = self._now()
         if self._unmeasured is not None:
             self._look = self._now(), self._measured(self._unmeasured)
@@ -84,15 +87,15 @@ class Meter:
         self._reader.close()
 
     def count_change(self) -> None:
-        """Count a topology document that differs from the last one."""
+        """Count one more change of the topology document, for the metrics."""
         self._changes += 1
 
     def silence_seconds(self) -> float:
-        """Return the seconds since the agent's thread last began to read or to wait."""
+        """Return the seconds since the agent's main thread last began to read or to wait."""
         return self._now() - self._sign_of_life
 
     def reading(self) -> NodeReading:
-        """Return the facts that a scrape shows: the last reading, if it is not too old, and the kubelet's answer."""
+        """Return what a scrape shows: the last reading, if it is not too old, and the kubelet's list of devices."""
         seen = self._look
         look = seen[1] if seen is not None and self._now() - seen[0] <= self.patience_seconds else None
         grants = self._kubelet.grants() if self._kubelet is not None else None

@@ -1,4 +1,4 @@
-"""Serves the agent's metrics and liveness over plain HTTP: each request has a thread, and few run at once.
+"""Serves the agent's metrics and liveness over plain HTTP: each request has a thread, and only a few run at once.
 
 aiohttp is not used: importing it would cost more memory than the rest of the agent (docs/adr/0020-gpu-metrics.md).
 """
@@ -54,12 +54,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def send_response(self, code: int, message: str | None = None) -> None:
-        """Start an answer or an error without the library's Server header."""
+        """Start an answer without the Server header that the library would add."""
         self.send_response_only(code, message)
         self.send_header("Date", self.date_time_string())
 
     def log_message(self, *_arguments: object) -> None:
-        """Log nothing: nobody would read a line for each scrape."""
+        """Log nothing: a line for each scrape is of no use."""
 
 
 class _Server(ThreadingMixIn, TCPServer):  # not HTTPServer, which asks DNS for its own name before it listens

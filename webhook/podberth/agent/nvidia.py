@@ -1,7 +1,8 @@
 """Reads NVIDIA's GPUs through NVML, and keeps the state that is needed between two readings.
 
-That state is the session, the set of events with the received XIDs, and the identity of each GPU, because a GPU that
-falls off the bus no longer reports it. Each reading takes new handles: a restart of the driver invalidates old handles.
+The state is the NVML session, the set of events with the received XIDs, and the identity of each GPU, because a GPU
+that falls off the bus no longer reports it. Each reading takes new handles: a restart of the driver makes old handles
+invalid.
 """
 
 import time
@@ -30,7 +31,7 @@ _MOST_XIDS = 16  # XIDs kept of one GPU; further ones only repeat that it is bro
 
 
 class NvidiaReader:
-    """Reads NVIDIA's GPUs in one session with the driver."""
+    """Reads NVIDIA's GPUs in one NVML session, which it opens again when the driver was restarted."""
 
     def __init__(self) -> None:
         """Open a session with the driver.
@@ -41,14 +42,14 @@ class NvidiaReader:
         nvml.start()
         self._events: Any = None
         self._listening: dict[int, int] = {}
-        """The index of each GPU whose events are received, by the identity of the GPU's handle."""
+        """The index of each GPU whose events are received, by ``nvml.identity`` of the GPU."""
         self._unheard: tuple[Unseen, ...] = ()
         self._xids: dict[int, dict[int, None]] = {}
         self._known: dict[int, ObservedGpu] = {}
         self._failures = 0
 
     def read(self) -> Observation:
-        """Read all GPUs now; if the driver was restarted, open it again first.
+        """Read all GPUs now; if the driver was restarted, open a new session first.
 
         Raises:
             DeviceError: the driver is gone, or does not answer.
@@ -64,10 +65,10 @@ class NvidiaReader:
             raise DeviceError(f"NVIDIA: the driver does not answer: {gone}") from gone
 
     def usage(self, seen: Observation) -> Usage:
-        """Read the usage of the GPUs in an observation.
+        """Return the usage of the GPUs in the observation ``seen``, read now.
 
         Raises:
-            DeviceError: the driver was restarted or is gone; the next ``read`` opens it again.
+            DeviceError: the driver was restarted or is gone; the next ``read`` opens a new session.
         """
         try:
             return usage_of((gpu.index, gpu.address) for gpu in seen.gpus)
@@ -75,12 +76,12 @@ class NvidiaReader:
             raise DeviceError(f"NVIDIA: the driver does not answer: {gone}") from gone
 
     def wait(self, seconds: float) -> bool:
-        """Wait for events of GPUs, ``seconds`` at most; return whether an event means that the GPUs must be read again.
+        """Wait for events of GPUs, at most ``seconds``; return True if the GPUs must be read again because of one.
 
-        A burst of events is reported once; XIDs without meaning for the GPU are not reported at all. If the driver ends
-        all waiting, that counts as an event, because something must have happened. The first such end is reported at
-        once. If it repeats (a lost GPU makes every wait fail), the pauses grow, so that waiting never becomes a busy
-        loop.
+        Events that follow closely are reported once; XIDs without meaning for a GPU are not reported. If the driver
+        makes a wait fail, that counts as an event, because something must have happened. The first such failure is
+        reported at once. If it repeats (a lost GPU makes every wait fail), the pauses grow, so that waiting never
+        becomes a busy loop.
         """
         reported, deadline = False, time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
@@ -116,7 +117,10 @@ class NvidiaReader:
         self._events = None
 
     def _take(self, identity: int, xid: int) -> bool:
-        """Record an event of the GPU with this handle's identity; return whether it can change the report."""
+        """Record the XID of an event; return whether it can change the observation.
+
+        ``identity`` is the ``nvml.identity`` of the GPU's handle.
+        """
         index = self._listening.get(identity)
         if xid in APPLICATION_XIDS:
             return False
@@ -166,7 +170,7 @@ class NvidiaReader:
         return replace(gpu, health=replace(gpu.health, faults=faults, xids=xids))
 
     def _listen(self, devices: dict[int, Any]) -> None:
-        """Subscribe to the events of these GPUs, given by index; a GPU without events is left out."""
+        """Subscribe to the events of ``devices``, handles by index; a GPU that has no events is left out."""
         asking = NvmlRound()
         self._listening = {nvml.identity(device): index for index, device in devices.items()}
         self._events = asking.ask("events", (), nvml.new_events)
@@ -202,7 +206,7 @@ def _gpu(asking: NvmlRound, index: int, device: Any) -> ObservedGpu:
 
 
 def _mig(asking: NvmlRound, index: int, device: Any) -> tuple[tuple[bool, bool] | None, tuple[ObservedInstance, ...]]:
-    """Read the MIG mode (current, pending) and the MIG instances of a GPU.
+    """Return the MIG mode of a GPU as (enabled now, enabled after a reset), and the GPU's MIG instances.
 
     Mode and list of instances are read again after the placements. If they have changed, all is repeated; if they keep
     changing, no instances are returned.

@@ -19,7 +19,7 @@ _PERCENT = 100
 
 
 def usage_of(addresses: Iterable[tuple[int, str]]) -> Usage:
-    """Read the usage of GPUs; ``addresses`` are their indexes in NVML and their PCI addresses.
+    """Return the usage of GPUs, read now; ``addresses`` has the index in NVML and the PCI address of each.
 
     Raises:
         Gone: the driver was restarted or is gone.
@@ -55,7 +55,7 @@ def _gpu(asking: NvmlRound, index: int, address: str, device: Any) -> GpuUsage:
 
 
 def _instance(asking: NvmlRound, index: int, device: Any) -> InstanceUsage | None:
-    """Read the usage of a MIG device; None if the device is gone or does not identify itself."""
+    """Return the usage of a MIG device, read now; None if the device is gone or does not identify itself."""
     ask, whose = asking.ask, (index,)
     uuid = ask("MIG devices", whose, nvml.uuid, device)
     gpu_instance = ask("MIG devices", whose, nvml.gpu_instance, device)
@@ -73,7 +73,10 @@ def _instance(asking: NvmlRound, index: int, device: Any) -> InstanceUsage | Non
 
 
 def _memory(device: Any) -> tuple[int, int]:
-    """Return the used and the total memory in bytes; before R510 the driver's own reserve counts as used."""
+    """Return the used and the total memory of a device in bytes.
+
+    With drivers before R510, the memory that the driver reserves for itself counts as used.
+    """
     try:
         info = pynvml.nvmlDeviceGetMemoryInfo(device, version=pynvml.nvmlMemory_v2)
     except pynvml.NVMLError as error:

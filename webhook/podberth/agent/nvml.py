@@ -88,7 +88,7 @@ class Gone(Exception):  # noqa: N818 - a state of the driver, not a fault
 
 
 def _unless(codes: frozenset[int], call: Callable[..., T], *arguments: object) -> T | None:
-    """Make a call and return its result; None if it ends with one of these error codes."""
+    """Return the result of ``call(*arguments)``; None if NVML answers with an error code in ``codes``."""
     try:
         return call(*arguments)
     except pynvml.NVMLError as error:
@@ -98,24 +98,23 @@ def _unless(codes: frozenset[int], call: Callable[..., T], *arguments: object) -
 
 
 def name_of(code: int) -> str:
-    """Return the text of an nvmlReturn_t, such as ``gpu is lost``."""
+    """Return NVML's text for an error code (nvmlReturn_t), such as ``gpu is lost``."""
     return _NAMES.get(code, f"error {code}")
 
 
 class NvmlRound:
-    """One series of calls to NVML, with notes on the calls that failed."""
+    """One series of calls to NVML, with notes about the calls that failed."""
 
     def __init__(self) -> None:
         self.unseen: list[Unseen] = []
         self.faults: dict[int, dict[str, None]] = {}
-        """The faults of a GPU, by its index, in the order in which they were found."""
+        """The faults of each GPU, by the GPU's index, in the order in which they were found."""
 
     def ask(self, what: str, gpus: tuple[int, ...], call: Callable[..., T], *arguments: object) -> T | None:
         """Return the result of ``call(*arguments)``; None if the GPU lacks the feature or the call failed.
 
-        A failure is noted. If it is a fault of the GPU, and ``gpus`` (the indexes of the GPUs that the call is about)
-        has only one, it is noted in ``faults``. Other failures are noted in ``unseen``, with ``what`` as the name of
-        what could not be read.
+        ``gpus`` are the indexes of the GPUs that the call is about. A fault of a single GPU is noted in ``faults``. Any
+        other failure is noted in ``unseen``, under ``what``, the name of what could not be read.
 
         Raises:
             Gone: the driver was restarted or is gone.
@@ -169,17 +168,17 @@ def device_count() -> int:
 
 
 device: Callable[[int], Any] = pynvml.nvmlDeviceGetHandleByIndex
-"""Returns a GPU's handle, which is valid until the driver restarts."""
+"""Return the handle of the GPU with this index; it is valid until the driver restarts."""
 uuid: Callable[[Any], str] = pynvml.nvmlDeviceGetUUID
-"""Returns a GPU's UUID, in the form ``GPU-`` and a UUID."""
+"""Return a GPU's UUID, such as ``GPU-8f6d...``: the prefix ``GPU-`` and a UUID."""
 product: Callable[[Any], str] = pynvml.nvmlDeviceGetName
-"""Returns the product's name; for a MIG device, the name includes ``MIG`` and the profile."""
+"""Return a device's product name; that of a MIG device includes ``MIG`` and the profile."""
 gpu_instance: Callable[[Any], int] = pynvml.nvmlDeviceGetGpuInstanceId
-"""Returns the number of a MIG device's GPU instance."""
+"""Return the number of the GPU instance to which a MIG device belongs."""
 level: Callable[[Any, Any], int] = pynvml.nvmlDeviceGetTopologyCommonAncestor
-"""Returns the nvmlGpuTopologyLevel_t of the closest common ancestor of two GPUs."""
+"""Return the closest common ancestor of two GPUs in the PCI topology, as an nvmlGpuTopologyLevel_t."""
 new_events: Callable[[], Any] = pynvml.nvmlEventSetCreate
-"""Creates a set of events to wait for."""
+"""Return a new, empty set of events; ``listen`` adds events to it, and ``next_event`` waits for them."""
 
 
 def pci(gpu: Any) -> tuple[str, str]:
@@ -193,12 +192,12 @@ def _address(info: Any) -> str:
 
 
 def memory_mib(gpu: Any) -> int:
-    """Return the memory of a GPU in MiB; needs privilege if the GPU is in MIG mode."""
+    """Return the memory of a GPU in MiB. The call needs privilege if the GPU is in MIG mode."""
     return int(pynvml.nvmlDeviceGetMemoryInfo(gpu).total) >> 20
 
 
 def mig_mode(gpu: Any) -> tuple[bool, bool]:
-    """Return whether MIG is enabled now, and whether it will be enabled after the next reset."""
+    """Return whether MIG mode is enabled now, and whether it will be enabled after the GPU's next reset."""
     current, pending = pynvml.nvmlDeviceGetMigMode(gpu)
     return bool(current), bool(pending)
 
@@ -219,9 +218,9 @@ def profiles(gpu: Any) -> tuple[ObservedProfile, ...]:
 
 
 def mig_devices(gpu: Any) -> tuple[tuple[int, str], ...]:
-    """Return the GPU instance and the product name of each MIG device; needs no privilege.
+    """Return the number of the GPU instance and the product name of each MIG device of a GPU.
 
-    A list of the GPU instances themselves would need privilege.
+    This needs no privilege; NVML's own list of the GPU instances would need it.
     """
     return tuple((gpu_instance(one), product(one)) for one in mig_handles(gpu))
 
@@ -235,13 +234,13 @@ def mig_handles(gpu: Any) -> Iterator[Any]:
 
 
 def placement(gpu: Any, instance: int) -> tuple[int, int]:
-    """Return the start and the size of a GPU instance in memory slices; needs privilege."""
+    """Return the first memory slice of a GPU instance, and the number of its slices. The call needs privilege."""
     info = pynvml.nvmlGpuInstanceGetInfo(pynvml.nvmlDeviceGetGpuInstanceById(gpu, instance))
     return int(info.placement.start), int(info.placement.size)
 
 
 def active_links(gpu: Any) -> tuple[ObservedLink, ...]:
-    """Return the NVLinks of a GPU that are up. Behind an NVSwitch, a link does not name the GPU at its far end."""
+    """Return the NVLinks of a GPU that are up. For a link to an NVSwitch, the GPU at the far end is unknown."""
     links = range(pynvml.NVML_NVLINK_MAX_LINKS)
     return tuple(_link(gpu, link) for link in links if _unless(_NO_SUCH, pynvml.nvmlDeviceGetNvLinkState, gpu, link))
 
@@ -268,9 +267,9 @@ def uncorrectable_errors(gpu: Any) -> int:
 
 
 def remap_state(gpu: Any) -> tuple[bool, bool]:
-    """Return whether rows of memory wait to be remapped, and whether remapping failed.
+    """Return whether a GPU has memory rows that wait to be remapped, and whether a remapping has failed.
 
-    On older GPUs, the first value is about pages that wait to be retired.
+    On GPUs that retire pages instead, the first value is whether pages wait to be retired.
     """
     try:
         _, _, pending, failed = pynvml.nvmlDeviceGetRemappedRows(gpu)
@@ -290,7 +289,7 @@ def recovery_action(gpu: Any) -> int:
 
 
 class _UnrepairableMemory(ctypes.Structure):
-    """nvmlUnrepairableMemoryStatus_v1_t, as nvml.h declares it."""
+    """The structure nvmlUnrepairableMemoryStatus_v1_t, as nvml.h declares it."""
 
     _fields_ = (("bUnrepairableMemory", ctypes.c_uint),)
 
@@ -346,7 +345,7 @@ def _fabric(info: Any, clique: int) -> ObservedFabric:
 
 
 def platform(gpu: Any) -> ObservedPlatform:
-    """Return the GPU's position in its rack.
+    """Return the GPU's position in its rack, as NVML reports it.
 
     Raises:
         pynvml.NVMLError: the driver does not report it, as for GPUs older than Blackwell.
@@ -371,12 +370,14 @@ def _platform(info: Any, names: tuple[str, str, str, str]) -> ObservedPlatform:
 
 
 def listen(events: Any, gpu: Any) -> None:
-    """Add to a set of events those events that podberth reads and the GPU supports."""
+    """Add to the set ``events`` those events of a GPU that podberth reads and the GPU supports."""
     pynvml.nvmlDeviceRegisterEvents(gpu, pynvml.nvmlDeviceGetSupportedEventTypes(gpu) & _EVENTS, events)
 
 
 def next_event(events: Any, seconds: float) -> tuple[int, int] | None:
-    """Wait for an event; return the ``identity`` of the GPU, and the XID or 0. None if no event came in time.
+    """Wait for an event of the set; return the ``identity`` of its GPU, and its XID (0 for other events).
+
+    None if no event came within ``seconds``.
 
     Raises:
         Gone: the driver can no longer wait for this set of events.
@@ -391,18 +392,18 @@ def next_event(events: Any, seconds: float) -> tuple[int, int] | None:
 
 
 def free_events(events: Any) -> None:
-    """Free a set of events, even if the driver is gone already."""
+    """Free the set ``events``, even if the driver is gone already."""
     with suppress(pynvml.NVMLError):
         pynvml.nvmlEventSetFree(events)
 
 
 def identity(gpu: Any) -> int:
-    """Return the number that distinguishes a GPU's handle from all others in one session."""
+    """Return a number that is different for each GPU's handle, within one session with the driver."""
     return ctypes.cast(gpu, ctypes.c_void_p).value or 0
 
 
 def _call(name: str, *arguments: object) -> None:
-    """Call a function of the library that has no usable wrapper."""
+    """Call a function of the NVML library by name, because ``pynvml`` has no usable wrapper for it."""
     code = pynvml._nvmlGetFunctionPointer(name)(*arguments)  # noqa: SLF001 - the wrappers' own way to the library
     if code:
         raise pynvml.NVMLError(code)

@@ -1,4 +1,4 @@
-"""Computes growing pauses after failures. It reads no clock: times are seconds of the caller's clock."""
+"""Computes growing pauses after failures. It reads no clock: the caller passes times, in seconds of any clock."""
 
 from collections.abc import Callable
 from math import inf
@@ -26,7 +26,7 @@ class Backoff:
     def __init__(self, draw: Draw) -> None:
         """Create the backoff without a failure; ``draw`` returns random numbers."""
         self.at = -inf
-        """The earliest time of the next try, in seconds."""
+        """The earliest time of the next try, in seconds of the caller's clock; -inf if there was no failure."""
         self._failures = 0
         self._draw = draw
 
@@ -51,6 +51,6 @@ class Backoff:
         self.at = now + asked + max(_LEAST_SECONDS, self._draw() * most)
 
     def postpone(self, now: float, seconds: float) -> None:
-        """Record a failure that only a person can fix, and allow the next try after this number of seconds."""
+        """Record a failure that only a person can fix: the next try is ``seconds`` after ``now``."""
         self._failures = min(self._failures + 1, _MOST_FAILURES)
         self.at = now + seconds

@@ -1,9 +1,9 @@
-"""The kubelet's PodResources API, which lists the devices of each container. Only this module imports ``grpc``.
+"""Calls the kubelet's PodResources API, which lists the devices of each container. Only this module imports ``grpc``.
 
 https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/#monitoring-device-plugin-resources
 
-Only the fields that are read are declared, with their numbers in k8s.io/kubelet pkg/apis/podresources/v1/api.proto
-(v0.36); a decoder skips all other fields, also those of a later kubelet.
+Only the message fields that podberth reads are declared, with their numbers in k8s.io/kubelet
+pkg/apis/podresources/v1/api.proto (v0.36). A decoder skips all other fields, including those that a later kubelet adds.
 """
 
 from collections.abc import Iterator, Mapping
@@ -45,7 +45,7 @@ _FIELDS: Mapping[str, str] = {
     "DynamicResource": "repeated ClaimResource claim_resources = 4",
     "ClaimResource": "string driver_name = 2; string device_name = 4",
 }
-"""The fields of each message, as api.proto declares them."""
+"""The declared fields of each protobuf message of the API, as api.proto writes them."""
 
 
 def _messages() -> dict[str, type[Message]]:
@@ -68,9 +68,10 @@ _MESSAGES = _messages()
 
 
 def list_grants(socket: Path) -> tuple[Grant, ...]:
-    """Ask the kubelet for all assignments of devices to containers.
+    """Return the devices of all containers on the node, as the kubelet lists them.
 
-    Each call makes its own connection, so it finds a kubelet that was restarted, or a socket that did not exist before.
+    Each call makes its own connection. So it succeeds with a kubelet that was restarted, or a socket that did not exist
+    before.
 
     Raises:
         KubeletUnavailable: there is no socket, access to it is denied, or no valid answer came in time.

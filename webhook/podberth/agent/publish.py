@@ -1,4 +1,4 @@
-"""The agent's loop: read the devices, publish the result, and wait for a change, the interval or the next request."""
+"""The agent's main loop: it reads the devices, publishes the result, and waits for a change or the next due time."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ FEATURE_FILE = "podberth"
 
 
 def link_labels(topology: NodeTopology) -> dict[str, str] | None:
-    """Return the labels for a node's links; None if they are unknown.
+    """Return the node labels that describe how the node's GPUs are linked; None if the links are unknown.
 
     They are unknown while a GPU is unhealthy: a lost GPU has no links, and a full mesh would look like islands. The
     earlier labels then stay, because hardware seldom changes.
@@ -39,16 +39,16 @@ def link_labels(topology: NodeTopology) -> dict[str, str] | None:
 
 
 class FeatureFile:
-    """A file with labels that NFD's worker on this node reads."""
+    """A file with node labels that NFD's worker on this node reads and publishes."""
 
     def __init__(self, folder: Path) -> None:
-        """Keep the directory; ``write`` creates the file."""
+        """Note the directory of the file; ``write`` creates the file."""
         self._file = folder / FEATURE_FILE
         self.trouble = ""
         """The reason why the file could not be written; empty if it was written."""
 
     def write(self, labels: Mapping[str, str]) -> None:
-        """Write the labels to the file if they have changed; the worker sees the old file or the new file."""
+        """Write the labels to the file if they have changed; NFD's worker sees either the old file or the new file."""
         text = "".join(f"{key}={value}\n" for key, value in sorted(labels.items()))
         # Hidden files are no features (NFD source/local/local.go).
         partial = self._file.with_name(f".{FEATURE_FILE}.partial")
@@ -73,7 +73,7 @@ Say = Callable[[Level, str], None]
 
 
 class TopologySource(Protocol):
-    """The source of a node's topology: its devices (``watch.DeviceWatch``), or a simulated machine."""
+    """The source of a node's topology: real devices (``watch.DeviceWatch``), or a simulated machine (``Played``)."""
 
     @property
     def topology(self) -> NodeTopology | None:
@@ -99,12 +99,12 @@ class Played:
         self.answers = True
 
     def look(self) -> bool:
-        """Return True at the first call, as if the topology had changed, and False afterwards."""
+        """Return True at the first call, as if the topology had just changed, and False afterwards."""
         new, self.topology = self.topology is None, self._topology
         return new
 
     def wait(self, most_seconds: float = inf) -> None:
-        """Sleep for ``most_seconds``, or for an hour if that is shorter: no device can change."""
+        """Sleep for ``most_seconds``, but at most an hour: a simulated device never changes."""
         time.sleep(min(most_seconds, _LONGEST_SLEEP_SECONDS))
 
 
@@ -112,12 +112,12 @@ _LONGEST_SLEEP_SECONDS = 3600.0  # time.sleep takes no inf
 
 
 def instant() -> Instant:
-    """Read both clocks and return the present moment."""
+    """Return the present moment, read from both clocks."""
     return Instant(time.monotonic(), datetime.now(UTC))
 
 
 def pump(publisher: Publisher, send: Send, now: Callable[[], Instant] = instant) -> int:
-    """Send all requests that are due, and return their number.
+    """Send all requests of the publisher that are due, and return their number.
 
     Requests that become due meanwhile wait for the next call: two requests that fail slowly would otherwise alternate
     for ever.
@@ -141,7 +141,7 @@ def publish(
     """Read the node's devices and publish the results, until an error ends the agent.
 
     Raises:
-        DeviceError: nothing can be read at the start, or this process can never read again.
+        DeviceError: nothing can be read at the start, or a later reading fails in a way that no retry helps.
     """
     logged: dict[str, str] = {}
     while True:
@@ -162,7 +162,7 @@ def publish(
 
 
 def _log_changes(before: dict[str, str], after: dict[str, str], say: Say) -> None:
-    """Log each failure that is new, has changed or has ended; an unchanged failure is not logged again."""
+    """Log each failure in ``after`` that is new or has changed, and each one in ``before`` that has ended."""
     for about, text in sorted(after.items()):
         if before.get(about) != text:
             say("warning", text)

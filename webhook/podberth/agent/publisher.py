@@ -1,8 +1,8 @@
 """Decides what the agent sends to the API server: a state machine without its own clock, network or random numbers.
 
-The caller offers documents, takes the next request, passes on its answer, and asks for the time of the next request.
-The caller sends the requests itself (``publish``). The publisher keeps three things up to date. Each has its own
-backoff, so that a refusal of one does not delay the others:
+The caller passes in documents, takes the next request, sends it (``publish``), passes its answer back, and asks for the
+time of the next request. The publisher keeps three things up to date. Each has its own backoff, so that a refusal of
+one does not delay the others:
 
 - The ConfigMap has the newest document. The present ConfigMap is read first, so an agent that restarts does not write
   the same document again. A newer document replaces one that is not written yet.
@@ -46,9 +46,9 @@ and as many small reads. A shorter interval is not needed: the Node itself repor
 heartbeat only reports an agent or a driver that is gone while the node lives.
 """
 _MISSED = 3
-"""A Lease lasts for this number of intervals, so it survives one lost renewal or a restart of the API server."""
+"""The duration of a Lease, in renewal intervals: a Lease survives one lost renewal or a restart of the API server."""
 _JITTER = 0.25
-"""The largest share of the interval by which a renewal is early.
+"""The largest share of the renewal interval by which a renewal is early.
 
 The share is random, so that agents that started together do not renew together.
 """
@@ -66,16 +66,16 @@ _PASSING = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """One moment, as read from two clocks."""
+    """One moment, as two clocks show it: a monotonic clock and the wall clock."""
 
     seconds: float
-    """Seconds of a clock that never jumps; the caller chooses its start."""
+    """The time in seconds of a clock that never jumps; the caller chooses its start."""
     wall: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """The state of the node's ConfigMap in the API server; version "" means that the ConfigMap does not exist."""
+    """The node's ConfigMap as the API server has it; ``version`` is empty if the ConfigMap does not exist."""
 
     version: str = ""
     text: str = ""
@@ -84,21 +84,22 @@ class _Stored:
 
 
 class Publisher:
-    """Decides on the requests for one node."""
+    """Decides which requests the agent of one node sends to the API server, and when."""
 
     def __init__(
         self, node: str, *, draw: Draw, heartbeat_seconds: float = HEARTBEAT_SECONDS, labels: LabelTarget | None = None
     ) -> None:
         """Create the publisher with nothing to publish. ``draw`` returns random numbers for the jitter."""
         self.troubles: dict[str, str] = {}
-        """The text of each current failure, by its subject; empty if there are none.
+        """The messages about present failures, by the object that they are about; empty if there are none.
 
-        A text is replaced only if the status code changes: a library may word the same failure differently each time.
+        A message is replaced only if the status code changes: a library may word the same failure differently each
+        time.
         """
         self._statuses: dict[str, int] = {}
         self.node, self._draw, self._heartbeat_seconds = node, draw, heartbeat_seconds
         self.silent = False
-        """Whether the heartbeat pauses because the driver does not answer; published objects stay."""
+        """Set by the caller while the driver does not answer: the Lease is then not renewed; published objects stay."""
         self._wanted: str | None = None
         self._uid = ""
         self._there: _Stored | None = None
@@ -112,7 +113,7 @@ class Publisher:
         self._relabel_at = inf
 
     def offer(self, config_map: Mapping[str, Any], labels: Mapping[str, str] | None) -> None:
-        """Receive the newest document (made by ``encode_topology``) and labels; None keeps the earlier labels."""
+        """Set the document to publish (made by ``encode_topology``) and the labels; None keeps the earlier labels."""
         self._wanted = config_map["data"][DATA_KEY]
         if labels is not None:
             self._labels = labels
@@ -124,13 +125,19 @@ class Publisher:
         return there is not None and there.sound and is_same_but_for_time(there.text, self._wanted or "")
 
     def next_at(self) -> float:
-        """Return the time of the next request, as ``Instant.seconds``: a past time means now, inf means never."""
+        """Return the time of the next request, as ``Instant.seconds``.
+
+        A past time means now, and inf means that there is nothing to send.
+        """
         if self._wanted is None:
             return inf
         return min(self._document_at(), self._heartbeat_at(), self._labels_at())
 
     def next_request(self, now: Instant) -> ApiRequest | None:
-        """Return the request to send now, or None; its answer must go to ``receive`` before the next call."""
+        """Return the request to send now; None if none is due.
+
+        Its answer must be passed to ``receive`` before the next call.
+        """
         if self._wanted is None:
             return None
         if self._document_at() <= now.seconds:
@@ -144,7 +151,7 @@ class Publisher:
         return None
 
     def receive(self, request: ApiRequest, answer: SendResult, now: Instant) -> None:
-        """Process the answer to the latest request."""
+        """Process the answer to ``request``, which was the latest result of ``next_request``."""
         backoff = self._backoff(request.purpose)
         absent = answer.status == HTTPStatus.NOT_FOUND and request.purpose in {"read", "check"}
         # Every object has a uid: an answer without one is from something in front of the API server, such as a login
@@ -241,13 +248,13 @@ def _stored(answer: SendResult, uid: str) -> _Stored:
 
 
 def _about(purpose: Purpose, node: str) -> str:
-    """Return the subject of a request, as messages name it."""
+    """Return the object that a request is about, as messages name it, such as ``ConfigMap podberth-system/node-1``."""
     subjects = {"node": f"Node {node}", "heartbeat": f"Lease {NAMESPACE}/{node}", "label": f"labels of {node}"}
     return subjects.get(purpose, f"ConfigMap {NAMESPACE}/{node}")
 
 
 def _remedy(purpose: Purpose, status: int, said: str) -> str:
-    """Return advice on how to fix a failed request, for the user who reads the message."""
+    """Return advice on how to fix a failed request; it is the end of the message about the failure."""
     match status:
         case HTTPStatus.UNAUTHORIZED:
             return "want a token of this cluster that has not expired; it is read again each time"

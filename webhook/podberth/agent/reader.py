@@ -1,6 +1,6 @@
-"""The interface of readers of accelerators, and the list of readers.
+"""Defines the interface of the readers of accelerators, one for each vendor, and lists the readers.
 
-A reader calls one vendor's driver and reports in the terms of ``topology.observation``. It never guesses, and one
+A reader calls one vendor's driver and reports in the types of ``topology.observation``. It never guesses, and one
 unreadable part never makes the whole reading fail: unreadable parts are named in ``unseen``. Only a driver that does
 not answer at all is a DeviceError.
 """
@@ -37,7 +37,7 @@ class UsageReader(Reader, Protocol):
     """A reader that also reports the usage of accelerators."""
 
     def usage(self, seen: Observation) -> Usage:
-        """Read the usage of the accelerators in an observation.
+        """Return the usage of the accelerators in the observation ``seen``, read now.
 
         Raises:
             DeviceError: the driver no longer answers.
@@ -59,11 +59,11 @@ def _amd(sysfs: Sysfs) -> UsageReader:
 
 
 READERS: dict[Vendor, Callable[[Sysfs], UsageReader]] = {"nvidia": _nvidia, "amd": _amd}
-"""The function that opens the reader of each vendor; it raises a DeviceError if the driver cannot be opened."""
+"""The function that opens the reader of each vendor. It raises a DeviceError if the driver cannot be opened."""
 
 
 def open_reader(sysfs: Sysfs, vendor: Vendor | None = None) -> UsageReader:
-    """Open the reader of this vendor; without a vendor, the first reader that finds its driver.
+    """Open the reader for the accelerators of ``vendor``; if None, that of the first vendor whose driver is found.
 
     Raises:
         DeviceError: no reader can be opened; the message has every reader's reason.
@@ -78,7 +78,7 @@ def open_reader(sysfs: Sysfs, vendor: Vendor | None = None) -> UsageReader:
 
 
 def observe(reader: Reader, sysfs: Sysfs) -> Observation:
-    """Read the accelerators, and add where they and the NICs are attached to the PCI bus.
+    """Read the accelerators, and add where they and the network cards are attached to the PCI bus.
 
     Raises:
         DeviceError: the driver does not answer.

@@ -23,7 +23,7 @@ class Sysfs:
         self.root = root
 
     def has_pci(self) -> bool:
-        """Return whether PCI devices are visible at all; some sandboxes hide them."""
+        """Return whether sysfs shows any PCI devices; some sandboxes hide them."""
         return (self.root / "bus/pci/devices").is_dir()
 
     def place(self, address: str) -> PciPlace | None:
@@ -45,7 +45,7 @@ class Sysfs:
 
 
 def read_text(file: Path) -> str | None:
-    """Return the text of an attribute without white space around it; None if the attribute cannot be read."""
+    """Return the text of a sysfs file without white space around it; None if the file cannot be read."""
     try:
         return file.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

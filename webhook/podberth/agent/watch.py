@@ -1,4 +1,4 @@
-"""Reads a node's devices again and again, derives the topology, and reports when the document has changed."""
+"""Reads a node's devices again and again, derives the topology from them, and reports when it has changed."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -23,7 +23,7 @@ class DeviceWatch:
     """
 
     topology: NodeTopology | None = None
-    """The last topology, with the time of its last change in ``observed``; None before the first reading."""
+    """The last topology; its ``observed`` is the time of its last change. None before the first reading."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class DeviceWatch:
     ) -> None:
         """Create the watch; ``look`` reads the devices. ``say`` logs once that a driver disappeared.
 
-        ``noted`` is called after each change.
+        ``noted`` is called after each change of the topology.
         """
         self._reader, self._sysfs, self._now, self._say, self._noted = reader, sysfs, now, say, noted
         self._interval_seconds = interval_seconds
@@ -52,7 +52,7 @@ class DeviceWatch:
         """Read the devices now; return whether the topology has changed.
 
         Raises:
-            DeviceError: nothing can be read at the start, or this process can never read again.
+            DeviceError: nothing can be read at the start, or a later reading fails in a way that no retry helps.
         """
         try:
             topology = derive(observe(self._reader, self._sysfs))
@@ -71,7 +71,10 @@ class DeviceWatch:
         return True
 
     def wait(self, most_seconds: float = inf) -> None:
-        """Wait until the next reading is due: a device changed, or the interval or ``most_seconds`` have passed."""
+        """Wait until the next reading is due, but at most ``most_seconds``.
+
+        A reading is due if a device changed or the interval has passed.
+        """
         pause = self._interval_seconds
         if self._failures:
             pause = min(pause, 2.0 ** (self._failures - 1))
@@ -82,7 +85,7 @@ def documents(watch: DeviceWatch, node: str) -> Iterator[dict[str, Any]]:
     """Yield the node's topology ConfigMap now and after each change, without end.
 
     Raises:
-        DeviceError: nothing can be read at the start, or this process can never read again.
+        DeviceError: nothing can be read at the start, or a later reading fails in a way that no retry helps.
     """
     while True:
         if watch.look() and watch.topology is not None:

@@ -1,8 +1,7 @@
 """The client of the API server, built on kubernetes.aio: its configuration, its credentials and its TLS.
 
-This is the only module that imports kubernetes.aio. Answers stay bytes: the package's model classes cost ten times as
-much as orjson, and drop fields that they do not know. A failure is a ``ClusterError`` that names the request and the
-server.
+Only this module imports kubernetes.aio. Answers stay bytes: the library's model classes take ten times as long as
+orjson, and drop fields that they do not know. A failure is a ``ClusterError`` that names the request and the server.
 """
 
 import ssl
@@ -59,7 +58,7 @@ class ClusterClient:
         self._api: Any = None
 
     async def get(self, path: ApiPath, query: dict[str, str], limits: AnswerLimits | None = None) -> bytes:
-        """Return the body of the answer to a GET.
+        """Return the body of the answer to a GET request.
 
         Without ``limits``, the answer may take as long as a list and have any length.
 
@@ -76,7 +75,7 @@ class ClusterClient:
         content_type: str = "application/json",
         limits: AnswerLimits | None = None,
     ) -> bytes:
-        """Send a document to create or change an object, and return the body of the answer; a JSON patch is a list.
+        """Send ``document`` to create or change an object, and return the body of the answer. A JSON patch is a list.
 
         Raises:
             ClusterError: as for ``get``; its ``status`` is 409 if another writer was faster.
@@ -88,7 +87,7 @@ class ClusterClient:
 
     @asynccontextmanager
     async def stream(self, path: ApiPath, query: dict[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Yield the body of an answer in pieces, as they arrive.
+        """Yield the body of the answer to a GET request in pieces, as they arrive.
 
         Raises:
             ClusterError: as for ``get``, and if nothing arrives for ``silence_seconds``.
@@ -104,7 +103,7 @@ class ClusterClient:
                     answer.connection.transport.abort()
 
     async def reset(self) -> None:
-        """Close the connections. New connections read the configuration files again, a new CA included."""
+        """Close the connections. The next request reads the configuration files again, including a new CA."""
         api, self._api = self._api, None
         if api is not None:
             await api.close()
@@ -141,7 +140,10 @@ class ClusterClient:
             raise ClusterError("lost", f"{what}: the connection failed: {_of(error)}; try again") from error
 
     async def _headers(self) -> dict[str, str]:
-        """Return the headers. Credentials are read for each request, as kubelets replace tokens, or once if brief."""
+        """Return the HTTP headers, with the credentials.
+
+        Credentials are read for each request, because kubelets replace tokens, or only once if the client is ``brief``.
+        """
         if self._kept is not None:
             return dict(self._kept)
         try:
@@ -199,7 +201,7 @@ async def _body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:
 
 
 def _loader(kubeconfig: Kubeconfig) -> Any:
-    """Return the library's loader for a kubeconfig.
+    """Return the loader of the library kubernetes.aio for a kubeconfig.
 
     Raises one of ``_NO_CONFIGURATION`` if the kubeconfig cannot be used.
     """
@@ -224,6 +226,6 @@ def _document(path: Path) -> dict[str, Any]:
 
 
 def _of(error: BaseException) -> str:
-    """Return the error as one line of text."""
+    """Return the message of an error, as one line of text."""
     said = getattr(error, "strerror", None) or str(error)
     return " ".join(str(said).split())[:300] or type(error).__name__

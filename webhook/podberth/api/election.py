@@ -1,7 +1,7 @@
 """Leader election by a Lease: only one replica acts, and it stops before another replica may begin.
 
-The client library's own election cannot be used. It ends the process on misuse, compares the clocks of two machines,
-and waits for a hung request longer than the lease lasts.
+The election of the client library (kubernetes.aio) cannot be used. It ends the process on misuse, compares the clocks
+of two machines, and waits for a hung request longer than the Lease lasts.
 """
 
 import asyncio
@@ -31,12 +31,13 @@ class Term:
 
     lease_seconds: int = 15
     renew_seconds: float = 10.0
-    """How long a leader acts without renewing the Lease; shorter than the Lease, so that no other replica leads yet."""
+    """The seconds for which a leader acts without renewing the Lease; fewer than the Lease lasts, so no other leads
+    yet."""
     retry_seconds: float = 2.0
 
 
 class Candidate:
-    """One replica's knowledge about the Lease whose holder is the leader. The object sends no requests.
+    """The knowledge of one replica about the Lease whose holder is the leader. The object sends no requests.
 
     Times are seconds of the replica's monotonic clock.
     """
@@ -48,9 +49,10 @@ class Candidate:
         self._changed_at = 0.0
 
     def may_take(self, lease: Mapping[str, Any], at_seconds: float) -> bool:
-        """Return whether this replica may take the Lease: it is its own, released or expired.
+        """Return whether this replica may take the Lease: the Lease is its own, is released or has expired.
 
-        ``lease`` was read at ``at_seconds``. It has expired if this replica has seen no new version for its duration.
+        ``lease`` was read at ``at_seconds``. It has expired if this replica has seen no new version for the Lease's
+        duration.
         """
         version = text_at(lease, "metadata", "resourceVersion")
         if version != self._version:
@@ -60,7 +62,10 @@ class Candidate:
         return holder in ("", self.identity) or at_seconds - self._changed_at >= lasts
 
     def spec(self, lease: Mapping[str, Any] | None, now: datetime) -> dict[str, Any]:
-        """Return the Lease spec that makes this replica the leader; ``lease`` is the current Lease, or None."""
+        """Return the spec of the Lease that makes this replica the leader.
+
+        ``lease`` is the present Lease; None if there is none.
+        """
         before = text_at(lease, "spec", "holderIdentity")
         kept = before == self.identity
         turns = count(at(lease, "spec", "leaseTransitions"))
@@ -74,7 +79,10 @@ class Candidate:
 
     @staticmethod
     def released(now: datetime) -> dict[str, Any]:
-        """Return the Lease spec with which its holder releases it, so that the next replica need not wait."""
+        """Return the spec of the Lease without a holder, by which the leader resigns.
+
+        The next leader then need not wait until the Lease expires.
+        """
         return {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": as_micro_time(now)}
 
 
@@ -88,10 +96,10 @@ Act = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Election:
-    """The participation of one replica in the election."""
+    """One replica's participation in the leader election."""
 
     def __init__(self, client: Client, identity: str, log: Log, term: Term | None = None) -> None:
-        """Create the participant as a follower; ``run`` starts to compete for the Lease."""
+        """Create the participant, which does not lead yet; ``run`` starts to compete for the Lease."""
         self.leads = False
         """Whether this replica is the leader now."""
         self.answered = False
@@ -108,6 +116,8 @@ class Election:
     async def run(self, act: Act) -> None:
         """Run ``act`` whenever this replica is the leader, until the task is cancelled; then release the Lease.
 
+        The call ends only if its task is cancelled or ``act`` fails.
+
         Raises:
             Exception: any exception of ``act``.
         """
@@ -121,7 +131,7 @@ class Election:
             await self._client.reset()
 
     async def _lead(self, act: Act) -> None:
-        """Run ``act`` while this replica renews the Lease in time, then cancel it."""
+        """Run ``act`` while this replica renews the Lease in time; then cancel it."""
         self._log.event("info", "leads", lease=LEASE, identity=self._candidate.identity)
         self.leads = True
         acting = asyncio.create_task(act())
@@ -140,7 +150,10 @@ class Election:
             self._log.event("info", "leads no longer", lease=LEASE, identity=self._candidate.identity)
 
     async def _try(self) -> bool | None:
-        """Take or renew the Lease; return False if another replica holds it, None if there was no valid answer."""
+        """Take or renew the Lease; return True if this replica holds it now, False if another replica holds it.
+
+        None if there was no valid answer.
+        """
         began = time.monotonic()
         # A leader waits at most until it must stop acting, a follower as long as a leader may act without a renewal.
         patience = self._until - began if self.leads else self._term.renew_seconds
@@ -214,7 +227,7 @@ class Election:
 
 
 def _read_lease(body: bytes) -> Mapping[str, Any]:
-    """Return the Lease in an answer.
+    """Return the Lease in the body of an answer.
 
     An answer without a resourceVersion is an error, because the next write must name the version that it changes.
     """

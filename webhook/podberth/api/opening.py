@@ -1,4 +1,4 @@
-"""Chooses how a process reaches the API server: the kubeconfig, found as kubectl finds it, and the class of clients.
+"""Opens a process's connection to the API server: finds the kubeconfig as kubectl does, and loads the client.
 
 The client library is an optional dependency, and only this module reports its absence.
 """
@@ -19,7 +19,7 @@ class Client(Protocol):
     """The interface of ``client.ClusterClient``; only ``client_class`` imports that class."""
 
     async def get(self, path: ApiPath, query: dict[str, str], limits: AnswerLimits | None = None) -> bytes:
-        """Return the body of the answer to a GET."""
+        """Return the body of the answer to a GET request."""
 
     async def send(
         self,
@@ -29,18 +29,18 @@ class Client(Protocol):
         content_type: str = "application/json",
         limits: AnswerLimits | None = None,
     ) -> bytes:
-        """Send a document, and return the body of the answer."""
+        """Send a document to create or change an object, and return the body of the answer."""
 
     def stream(self, path: ApiPath, query: dict[str, str]) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """Yield the body of an answer in pieces, as they arrive."""
+        """Yield the body of the answer to a GET request in pieces, as they arrive."""
 
     async def reset(self) -> None:
-        """Close the connections."""
+        """Close the connections; the next request opens new ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kubeconfig:
-    """The files of a kubeconfig: one file, or several of which the first that sets a field wins."""
+    """The files of a kubeconfig. If several files set a field, the first of them wins."""
 
     files: tuple[Path, ...]
     context: str = ""
@@ -54,7 +54,7 @@ class Kubeconfig:
 
 
 def find_kubeconfig(flag: Path | None, context: str, environ: Mapping[str, str]) -> Kubeconfig | None:
-    """Return the kubeconfig to use: from the flag, else from KUBECONFIG, else ~/.kube/config; None: none exists.
+    """Return the kubeconfig to use: that of the flag, else of KUBECONFIG, else ~/.kube/config; None if none exists.
 
     Without a kubeconfig, the process uses the service account of its pod.
 
@@ -77,7 +77,9 @@ def find_kubeconfig(flag: Path | None, context: str, environ: Mapping[str, str])
 
 
 def client_class(what: str) -> Callable[..., Client]:
-    """Return the class of clients; ``what`` names the flag or command that needs the cluster, for the error's message.
+    """Return the class ``client.ClusterClient``, which is imported only now.
+
+    ``what`` is the flag or command that needs the cluster; the message of the error names it.
 
     Raises:
         UsageError: the client library is not installed.
@@ -93,7 +95,7 @@ def client_class(what: str) -> Callable[..., Client]:
 async def connected(
     what: str, kubeconfig: Kubeconfig | None, timing: Timing, *, brief: bool = False
 ) -> AsyncIterator[Client]:
-    """Yield a client of the cluster that the kubeconfig leads to, and close its connections at the end.
+    """Yield a client of the cluster that the kubeconfig names, or of the pod's own; close its connections at the end.
 
     ``what`` is as in ``client_class``, and ``brief`` as in ``client.ClusterClient``.
 

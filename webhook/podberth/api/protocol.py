@@ -1,4 +1,4 @@
-"""The rules of lists and watches: the meaning of each answer or event, and the wait before the next request.
+"""The rules of lists and watches: what each answer or event means, and how long to wait before the next request.
 
 The module is pure: no clock, no random numbers, no I/O; ``reflector`` acts on its decisions. The rules are those of
 client-go's reflector (k8s.io/client-go tools/cache/reflector.go) and of
@@ -23,14 +23,14 @@ Document: TypeAlias = dict[str, Any]
 Reason: TypeAlias = Literal["ended", "lost", "silent", "garbled", "expired", "busy", "failed", "refused", "bug"]
 """The reason why a watch is started again.
 
-ended: its time was over. lost: the connection broke or could not be opened. silent: nothing arrived for too long.
-garbled: an answer was not valid. expired: the watched version is too old (410). busy: the API server has too many
-requests (429). failed: the API server has a fault (5xx). refused: it refuses the request (4xx). bug: podberth has a
-bug.
+ended: the watch reached its timeout. lost: the connection broke or could not be opened. silent: nothing arrived for too
+long. garbled: an answer was not valid. expired: the watched version is too old (410). busy: the API server has too many
+requests (429). failed: the API server has a fault (5xx). refused: the API server refuses the request (4xx). bug:
+podberth has a bug.
 """
 
 ListReason: TypeAlias = Literal["start", "expired", "resync"]
-"""The reason for listing all objects: the start, a watch that cannot continue from its version, or a regular resync."""
+"""The reason for listing all objects: the start, a watch whose version is too old (expired), or a periodic resync."""
 
 MERGE_PATCH: Final = "application/merge-patch+json"
 """The content type of a PATCH that is merged into an object (RFC 7386)."""
@@ -46,20 +46,20 @@ LARGEST_OBJECT_BYTES: Final = 3 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A resource of the API to list and watch, with selectors."""
+    """A resource of the API that podberth lists and watches, with the selectors of the objects."""
 
     name: str
     path: ApiPath
     selector: str = ""
     """A label selector; empty selects all objects."""
     of_all_namespaces: bool = False
-    """Whether the resource is followed in all namespaces; its objects are then identified as NAMESPACE/NAME."""
+    """Whether the resource is followed in all namespaces; then its objects are identified as ``namespace/name``."""
     fields: str = ""
     """A field selector; empty selects all objects."""
     optional: bool = False
-    """Whether the cluster may not serve the resource or may forbid podberth to list it.
+    """Whether podberth works without the resource, which a cluster may lack or may forbid podberth to list.
 
-    The consumer of an optional resource is then notified, and works without the resource.
+    The receiver of the resource's objects is then notified that there is none.
     """
 
     @property
@@ -74,14 +74,14 @@ NODES = Resource("nodes", collection_path("v1", "nodes"))
 TOPOLOGIES = Resource("configmaps", collection_path("v1", "configmaps", NAMESPACE), TOPOLOGY_LABEL)
 HEARTBEATS = Resource("leases", collection_path("coordination.k8s.io/v1", "leases", NAMESPACE), TOPOLOGY_LABEL)
 CONTROLLER = Resource("controller", HEARTBEATS.path, fields="metadata.name=podberth-controller")
-"""The Lease of podberth's controller (``api.election``): while a replica renews it, groups are made."""
+"""The Lease of podberth's controller (``api.election``). While a replica renews it, groups of pods are made."""
 NAMESPACES = Resource("namespaces", collection_path("v1", "namespaces"))
 # Only from podberth's own namespace: a writer of ConfigMaps there may decide how podberth decides.
 PARAMS = Resource("params", TOPOLOGIES.path, f"!{TOPOLOGY_LABEL}")
 OBJECTS: tuple[Resource, ...] = (NAMESPACES, PARAMS)
-"""The other resources that policies read: Namespaces and params objects."""
+"""The other resources that policies read: Namespaces, and the ConfigMaps that are params objects."""
 WAITING_PODS = Resource("pods", collection_path("v1", "pods"), fields="spec.nodeName=", of_all_namespaces=True)
-"""Pods that no scheduler has placed yet; the controller makes objects for them."""
+"""The pods that no scheduler has placed on a node yet; the controller makes objects for them."""
 POLICIES = Resource("gpupolicies", collection_path(API_VERSION, "gpupolicies"))
 EXCEPTIONS = Resource("gpupolicyexceptions", collection_path(API_VERSION, "gpupolicyexceptions"))
 
@@ -103,22 +103,23 @@ class Timing:
     list_seconds: float = 60.0
     """The limit for reading one page of a list: the API server's own --request-timeout."""
     watch_seconds: float = 300.0
-    """The shortest timeout that a watch request asks for, and half of the longest (client-go's minWatchTimeout)."""
+    """The shortest timeout that a watch request has, and half of the longest (client-go's minWatchTimeout)."""
     silence_seconds: float = 90.0
     """The longest time without a byte before a watch is given up.
 
     The watch cache sends a bookmark every minute (bookmarkFrequency, apiserver storage/cacher), so a longer silence
     mostly means a half-open connection. The other cause is a kind that has not changed since the watch began: its
     bookmark waits until etcd reports progress (cacheWatcher.process), every 10 minutes by default and every 5 s with
-    kubeadm (--watch-progress-notify-interval). The next watch begins where this one stood, so nothing is lost.
+    kubeadm (--watch-progress-notify-interval). The next watch begins at the last version of this one, so nothing is
+    lost.
     """
     resync_seconds: float = 7200.0
-    """The longest time between two lists of all objects, and twice the shortest time.
+    """The longest time between two lists of all objects; the shortest time is half of it.
 
     Repeated lists are a safety net: no case is known that needs them.
     """
     refused_seconds: float = 10.0
-    """The time for which the API server may refuse the first list before the refusal counts as final.
+    """The seconds after which the API server's refusal of the first list counts as final.
 
     A new API server needs 3 to 6 s to load roles.
     """
@@ -132,22 +133,22 @@ class Timing:
     least_wait_seconds: float = 0.05
     """The shortest wait before any retry."""
     discover_seconds: float = 120.0
-    """The longest time between two checks of which kinds the cluster serves, and twice the shortest time.
+    """The longest time between two checks of which kinds the cluster serves; the shortest time is half of it.
 
-    An operator that was just installed does not run earlier, because to pull its images takes longer.
+    It need not be shorter, because a newly installed operator takes longer to start: its images must be pulled.
     """
     look_seconds: float = 20.0
     """The time between two reads of the objects that a GPUPolicy's status depends on and that are not watched.
 
-    If a policy is applied together with its webhook entry, its status may say for so long that the entry is missing.
+    If a policy is applied together with its webhook entry, its status may for this long say that the entry is missing.
     """
     settle_seconds: float = 120.0
-    """How long all heartbeats must arrive, or one must be missing, before the status of a policy says so.
+    """The time for which all heartbeats must arrive, or one must be missing, before a policy's status says so.
 
-    It is longer than the replacement of an agent's pod takes, so a rollout of agents writes nothing.
+    It is longer than the replacement of an agent's pod takes, so a rollout of agents changes no status.
     """
     settled_seconds: float = 10.0
-    """A watch that lasted this long counts as a success; the next failure then counts as the first."""
+    """The time after which a watch counts as a success; a failure afterwards counts as the first."""
 
 
 # ---- events ---------------------------------------------------------------------------------------------------------
@@ -155,7 +156,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """An event: an object exists, with this ``document``."""
+    """An event of a watch: the object exists, with this ``document``."""
 
     name: str
     version: str
@@ -164,7 +165,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """An event: an object no longer exists, or the selectors of the watch no longer select it."""
+    """An event of a watch: the object no longer exists, or the selectors of the watch no longer select it."""
 
     name: str
     version: str
@@ -172,7 +173,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """An event: the API server has sent all events up to ``version``."""
+    """An event of a watch: the API server has sent all events up to ``version``."""
 
     version: str
 
@@ -181,9 +182,9 @@ Event: TypeAlias = Put | Drop | Bookmark
 
 
 def read_event(line: bytes, what: str, after: str, *, of_all_namespaces: bool = False) -> Event:
-    """Read one line of a watch of ``what``; ``after`` is the version of the line before it.
+    """Return the event in one line of a watch of ``what``; ``after`` is the version of the line before it.
 
-    With ``of_all_namespaces``, the name in the event is ``namespace/name``, else the object's name alone.
+    If ``of_all_namespaces`` is true, the name in the event is ``namespace/name``, else the object's name alone.
 
     Raises:
         ClusterError: the line reports an error, is not an event, or has an older version than ``after``.
@@ -218,7 +219,7 @@ def _identity(thing: Mapping[str, Any], *, bookmark: bool, of_all_namespaces: bo
 
 
 def _went_back(before: str, version: str) -> bool:
-    """Return whether ``version`` is older than ``before``; versions are numbers (KEP-5504, Kubernetes 1.35).
+    """Return whether ``version`` is older than ``before``; both are numbers (KEP-5504, Kubernetes 1.35).
 
     After etcd was restored from a backup, the version of a watch may be in the future; it then receives only bookmarks.
     """
@@ -227,19 +228,19 @@ def _went_back(before: str, version: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a list."""
+    """One page of the API server's answer to a list request."""
 
     items: tuple[Put, ...]
     version: str
     """The resourceVersion of the whole list."""
     next_page: str
-    """The token for the next page; empty if this is the last page."""
+    """The token with which the next page is requested; empty if this is the last page."""
 
 
 def read_page(body: bytes, what: str, *, of_all_namespaces: bool = False) -> Page:
-    """Read the answer to a list request; ``what`` names the list in messages.
+    """Return the page in the answer to a list request; ``what`` names the list in messages.
 
-    With ``of_all_namespaces``, the names on the page are ``namespace/name``, else the objects' names alone.
+    If ``of_all_namespaces`` is true, the names on the page are ``namespace/name``, else the objects' names alone.
 
     Raises:
         ClusterError: the answer is not a list.
@@ -268,7 +269,7 @@ class ServedKind(NamedTuple):
     verbs: frozenset[str]
 
     def resource(self, namespace: str) -> Resource:
-        """Return the resource for listing this kind in ``namespace``; empty: in all namespaces."""
+        """Return the resource that lists this kind in ``namespace``, or in all namespaces if it is empty."""
         path = collection_path(self.version, self.plural, namespace if self.namespaced else "")
         return Resource(self.plural, path)
 
@@ -308,7 +309,7 @@ def read_kinds(body: bytes, version: str) -> tuple[ServedKind, ...]:
 
 
 class Lines:
-    """Splits a byte stream into lines."""
+    """Splits the bytes of a stream into lines."""
 
     def __init__(self, what: str) -> None:
         """Create a splitter without data; ``what`` names the stream in messages."""
@@ -316,7 +317,7 @@ class Lines:
         self._rest = bytearray()
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """Add bytes and yield the lines that are complete now; the rest waits for more bytes.
+        """Add bytes to the stream and yield the lines that they complete; an incomplete line is kept for the next call.
 
         Raises:
             ClusterError: a line is longer than any object can be.
@@ -331,7 +332,7 @@ class Lines:
 
 
 def read_object(body: bytes, what: str) -> Document:
-    """Read an answer that holds one object; ``what`` names the object in messages.
+    """Return the object in the body of an answer; ``what`` names the object in messages.
 
     Raises:
         ClusterError: the answer does not hold an object.
@@ -396,7 +397,7 @@ _HINTS: Mapping[int, str] = {
 
 
 class Pace:
-    """Computes the wait before the next retry: exponential backoff with full jitter, up to a limit.
+    """Computes the wait before the next try of a request: exponential backoff with full jitter, up to a limit.
 
     With full jitter, replicas that lose the API server at the same moment do not all retry at the same moment
     (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
@@ -428,7 +429,7 @@ class Pace:
 
 
 class Refusals:
-    """Decides whether the API server's refusals are final.
+    """Decides whether the API server's refusals of requests are final.
 
     A server that has just started knows neither roles nor tokens yet, and refuses all requests for some seconds.
     """
@@ -439,9 +440,9 @@ class Refusals:
         self._since: float | None = None
 
     def lasting(self, error: ClusterError, at: float) -> bool:
-        """Record a failure at the time ``at``, in seconds; return whether the refusals now count as final.
+        """Record a failure at the time ``at``, in seconds; return whether the API server's refusals are now final.
 
-        They do if for ``Timing.refused_seconds`` every failure was a refusal.
+        They are final if every failure in the last ``Timing.refused_seconds`` was a refusal.
         """
         if error.reason != "refused":
             self._since = None

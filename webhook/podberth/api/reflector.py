@@ -1,7 +1,6 @@
-"""Follows one resource: lists it page by page, watches it from there, and repeats this without end.
+"""Follows one resource: lists its objects page by page, then watches their changes, and repeats this without end.
 
-The module itself is thin: ``protocol`` interprets answers and events and computes the waits, and the sink interprets
-objects.
+``protocol`` interprets answers and events and computes the waits, and the sink interprets objects.
 """
 
 import asyncio
@@ -31,7 +30,7 @@ from .protocol import (
 )
 
 PAGE: Final = 500
-"""The number of objects in a page: that of client-go's pager (tools/pager, defaultPageSize)."""
+"""The number of objects in one page of a list: the same as in client-go's pager (tools/pager, defaultPageSize)."""
 # How long documents may be processed before the event loop can answer reviews: as long as a slow review takes.
 _HELD_SECONDS = 0.002
 # Pages are smaller than client-go's, because a whole parsed page is in memory, and a Node has 11 KiB and more: with 500
@@ -41,29 +40,29 @@ _FIRST_PAGE, _LATER_PAGE = 100, 50
 
 
 class Sink(Protocol):
-    """Receives the objects of a resource and their changes."""
+    """Receives the objects of a resource, and their changes, from a reflector."""
 
     def put(self, name: str, document: Document) -> None:
-        """Receive an object in its present state."""
+        """Receive an object that is new or has changed."""
 
     def drop(self, name: str) -> None:
-        """Remove an object that no longer exists."""
+        """Receive the name of an object that no longer exists."""
 
     def lost(self, at: float) -> None:
-        """Note that nothing has been received since ``at``, a time of the monotonic clock; the known objects stay."""
+        """Receive the time since which no changes arrive, by the monotonic clock; the known objects stay."""
 
     def regained(self, at: float) -> None:
-        """Note that the resource can be watched again since ``at``, a time of the monotonic clock."""
+        """Receive the time at which changes began to arrive again, by the monotonic clock."""
 
 
 class Counts(Protocol):
-    """The counters of ended watches and of lists."""
+    """Counters for metrics: of the watches that ended, and of the lists of all objects."""
 
     def restarted(self, resource: str, reason: str) -> None:
-        """Count a watch that ended, and the reason."""
+        """Count a watch that ended, by resource and reason."""
 
     def listed(self, resource: str, reason: str) -> None:
-        """Count a list of all objects, and its reason."""
+        """Count a list of all objects, by resource and reason."""
 
 
 class Reflector:
@@ -72,14 +71,17 @@ class Reflector:
     def __init__(
         self, resource: Resource, client: Client, sink: Sink, metrics: Counts, log: Log, timing: Timing
     ) -> None:
-        """Create the reflector; ``run`` starts it. The client must not be shared, because a failure resets it."""
+        """Create the reflector of a resource; ``run`` starts it.
+
+        Its client must not be shared with another reflector, because a failure resets the client.
+        """
         self.resource = resource
         self.listed = asyncio.Event()
-        """Set after all objects were listed for the first time."""
+        """An event that is set when all objects have been listed for the first time."""
         self.contact_at = time.monotonic()
         """The time of the API server's last answer, by the monotonic clock."""
         self.trouble = ""
-        """The reason why the last try failed (``protocol.Reason``); empty if it succeeded."""
+        """The reason why the last list or watch failed (``protocol.Reason``); empty if it succeeded."""
         self._client = client
         self._sink = sink
         self._metrics = metrics
@@ -88,7 +90,7 @@ class Reflector:
         self._pace = Pace(timing, random.random)
         self._refusals = Refusals(timing)
         self.known: dict[str, str] = {}
-        """The versions of the objects that the sink has, by name."""
+        """The versions of the objects that the sink has received, by the objects' names."""
         self._version = ""
         self._why: ListReason = "start"
         self._resync_at = 0.0
@@ -141,7 +143,7 @@ class Reflector:
         await self._client.reset()
 
     async def _fail(self, error: ClusterError) -> None:
-        """Log a failure, report to the sink that the watch is lost, and reset the client for the next try."""
+        """Log a failure, notify the sink that no changes arrive, and reset the client for the next try."""
         name = self.resource.name
         if error.reason == "expired":
             self._expire("expired")
@@ -159,7 +161,7 @@ class Reflector:
     # ---- listing ----------------------------------------------------------------------------------------------------
 
     async def _list(self) -> None:
-        """List all objects, and remove the known objects that are not in the list.
+        """List all objects and pass them to the sink; drop the known objects that are not in the list.
 
         The request has no resourceVersion, so the API server answers with the present state. With resourceVersion=0 it
         may answer with any past state, even one older than the known objects. Since 1.34 it pages from its watch cache
@@ -184,7 +186,7 @@ class Reflector:
     # ---- watching ---------------------------------------------------------------------------------------------------
 
     async def _watch(self) -> None:
-        """Watch the resource and pass on events until the API server ends the watch."""
+        """Watch the resource, and pass each event to the sink, until the API server ends the watch."""
         least = self._timing.watch_seconds
         until_resync = self._resync_at - time.monotonic()
         lasts = max(1.0, min(least * (1 + random.random()), until_resync))  # noqa: S311 - to spread
@@ -235,7 +237,7 @@ class Reflector:
 
 
 async def pages(client: Client, resource: Resource, *, size: int = PAGE) -> AsyncIterator[Page]:
-    """Yield the pages of a list; a caller may stop after any page, and each page says whether there is another.
+    """Yield the pages of a list of a resource; a caller may stop after any page.
 
     Raises:
         ClusterError: a page cannot be read; its ``reason`` is ``expired`` if the list took too long.

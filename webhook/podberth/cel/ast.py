@@ -1,9 +1,9 @@
-"""The type-checked expression as a tree of protobuf messages: decodes, encodes and walks it, and reads its types.
+"""Decodes, encodes and walks a type-checked expression, which is a tree of protobuf messages, and reads its types.
 
 The engine serialises a compiled expression as ``google.protobuf.Any`` holding a ``cel.expr.CheckedExpr``. The messages
-are declared here as a table, in their own pool, so that no other package's copy of ``cel.expr`` can clash with them.
-The field numbers, which alone matter in the serialised form, are those of cel-spec's proto/cel/expr/checked.proto and
-syntax.proto.
+are declared here as a table, in a descriptor pool of their own, so that no other package's copy of ``cel.expr`` can
+clash with them. The field numbers, which alone matter in the serialised form, are those of cel-spec's
+proto/cel/expr/checked.proto and syntax.proto.
 
 A ``Node`` is a protobuf message without static types, and is not used outside ``cel``.
 """
@@ -17,7 +17,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from .types import DYN, CelType
 
 Node: TypeAlias = Any
-"""A ``cel.expr`` message of type CheckedExpr, Expr or Type."""
+"""A protobuf message of the type CheckedExpr, Expr or Type of ``cel.expr``."""
 Scalar: TypeAlias = bool | int | float | str | bytes | None
 
 # "type name = number" for each field. The type is a protobuf scalar, a message of this table, list(...) or map(...).
@@ -111,7 +111,7 @@ _TYPE_URL = "type.googleapis.com/cel.expr.CheckedExpr"
 
 
 def decode(serialized: bytes) -> Node:
-    """Return the CheckedExpr that the engine has serialised.
+    """Return the CheckedExpr that the CEL engine has serialised.
 
     Raises:
         DecodeError: the expression is nested too deeply: protobuf reads at most 100 nested messages.
@@ -121,7 +121,7 @@ def decode(serialized: bytes) -> Node:
 
 
 def encode(checked: Node) -> bytes:
-    """Return a CheckedExpr in the serialised form that the engine reads."""
+    """Return a CheckedExpr in the serialised form that the CEL engine reads."""
     envelope = any_pb2.Any(type_url=_TYPE_URL, value=checked.SerializeToString(deterministic=True))
     return bytes(envelope.SerializeToString())
 
@@ -137,7 +137,7 @@ def new_expression() -> Node:
 
 
 def copy_of(node: Node) -> Node:
-    """Return a copy of a node; the copy is part of no tree."""
+    """Return a copy of a node, which belongs to no tree yet."""
     copy = type(node)()
     copy.CopyFrom(node)
     return copy
@@ -163,12 +163,12 @@ def constant(node: Node) -> Scalar:
 
 
 def key_of(entry: Node) -> tuple[str, Scalar]:
-    """Return the key of an entry of a map literal, with its kind, if the key is a literal; else ("", None)."""
+    """Return the kind and the value of the key of a map literal's entry; ("", None) if the key is not a literal."""
     return entry.map_key.const_expr.WhichOneof("which") or "", constant(entry.map_key)
 
 
 def children(node: Node) -> Iterator[Node]:
-    """Yield the direct subexpressions of an expression, in order."""
+    """Yield the direct subexpressions of an expression, in the order of the source."""
     match kind(node):
         case "select_expr":
             yield node.select_expr.operand
@@ -189,7 +189,7 @@ def children(node: Node) -> Iterator[Node]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yield the expression and all of its subexpressions, parents first.
+    """Yield the expression and all of its subexpressions; each comes before its own subexpressions.
 
     The recursion is bounded, because the parser refuses more than 32 levels, each of a few expressions at most.
     """
@@ -199,17 +199,17 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def size(node: Node) -> int:
-    """Return the number of nodes of an expression, including the expression itself."""
+    """Return the number of nodes in the tree of an expression, including its own node."""
     return sum(1 for _ in walk(node))
 
 
 def type_of(checked: Node, node: Node) -> CelType:
-    """Return the type that the checker gave to an expression of this tree."""
+    """Return the type that the type checker gave to an expression in the tree of ``checked``."""
     return _type(checked.type_map[node.id]) if node.id in checked.type_map else DYN
 
 
 def overloads(checked: Node, node: Node) -> list[str]:
-    """Return the ids of the overloads that the checker allows for a call; empty for built-in operators."""
+    """Return the ids of the overloads that the type checker allows for a call; empty for built-in operators."""
     return list(checked.reference_map[node.id].overload_id) if node.id in checked.reference_map else []
 
 
@@ -246,9 +246,9 @@ def _type(node: Node) -> CelType:
 
 
 def position(checked: Node, node_id: int) -> tuple[int, int]:
-    """Return line and column, from 1, of an expression in its source; of a call's parenthesis, if it is a call.
+    """Return the line and the column, from 1, of an expression in its source; (1, 1) if the id is unknown.
 
-    The position of an unknown id is (1, 1).
+    The position of a call is that of its opening parenthesis.
     """
     info = checked.source_info
     offset = info.positions.get(node_id, 0)
@@ -262,7 +262,7 @@ def functions(checked: Node) -> frozenset[str]:
 
 
 def added(loop: Node) -> Node | None:
-    """Return the element that a ``map`` or ``filter`` loop adds to its result in each round; None for other loops."""
+    """Return the expression that a ``map`` or ``filter`` loop adds to its result in each round; else None."""
     step, accumulated = loop.loop_step.call_expr, loop.accu_var
     if step.function == "_?_:_":
         if step.args[2].ident_expr.name != accumulated:

@@ -1,4 +1,4 @@
-"""Library functions that are written in CEL: a call is replaced by the function's body, a CEL expression."""
+"""Library functions that are written in CEL: a call is replaced by the function's body, which is a CEL expression."""
 
 from typing import Any
 
@@ -9,20 +9,20 @@ from .ast import Node
 from .libraries import INTERNAL
 
 ARGUMENTS = ("a", "b", "c")
-"""The names of the operands in a body, in order."""
+"""The names of the arguments in a function's body, in order."""
 FOLD = "internal.fold"
-"""The name of the macro ``internal.fold(list, initial, step)`` of bodies. Its value is ``r``, which starts as
-``initial`` and becomes ``step`` for each element ``v``. CEL has no such macro."""
+"""The name of the macro ``internal.fold(list, initial, step)``, which only bodies may use. Its value is ``r``, which
+starts as ``initial`` and becomes ``step`` for each element ``v`` of the list. CEL itself has no such macro."""
 _RESULT, _ELEMENT = "r", "v"
 _CONDITION, _LOGIC, _FAIL = "_?_:_", frozenset({"_&&_", "_||_"}), "internal.fail"
 _LAZY, _EAGER = "#unused", "@unused"
 
 
 class Bodies:
-    """Compiles the bodies of library functions, each at its first use."""
+    """Compiles the CEL bodies of library functions, each when it is first used."""
 
     def __init__(self, config: Any) -> None:
-        """Make the environment that compiles bodies; ``config`` names the CEL extensions that bodies may use."""
+        """Create the compiler of library functions' CEL bodies; ``config`` names the CEL extensions for them."""
         dyn = cel.Type.DYN
         internal = {row.name: len(row.parameters) for row in INTERNAL} | {FOLD: 3}
         self._engine = cel.NewEnv(
@@ -37,10 +37,11 @@ class Bodies:
         self._known: dict[str, Node] = {}
 
     def apply(self, source: str, operands: list[Node], *, skips: str = "") -> Node:
-        """Return the expression of the body ``source``, with the operands as its arguments ``a``, ``b`` and ``c``.
+        """Return the body ``source`` as an expression, with the operands as its arguments ``a``, ``b`` and ``c``.
 
-        An operand is evaluated once, however often the body uses it; only literals and variables are repeated. An error
-        of an operand is one of the call, even if the body does not read it; of the operand ``skips`` only if it does.
+        An operand is evaluated once, however often the body uses it; only literals and variables are repeated. If an
+        operand has an error, the call has it, even if the body does not read the operand. For the operand that
+        ``skips`` names, the call has the error only if the body reads it.
         """
         body = self._known.get(source)
         if body is None:
@@ -77,12 +78,12 @@ class Bodies:
 
 
 def _may_hide(body: Node, name: str, operand: Node) -> bool:
-    """Return whether the body may have a value although the operand has an error."""
+    """Return whether the body may have a value even if the operand ``name`` has an error."""
     return ast.kind(operand) != "const_expr" and not _fails_with(body, name)
 
 
 def _fails_with(node: Node, name: str) -> bool:
-    """Return whether an expression surely has an error if ``name`` has one; False if that is not known."""
+    """Return whether an expression surely has an error if the variable ``name`` has one; False if it is unknown."""
     match ast.kind(node):
         case "ident_expr":
             return bool(node.ident_expr.name == name)
@@ -100,7 +101,10 @@ def _fails_with(node: Node, name: str) -> bool:
 
 
 def _behind(names: list[str], body: Node) -> Node:
-    """Return a body that is evaluated only if none of the names has an error: a function has its operands' errors."""
+    """Return an expression that has an error if one of the variables ``names`` has one, and else the value of the body.
+
+    The value of a function is an error if one of its operands is an error.
+    """
     if not names:
         return body
     made = ast.new_expression()
@@ -117,13 +121,13 @@ def _behind(names: list[str], body: Node) -> Node:
 
 
 def _loop_names(body: Node) -> set[str]:
-    """Return the names of the loop variables and accumulators in a body."""
+    """Return the names of the loop variables and accumulators in the CEL body of a library function."""
     loops = [node.comprehension_expr for node in ast.walk(body) if ast.kind(node) == "comprehension_expr"]
     return {name for loop in loops for name in (loop.iter_var, loop.iter_var2, loop.accu_var)}
 
 
 def _put(name: str, value: Node, body: Node) -> None:
-    """Replace an argument's name in a body by a literal or a variable, which are free to evaluate repeatedly."""
+    """Replace the argument ``name`` in a function's body by a literal or a variable, which cost nothing to repeat."""
     for node in list(ast.walk(body)):
         if ast.kind(node) == "ident_expr" and node.ident_expr.name == name:
             node.CopyFrom(value)
@@ -142,18 +146,22 @@ def _fold(items: Node, initial: Node, step: Node) -> Node:
 
 
 def bind_at_once(node: Node) -> None:
-    """Have the engine evaluate what a macro binds (``optMap``, ``optFlatMap``) where it is bound, if it binds anything.
+    """Rewrite a macro that binds a value (``optMap``, ``optFlatMap``): the CEL engine then evaluates it at once.
 
-    Such a macro is a loop over an empty list whose variable is ``#unused``. The engine evaluates the value when it is
-    first read, and only if the variable's slot is empty. A loop that ended early (``exists``) leaves its slot full, so
-    that what came behind it read the value of that loop (cel-cpp eval/eval/comprehension_step.cc, lazy_init_step.cc).
+    Other expressions are left unchanged. Such a macro is a loop over an empty list whose variable is ``#unused``. The
+    engine would evaluate the value when it is first read, and only if the variable's slot is empty. A loop that ended
+    early (``exists``) leaves its slot full, so the expression after it would read the value of that loop (cel-cpp
+    eval/eval/comprehension_step.cc, lazy_init_step.cc).
     """
     if ast.kind(node) == "comprehension_expr" and node.comprehension_expr.iter_var == _LAZY:
         node.comprehension_expr.iter_var = _EAGER
 
 
 def _bind(name: str, value: Node, body: Node) -> Node:
-    """Return a loop over an empty list whose result is the body, as ``bind_at_once`` leaves the macro ``cel.bind``."""
+    """Return an expression that evaluates ``value`` once, binds it to ``name``, and has the value of ``body``.
+
+    It is a loop over an empty list, as ``bind_at_once`` leaves the macro ``cel.bind``.
+    """
     made = ast.new_expression()
     loop = made.comprehension_expr
     loop.iter_var, loop.accu_var = _EAGER, name

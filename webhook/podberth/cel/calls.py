@@ -1,4 +1,4 @@
-"""Binds podberth's functions to the current review for the engine, and frees the references that the engine leaks.
+"""Makes podberth's functions callable for the CEL engine, and frees the references that the engine leaks.
 
 cel-expr-python 0.1.3 leaks, for each call, one reference to the tuple of operands and one to the result
 (cel_expr_python/py_cel_function.cc, Invoke): half a KiB for each call, a GiB in a million reviews. Both are released
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from .functions import ReviewContext
 
 Bind: TypeAlias = Callable[[Callable[..., Any], int], Any]
-"""Returns the engine's callable for a Python function of a review and as many operands as the number says."""
+"""A function that returns a callable for the CEL engine. It takes the Python function and the number of its CEL
+operands."""
 
 # Names of the stable ABI; the first takes nothing and changes nothing.
 _NOTHING = ("Py_IsInitialized", ctypes.pythonapi)
@@ -26,9 +27,9 @@ _give_back: Callable[[Any], None] = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("
 
 
 def _own_references() -> int:
-    """Return the count of references to an object that only a local variable holds.
+    """Return what ``sys.getrefcount`` returns for an object that only a local variable refers to.
 
-    It is 2 up to Python 3.13, with the reference of the question itself. Python 3.14 borrows that one
+    It is 2 up to Python 3.13, because the argument of the call counts. Python 3.14 borrows the argument
     (https://docs.python.org/3/whatsnew/3.14.html, "borrowing references"), so it is 1.
     """
     given = (object(),)
@@ -39,7 +40,7 @@ _OURS = _own_references()
 
 
 def _whole(result: Any) -> Any:
-    """Return ``result`` if the engine accepts it unchanged.
+    """Return ``result``, the result of a function, after a check that the CEL engine will not change it.
 
     Raises:
         LibraryError: the engine would change the result.
@@ -50,7 +51,7 @@ def _whole(result: Any) -> Any:
 
 
 def _has_nul(result: Any) -> bool:
-    """Return whether a result contains a text with a NUL character, at which the engine would truncate the text."""
+    """Return whether a result contains a text with a NUL character; the CEL engine would cut the text off there."""
     if isinstance(result, str):
         return "\0" in result
     if isinstance(result, dict):
@@ -59,7 +60,7 @@ def _has_nul(result: Any) -> bool:
 
 
 class Calls:
-    """Holds the current review for podberth's functions, and an exception of a function, which is a bug.
+    """Holds the review for which podberth's functions are called, and the exception of a function that failed.
 
     This object is separate from the Runner, because the engine refers to the functions. Python cannot collect a
     reference cycle through the engine, so every reload would leak a Runner.
@@ -68,14 +69,14 @@ class Calls:
     __slots__ = ("_operands", "_results", "fault", "review")
 
     def __init__(self) -> None:
-        """Start without a current review."""
+        """Create the object without a current review."""
         self.review: ReviewContext | None = None
         self.fault: BaseException | None = None
         self._operands: list[tuple[Any, ...]] = []
         self._results: list[Any] = []
 
     def bind(self, call: Callable[..., Any], operands: int) -> Any:
-        """Return a callable for the engine that calls ``call`` with the current review and this many operands.
+        """Return a callable for the CEL engine that calls ``call`` with the current review and ``operands`` CEL values.
 
         The engine turns an exception into an error value, and an error value may be absorbed (``false && error``). An
         exception of one of podberth's functions is a bug, so it is kept and becomes the error of the whole evaluation.
@@ -98,7 +99,7 @@ class Calls:
         return function
 
     def settle(self) -> None:
-        """Free the references that the engine leaked in the calls of a finished evaluation."""
+        """Free the references that the CEL engine leaked in the calls of an evaluation that has ended."""
         kept = False
         while self._operands:
             given = self._operands.pop()

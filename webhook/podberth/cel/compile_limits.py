@@ -1,8 +1,8 @@
-"""Limits of a policy's size, and of its growth at compilation (docs/adr/0040-bounds-of-compilation.md).
+"""Limits of a policy's size before and after compilation (docs/adr/0040-bounds-of-compilation.md).
 
 A user who may store a policy, or reach the port that checks policies, chooses the input of a compiler that holds the
 interpreter lock. So sizes are checked before anything is parsed, and the growth by macros and library functions is
-counted before they are expanded. All these limits are here, each with its reason.
+computed before they are expanded. All these limits are here, each with its reason.
 
 A part is a node of a checked expression: a literal, name, field or call. On one core of a virtual Xeon, checking,
 pricing and loading a part takes 27 us and 600 bytes; a copy of a part in another program takes 5 us and 250 bytes.
@@ -18,34 +18,36 @@ from .libraries import LIBRARIES
 from .libraries.native import MACROS
 
 MAX_TEXT_BYTES = 512 * 1024
-"""The limit for a file or an object with policies. Reading YAML takes 10 us for each value, and a value may take only
-two bytes. All shipped policies have 85 kB; the largest file of them has 12 kB."""
+"""The limit, in bytes, for a file or an object with policies. Reading YAML takes 10 us for each value, and a value may
+take only two bytes. All shipped policies have 85 kB together; their largest file has 12 kB."""
 MAX_DEPTH = 100
-"""The limit for nested objects and lists in a document, the same as for all documents that podberth reads
+"""The limit for the depth of nested objects and lists in a document, the same as for all documents that podberth reads
 (``kube.json_text``)."""
 MAX_ENTRIES = 64
-"""The limit for each of: variables, validations, mutations, and the keys of one of these. Upstream has the same limit
-for matchConditions (apiserver validation.go). Shipped policies have 30 variables at most."""
+"""The limit for the number of a policy's variables, of its validations, of its mutations, and of the keys in each of
+these. Upstream has the same limit for matchConditions (apiserver validation.go). Shipped policies have 30 variables at
+most."""
 MAX_POLICY_BYTES = 64 * 1024
-"""The limit for the size of all expressions of a policy together: ten times the largest shipped policy."""
+"""The limit, in bytes, for all expressions of a policy together: ten times the largest shipped policy."""
 MAX_EXPRESSION_BYTES = 5 * 1024
-"""The limit for one expression: five times the longest shipped one. Upstream has it for audit annotations (apiserver
-validation.go). The engine takes up to 35 ms to check an expression, in one call that holds the interpreter lock."""
+"""The limit, in bytes, for one expression: five times the longest shipped one. Upstream has it for audit annotations
+(apiserver validation.go). The engine takes up to 35 ms to check an expression, in one call that holds the interpreter
+lock."""
 MAX_NESTING = 32
-"""The limit for nested brackets: the engine's parser accepts no more levels (cel-cpp
+"""The limit for the depth of nested brackets in an expression: the CEL engine's parser accepts no more (cel-cpp
 ParserOptions.max_recursion_depth)."""
 MAX_EXPRESSION_PARTS = 5_000
-"""The limit for the parts of one expression with its macros and library functions expanded: 15 times the largest
-shipped one."""
+"""The limit for the number of parts of one expression with its macros and library functions expanded: 15 times the
+largest shipped expression."""
 MAX_PROGRAM_PARTS = 10_000
-"""The limit for the parts of one expression and of all variables that it needs: 13 times the largest shipped one.
-Loading a program of this size holds the interpreter lock for 10 ms."""
+"""The limit for the number of parts of one expression and of all variables that it needs: 13 times the largest shipped
+program. Loading a program of this size holds the interpreter lock for 10 ms."""
 MAX_POLICY_PARTS = 20_000
-"""The limit for the parts of all expressions and programs of a policy together: nine times the largest shipped policy.
-Compiling so many takes half a second."""
+"""The limit for the number of parts of all expressions and programs of a policy together: nine times the largest
+shipped policy. Compiling so many parts takes half a second."""
 MAX_SET_PARTS = 200_000
-"""The limit for the parts of all policies that are compiled together: twelve times the shipped library. Compiling so
-many takes 5 s and 100 MiB."""
+"""The limit for the number of parts of all policies that are compiled together: twelve times all shipped policies.
+Compiling so many parts takes 5 s and 100 MiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ _EITHER = _Call(receiver=3, arguments=2, beside=50)
 
 
 def _calls() -> dict[str, _Call]:
-    """Return the calls that grow by expansion, by the last word of the function's name."""
+    """Return the functions and macros whose calls grow when they are expanded, by the last word of their names."""
     bodies = {row.name for row in LIBRARIES if row.body}
     either = {row.name for row in LIBRARIES if row.is_native} & bodies
     grown = {macro.name: _MACRO for macro in MACROS} | dict.fromkeys(bodies, _BODY) | dict.fromkeys(either, _EITHER)
@@ -98,40 +100,43 @@ Late: TypeAlias = Callable[[], bool]
 
 
 def never() -> bool:
-    """Return False: the compilation has no time limit, and only the size of the policy bounds it."""
+    """Return False: the compilation has no time limit; only the limits of size apply to the policy."""
     return False
 
 
 @dataclass(slots=True)
 class Room:
-    """A budget: the number of parts that may still be compiled, for a policy, all policies or one expression."""
+    """A budget: the number of parts that may still be compiled for one expression, one policy or all policies."""
 
     left: int
     whole: str
-    """The name, in messages, of what the budget is for, such as "the policy"."""
+    """The name of the thing that the budget belongs to, for messages, such as "the policy"."""
     most: int
     within: "Room | None" = None
-    """The larger budget that includes this one; parts that are taken here are taken from it, too."""
+    """The larger budget that this one is part of; parts that are taken from this one are taken from it, too."""
 
     @classmethod
     def of_policy(cls, within: "Room | None" = None) -> "Room":
-        """Return the budget of one policy; ``within`` is the budget of all policies, None if it is compiled alone."""
+        """Return the budget of parts for one policy.
+
+        ``within`` is the budget of all policies; None if the policy is compiled alone.
+        """
         return cls(MAX_POLICY_PARTS, "the policy", MAX_POLICY_PARTS, within)
 
     @classmethod
     def of_set(cls) -> "Room":
-        """Return the budget of all policies that are compiled together."""
+        """Return the budget of parts for all policies that are compiled together."""
         return cls(MAX_SET_PARTS, "all policies together", MAX_SET_PARTS)
 
     @classmethod
     def of_one(cls) -> "Room":
-        """Return the budget of a single expression that is part of no policy."""
+        """Return the budget of parts for a single expression that belongs to no policy."""
         return cls(MAX_PROGRAM_PARTS, "the expression", MAX_PROGRAM_PARTS)
 
     def take(self, parts: int) -> str:
-        """Take this many parts from the budget, and from the larger budget that includes it.
+        """Take this many parts from the budget, and from the larger budget that it is part of.
 
-        Return a message if one of them has too few left; else an empty text.
+        Return a message if one of the two has too few left; else an empty text.
         """
         if parts > self.left:
             return (
@@ -143,7 +148,7 @@ class Room:
 
 
 def excess(source: str) -> CelProblem | None:
-    """Return a problem if a source is too long, is nested too deeply or grows too much; None if it may be parsed."""
+    """Return a problem if an expression is too long, too deeply nested or grows too much; None if it is in bounds."""
     size = len(source.encode(errors="replace"))
     if size > MAX_EXPRESSION_BYTES:
         return CelProblem(1, 1, f"got {size:,} bytes, want {MAX_EXPRESSION_BYTES:,} at most; {_SPLIT}")
@@ -151,7 +156,7 @@ def excess(source: str) -> CelProblem | None:
 
 
 def too_many_parts(parts: int) -> str:
-    """Return the message that an expression of at least this many parts is too large; empty if it is not."""
+    """Return a message if an expression of at least this many parts is too large; else an empty text."""
     if parts <= MAX_EXPRESSION_PARTS:
         return ""
     return (
@@ -161,7 +166,7 @@ def too_many_parts(parts: int) -> str:
 
 
 def too_large(parts: int) -> str:
-    """Return the message that a program of this many parts, with its variables, is too large; empty if it is not."""
+    """Return a message if a program of this many parts, variables included, is too large; else an empty text."""
     if parts <= MAX_PROGRAM_PARTS:
         return ""
     return (
@@ -171,7 +176,7 @@ def too_large(parts: int) -> str:
 
 
 class _Scan:
-    """Estimates the number of an expression's parts in one pass over the source, with a stack of open brackets.
+    """Estimates the number of an expression's parts in one pass over its source.
 
     The estimate is never below the number of parts after expansion, and at most three times as high.
     """
@@ -179,8 +184,8 @@ class _Scan:
     def __init__(self, source: str) -> None:
         self._source = source
         self._open: list[tuple[str, int, int]] = []
-        """For each open bracket: the name before it, and the parts of the earlier operands and of the enclosing
-        call."""
+        """For each bracket that is open so far: the name before it, and the parts of the earlier operands and of the
+        enclosing call."""
         self._parts, self._operand, self._outside = 0, 0, 0
         self._name = ""
 

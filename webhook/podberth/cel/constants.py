@@ -1,8 +1,9 @@
-"""The calls of an expression that have only constants for operands, and so fail for every pod if they fail at all.
+"""Finds the calls in an expression that have only constant operands, and so fail for every pod if they fail at all.
 
-The API server refuses a policy with such a call when it is created. It evaluates conversions of literals, and compiles
-the patterns that are literals (cel-go v0.26.0 interpreter/decorators.go, maybeOptimizeConstUnary, and cel/validator.go,
-ValidateRegexLiterals; apiserver pkg/cel/library/regex.go, OptimizeRegex).
+The API server refuses a policy with a failing call of this kind when the policy is created. It evaluates conversions of
+literals, and compiles the patterns that are literals (cel-go v0.26.0 interpreter/decorators.go,
+maybeOptimizeConstUnary, and cel/validator.go, ValidateRegexLiterals; apiserver pkg/cel/library/regex.go,
+OptimizeRegex).
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,22 +26,22 @@ _CONVERSIONS: Final[Mapping[str, str]] = {
 }
 _PATTERNS: Final = frozenset({"matches", "find", "findAll"})
 _STRING: Final = 5
-"""Type.PrimitiveType.STRING of checked.proto."""
+"""The number of the enum value Type.PrimitiveType.STRING in checked.proto."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConstantCall:
-    """A call with constant operands, as an expression of its own."""
+    """A call whose operands are constants, as an expression that can be evaluated alone."""
 
     checked: Node
     literal: Node
-    """The literal that the call reads."""
+    """The literal that is the operand of the call."""
     want: str
-    """What the call takes."""
+    """The operand that the call accepts, as messages name it."""
 
     @property
     def got(self) -> Scalar:
-        """The value of the literal."""
+        """The value of the literal operand."""
         return ast.constant(self.literal)
 
 
@@ -58,7 +59,10 @@ def constant_calls(checked: Node) -> Iterator[ConstantCall]:
 
 
 def _converted(node: Node) -> Node | None:
-    """Return the literal that a conversion, or several within each other, reads; None if it reads something else."""
+    """Return the literal that a conversion converts; None if its operand is not a literal.
+
+    The operand may be a conversion of a literal itself.
+    """
     while ast.kind(node) == "call_expr" and node.call_expr.function in (*_CONVERSIONS, "dyn"):
         operands = list(ast.children(node))
         if len(operands) != 1:
@@ -68,7 +72,7 @@ def _converted(node: Node) -> Node | None:
 
 
 def _alone(checked: Node, node: Node) -> Node:
-    """Return a part of an expression as an expression of its own."""
+    """Return a part of an expression as an expression that can be evaluated alone."""
     made = ast.new_checked()
     made.expr.CopyFrom(node)
     for each in ast.walk(node):
@@ -80,7 +84,7 @@ def _alone(checked: Node, node: Node) -> Node:
 
 
 def _match(checked: Node, node: Node, pattern: Node) -> Node:
-    """Return ``''.matches(pattern)``: whatever text a function searches, it compiles the same pattern."""
+    """Return the expression ``''.matches(pattern)``, which fails exactly if the pattern cannot be compiled."""
     made = _alone(checked, pattern)
     call = made.expr
     call.Clear()

@@ -1,6 +1,6 @@
-"""Replaces the calls and field accesses whose value in the engine differs from that in the API server (cel-go).
+"""Replaces calls and field accesses whose value in the CEL engine differs from their value in the API server (cel-go).
 
-The table of ``cel.corrections`` lists them.
+The table in ``cel.corrections`` lists them.
 """
 
 from typing import Final, Protocol
@@ -14,10 +14,13 @@ from .typing import UNESCAPED
 
 
 class Apply(Protocol):
-    """A function like ``Bodies.apply``: it returns a body's expression with a call's operands as its arguments."""
+    """The type of ``Bodies.apply``, which returns a CEL body as an expression with given operands as its arguments."""
 
     def __call__(self, source: Body, operands: list[Node], *, skips: str = "") -> Node:
-        """Return the expression; an error of the operand ``skips`` counts only where the body reads it."""
+        """Return the CEL body ``source`` as an expression, with ``operands`` as the values of its arguments.
+
+        An error of the operand that ``skips`` names counts only where the body reads the operand.
+        """
 
 
 _OBJECT: Final = "object"
@@ -35,19 +38,20 @@ _WHOLE = frozenset({"bool", "int", "uint", "double", "string", "bytes", "null_ty
 
 
 class Correcting:
-    """Corrects the calls and fields of one expression in place, subexpressions first."""
+    """Corrects the calls and the field accesses of one expression in place, subexpressions first."""
 
     def __init__(self, checked: Node, apply: Apply, *, may_hold_optional: bool) -> None:
-        """Create the object for the expression ``checked``, which it changes in place; ``apply`` fills in a body.
+        """Create the object for the expression ``checked``, which it changes in place.
 
-        ``may_hold_optional``: whether a value of the expression may be or contain an optional.
+        ``apply`` is ``Bodies.apply``. ``may_hold_optional`` says whether a value of the expression may be or contain an
+        optional.
         """
         self._checked = checked
         self._apply = apply
         self._may_hold_optional = may_hold_optional
         self._guessed = guessed(checked)
         self.writes_times = False
-        """Whether the expression may write as text a time that was read by another expression."""
+        """Whether a correction writes as text a time that it does not read from a text itself."""
         self.grown = ast.size(checked.expr)
         """The number of the expression's nodes, including those that corrections have added so far."""
 
@@ -63,7 +67,7 @@ class Correcting:
                 self._replace(node, body, [ast.copy_of(read.call_expr.args[0])])
 
     def select(self, node: Node) -> bool:
-        """Correct the field access ``a.b`` or ``has(a.b)``; return whether the node was replaced."""
+        """Replace ``a.b`` or ``has(a.b)`` if its value differs from upstream's; return whether it was replaced."""
         select = node.select_expr
         if ast.kind(select.operand) == "ident_expr" and select.operand.ident_expr.name == _OBJECT:
             return False  # the one field of its type that is always present
@@ -72,7 +76,7 @@ class Correcting:
         return self._corrected(node, body, [ast.copy_of(select.operand), self._field(node, select)], skips=_KEY)
 
     def call(self, node: Node) -> bool:
-        """Correct a call; return whether the node was replaced."""
+        """Replace a call if its value differs from upstream's; return whether it was replaced."""
         call = node.call_expr
         operands = list(ast.children(node))
         if call.function == _OPTIONAL_FIELD:
@@ -85,7 +89,10 @@ class Correcting:
         return self._corrected(node, body, [ast.copy_of(each) for each in operands], skips=skips)
 
     def map_literal(self, node: Node) -> None:
-        """Have the last of several entries with one literal as key win; the engine has an error for the second."""
+        """Rewrite a map literal with equal literal keys so that the last such entry counts.
+
+        The CEL engine would fail.
+        """
         entries = list(node.struct_expr.entries)
         last = {ast.key_of(each): index for index, each in enumerate(entries) if ast.kind(each.map_key) == "const_expr"}
         hidden = [
@@ -122,7 +129,7 @@ class Correcting:
         )
 
     def _type(self, node: Node) -> CelType:
-        """Return the type of an expression; dyn or optional(dyn) if the checker may have guessed it."""
+        """Return the type of an expression; dyn or optional(dyn) if the type checker may only have guessed the type."""
         found = ast.type_of(self._checked, node)
         if node.id not in self._guessed:
             return found
@@ -136,7 +143,7 @@ class Correcting:
 
 
 def forget_offsets(node: Node) -> None:
-    """Replace a call ``timestamp(text)`` by one that accepts only UTC; any other expression is left unchanged.
+    """Replace a call ``timestamp(text)`` by one that accepts only times in UTC; leave any other expression unchanged.
 
     It is for programs that write times as text: the engine forgets a time's zone, so the text would be in UTC.
     """
@@ -145,7 +152,7 @@ def forget_offsets(node: Node) -> None:
 
 
 def guessed(checked: Node) -> frozenset[int]:
-    """Return the ids of the expressions whose type the checker may have guessed, from a value of type dyn.
+    """Return the ids of the expressions whose type the type checker may have guessed, from a value of type dyn.
 
     For ``dyn(x)[?'a']['b']`` the checker concludes from ``['b']`` that the optional holds a map. At run time the
     optional may hold a value of any type.
@@ -175,7 +182,7 @@ def _spreads(checked: Node, node: Node, found: set[int]) -> bool:
 
 
 def _names(checked: Node, loop: Node, found: set[int]) -> set[str]:
-    """Return the names of a loop's variables whose type the checker may have guessed."""
+    """Return the names of those of a loop's variables whose type the type checker may have guessed."""
     names: set[str] = set()
     if _spreads(checked, loop.iter_range, found):
         names |= {loop.iter_var, loop.iter_var2}

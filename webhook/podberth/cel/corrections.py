@@ -1,6 +1,6 @@
-"""Calls of engine functions whose value differs from upstream's, and the CEL that replaces them (docs/adr/0044).
+"""The calls of engine functions whose value differs from upstream's, and the CEL that replaces them (docs/adr/0044).
 
-A correction is a body (``cel.bodies``), selected by the static types of the operands. If the checker does not know
+A correction is a CEL body (``cel.bodies``), selected by the static types of the operands. If the checker does not know
 these types, the body tests them at run time. Upstream is cel-go 0.26 as kube-apiserver 1.36 configures it, and each
 corrected value was captured from that version (tests/captured/cel_libraries.txt).
 """
@@ -19,21 +19,22 @@ from .typing import NULLABLE
 
 @dataclass(frozen=True, slots=True)
 class NativeCall:
-    """The properties of a call of an engine's function that its correction depends on: types and literals."""
+    """A call of an engine's function: the types and literals of its operands, on which its correction depends."""
 
     kinds: Sequence[CelType]
     """The types of the operands; the receiver comes first."""
     may_hold_optional: bool
     """Whether an operand may contain an optional although its static type does not show it."""
     listed: Sequence[CelType] | None = None
-    """The types of the items, if the last operand is a list literal; None if it is not."""
+    """The types of the items, if the last operand is a list literal; else None."""
     literal: str | None = None
-    """The text, if the last operand is a text literal; None if it is not."""
+    """The text, if the last operand is a text literal; else None."""
 
 
 Body: TypeAlias = str
 Correct: TypeAlias = Callable[[NativeCall], Body]
-"""Returns the body that replaces a call; empty if the engine's value is the same as upstream's."""
+"""A function that returns the CEL body which replaces a call; empty if the CEL engine's value is the same as
+upstream's."""
 
 _DOUBLE, _DURATION, _TIMESTAMP = "double", "google.protobuf.Duration", "google.protobuf.Timestamp"
 _OF_DURATION, _OF_TIMESTAMP = "type({0}) == type(duration('0s'))", "type({0}) == type(timestamp(0))"
@@ -61,7 +62,7 @@ def _is_sure_map(kind: CelType) -> bool:
 
 
 def present(call: NativeCall) -> Body:
-    """Return the body that replaces the optional access ``a.?b`` or ``a[?b]``; empty if none is needed."""
+    """Return the CEL body that replaces the optional access ``a.?b`` or ``a[?b]``; empty if the CEL engine is right."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
         return "" if _is_sure_map(kind.parameters[0]) else _IN_OPTIONAL
@@ -71,7 +72,7 @@ def present(call: NativeCall) -> Body:
 
 
 def item(call: NativeCall) -> Body:
-    """Return the body that replaces ``a[b]``, or ``a.b``, which is ``a['b']`` on JSON; empty if none is needed."""
+    """Return the CEL body that replaces ``a[b]`` or ``a.b`` (``a['b']`` on JSON); empty if the CEL engine is right."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
         return present(call)
@@ -79,7 +80,7 @@ def item(call: NativeCall) -> Body:
 
 
 def has(call: NativeCall) -> Body:
-    """Return the body that replaces ``has(a.b)``; empty if none is needed."""
+    """Return the CEL body that replaces ``has(a.b)``; empty if the CEL engine is right."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
         return f"({_IN_OPTIONAL}).hasValue()" if present(call) else ""
@@ -95,7 +96,10 @@ _OF_NON_ZERO = f"{_OF_TIMESTAMP.format('a')} ? ({_OF_TIME}) : optional.ofNonZero
 
 
 def _by_kind(known: Mapping[str, Body], otherwise: Body) -> Correct:
-    """Return the correction of a function with one operand: the body in ``known`` for the operand's type."""
+    """Return the correction of a function with one operand, by the type of the operand.
+
+    ``known`` has the CEL body for each type; ``otherwise`` is the body for any other type.
+    """
 
     def correct(call: NativeCall) -> Body:
         kind = call.kinds[0].name
@@ -114,10 +118,10 @@ _TYPES: Mapping[str, str] = {
 
 
 def _converts(native: Body, known: Mapping[str, Body], dyn: str = "") -> Correct:
-    """Return the correction of a conversion; ``known`` has the bodies for operand types that the engine gets wrong.
+    """Return the correction of a type conversion; ``known`` has the CEL bodies for operand types the engine gets wrong.
 
-    If the checker does not know the type, the body tests it. ``dyn`` is the beginning of that body: the test for the
-    type of most values.
+    If the checker does not know the operand's type, the body tests it. ``dyn`` is the beginning of that body: the test
+    for the type of most values.
     """
     asked = " : ".join(f"{_TYPES[kind]} ? ({body})" for kind, body in known.items())
     return _by_kind(known, f"{dyn}{asked} : {native}")
@@ -219,5 +223,5 @@ CORRECTIONS: Final[Mapping[tuple[str, int], Correct]] = {
     ("matches", 2): _matches,
     ("sort", 1): _sorts("a", "a.sort()"),
 }
-"""The corrections by the name of the engine's function or operator and its number of operands. The corrections of
-fields are functions above."""
+"""The corrections of calls, by the name of the CEL engine's function or operator and the number of its operands. The
+corrections of field accesses are the functions ``present``, ``item`` and ``has``."""

@@ -1,6 +1,6 @@
-"""The maximum cost of an expression, computed from its checked tree for the largest pod (docs/adr/0007-cost.md).
+"""Computes the maximum cost of an expression for the largest possible pod (docs/adr/0007-cost.md).
 
-The expression is not evaluated; ``cel.pricing`` prices its parts.
+The expression is not evaluated: its cost follows from its checked tree, the parts of which ``cel.pricing`` prices.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,19 +28,19 @@ class Cost:
     """The column, from 1, of the most expensive part in the source."""
     worst: float = 0.0
     advice: str = ""
-    """Advice on a cheaper way to write the most expensive part."""
+    """Advice to the author on a cheaper way to write the most expensive part."""
     value: Bounds = field(default_factory=Bounds)
-    """The maximum size of the expression's value."""
+    """The maximum size of the value of the expression."""
     remembered: Mapping[str, float] = field(default_factory=dict)
-    """The share of ``microseconds`` for answers that are cached within a review, by question; it is paid once for each
+    """The part of ``microseconds`` for results that are cached within a review, by query; it is paid only once in each
     review."""
     handed: float = 0.0
-    """The microseconds for converting the value to Python, which ``microseconds`` does not include: a variable's value
-    is never converted."""
+    """The microseconds for converting the value to Python. ``microseconds`` does not include them, because a variable's
+    value is never converted."""
 
     @property
     def with_result(self) -> "Cost":
-        """This cost and, in addition, the cost of converting the value to Python."""
+        """This cost plus the cost of converting the value to Python."""
         whole = replace(self, microseconds=self.microseconds + self.handed, handed=0.0)
         if self.handed <= self.worst:
             return whole
@@ -57,7 +57,7 @@ def total_of(costs: Iterable[Cost]) -> float:
 
 
 def cost_of(checked: Node, variables: Mapping[str, Bounds]) -> Cost:
-    """Return the maximum cost of evaluating a checked expression.
+    """Return the maximum cost of evaluating an expression once.
 
     ``variables`` has the bounds of the value of each ``variables.<name>``. The use of a variable costs nothing here:
     the variable is evaluated once for all expressions, and has its own cost.
@@ -77,7 +77,7 @@ def cost_of(checked: Node, variables: Mapping[str, Bounds]) -> Cost:
 
 
 def too_expensive(total: float, cost: Cost) -> str:
-    """Return the message for a policy that costs ``total`` microseconds; ``cost`` has its most expensive part."""
+    """Return the message about a policy that costs ``total`` microseconds; ``cost`` has its most expensive part."""
     return (
         f"got up to {total / 1000:,.0f} ms for the largest pod, {cost.worst / 1000:,.0f} of them here, "
         f"want {MAX_MICROSECONDS // 1000} ms for the whole policy; {cost.advice}"

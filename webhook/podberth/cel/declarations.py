@@ -1,4 +1,4 @@
-"""Declares types, extensions and library functions to the engine: in Python, and in its configuration document.
+"""Declares types, extensions and library functions to the CEL engine: in Python, and in its configuration document.
 
 The document has the declarations that the engine's Python interface cannot express: extensions beyond strings and
 optional types, type parameters, and optional types (cel.Type("optional_type<int>") makes a type that matches no
@@ -43,7 +43,7 @@ _IN_DOCUMENT = {name: rows for name, rows in _by_name(LIBRARIES).items() if _nee
 
 
 def functions(rows: Iterable[Overload] = LIBRARIES) -> list[Any]:
-    """Return the declarations of the functions in ``rows`` that the engine's Python interface can express.
+    """Return the CEL engine's declarations of those functions in ``rows`` that its Python interface can express.
 
     The engine's configuration document declares the others (``checked``).
     """
@@ -55,7 +55,7 @@ def functions(rows: Iterable[Overload] = LIBRARIES) -> list[Any]:
 
 
 def checked(optionals: Mapping[str, CelType]) -> Any:
-    """Return the engine's configuration document for type checking.
+    """Return the CEL engine's configuration document for type checking.
 
     ``optionals`` has the types of the variables that are optionals, by the variable's name.
     """
@@ -70,12 +70,12 @@ def checked(optionals: Mapping[str, CelType]) -> Any:
 
 
 def run() -> Any:
-    """Return the engine's configuration document for running programs."""
+    """Return the CEL engine's configuration document for running programs."""
     return _document(extensions=[{"name": name} for name in _RUN_EXTENSIONS])
 
 
 def engine_type(found: CelType) -> Any:
-    """Return a CelType as a type of the engine's Python interface (``cel.Type``)."""
+    """Return a CelType as a type of the CEL engine's Python interface (``cel.Type``)."""
     parameters = [engine_type(each) for each in found.parameters]
     match found.name:
         case "list":

@@ -1,4 +1,4 @@
-"""Library functions at run time: one engine function for each name, which selects the overload by its operands.
+"""Runs library functions: one engine function for each name, which selects the overload by the types of its operands.
 
 The engine selects overloads by the kind of operands only, and all opaque values are of one kind, messages. So overloads
 with equal kinds share a function, which selects the overload by the type of each message.
@@ -34,12 +34,12 @@ _KINDS: Mapping[str, Any] = {
 
 
 def run_name(name: str) -> str:
-    """Return the name under which the engine runs a library function; none of the engine's own functions has it."""
+    """Return the name by which the CEL engine runs a library function; no function of the engine's own has it."""
     return name if name.startswith("internal.") else f"library.{name}"
 
 
 def declarations(bind: Bind) -> list[Any]:
-    """Return the declarations of library functions for the environment that runs programs.
+    """Return the CEL engine's declarations of the library functions, for the environment that runs programs.
 
     ``bind`` returns the callable that the engine calls for a Python function (``Calls.bind``).
     """

@@ -61,17 +61,20 @@ __all__ = [
 
 _VARIABLES = VARIABLES_PREFIX.rstrip(".")
 _OURS: Mapping[str, Mapping[str, object]] = {"mig": {}, "jsonpatch": {}, "shell": {}, "models": {}}
-"""Variables that have no fields: expressions use them only to call their functions."""
+"""The variables that have no fields, such as ``mig``: expressions use them only to call their functions."""
 _WORD = re.compile(r"\w+")
 _FUNCTION_NAMES = frozenset(row.name for row in FUNCTIONS) | frozenset(row.name for row in LIBRARIES)
 _ABORTED = "[ABORTED]"
 
 
 class CompileError(Exception):
-    """An expression is not CEL, does not type-check, is too large or has an unusable type; ``problems`` has all."""
+    """An expression cannot be used: it is not CEL, does not type-check, is too large or has a type that is not wanted.
+
+    The field ``problems`` lists all of its problems.
+    """
 
     def __init__(self, problems: tuple[CelProblem, ...]) -> None:
-        """Keep the problems; the message has one line for each."""
+        """Create the error with its problems; the message has one line for each."""
         super().__init__("\n".join(f"{each.line}:{each.column}: {each.message}" for each in problems))
         self.problems = problems
 
@@ -79,11 +82,11 @@ class CompileError(Exception):
 class Expression:
     """A compiled expression, which can be evaluated for any number of reviews.
 
-    ``load`` makes its program. If it was not called, the first evaluation makes the program.
+    ``load`` makes the program that the engine runs. If it was not called, the first evaluation makes it.
     """
 
     def __init__(self, source: str, want: Want, lowered: Lowered, *, runner: Runner, costs: Mapping[str, Cost]) -> None:
-        """Keep the compiled parts; only ``Environment.compile`` calls this."""
+        """Create the expression from its compiled parts; only ``Environment.compile`` does so."""
         self.costs = costs
         """The maximum costs of an evaluation: of the expression itself under "", and of each variable that it needs by
         name."""
@@ -92,7 +95,7 @@ class Expression:
         self.type: CelType = lowered.type
         """The type that the checker found for the value; ``optional_type(T)`` if the value may be absent."""
         self.reads = lowered.reads
-        """The paths that the expression and its functions read (``cel.reads``)."""
+        """The paths of the fields that the expression and its functions read (``cel.reads``)."""
         self.functions: frozenset[str] = lowered.functions
         """The names of the functions and operators that the expression calls."""
         self._is_optional = lowered.type.name == OPTIONAL
@@ -106,7 +109,7 @@ class Expression:
         return self._lowered.parts
 
     def load(self, room: Room) -> None:
-        """Load one program that evaluates the expression together with the variables it needs.
+        """Load the program that evaluates the expression together with the variables that it needs.
 
         The compiler of policies does not call this for variables: they are part of the programs that need them.
 
@@ -127,11 +130,11 @@ class Expression:
         return self._runner.load(program.assemble([self._lowered], as_list=False))
 
     def evaluate(self, activation: Activation) -> Any:
-        """Return the value as plain Python: None, bool, int, float, str, list, dict.
+        """Return the value of the expression as plain Python: None, bool, int, float, str, list, dict.
 
         None stands for null or an absent optional, which mean "no change". If ``want`` is ANY, a timestamp becomes a
-        datetime, a duration a timedelta, and bytes a bytearray. Nodes become a number that is valid only in this
-        review.
+        datetime, a duration a timedelta, and bytes a bytearray. A set of nodes becomes a number that is valid only in
+        this review.
 
         Raises:
             EvaluationError: the evaluation failed, or the value does not have the wanted type.
@@ -155,11 +158,11 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Match conditions that one program evaluates together."""
+    """Several conditions that one program evaluates together."""
 
     _expressions: tuple[Expression, ...]
     _loaded: Any
-    """The program; None if the conditions are too large for one program."""
+    """The loaded program; None if the conditions are too large for one program."""
     _runner: Runner
 
     def evaluate(self, activation: Activation) -> list[bool | EvaluationError]:
@@ -177,7 +180,7 @@ class Batch:
 
 
 class Environment:
-    """The names and functions that expressions may use. It takes 30 ms to make, and only one thread may use it."""
+    """The variables and functions that expressions may use. Making it takes 30 ms, and only one thread may use it."""
 
     def __init__(
         self,
@@ -207,7 +210,7 @@ class Environment:
         self._runner = Runner(VARIABLES)
 
     def native(self) -> "Environment":
-        """Return an environment of native policies, with the same schema and the same time limit."""
+        """Return an environment for native policies, with the same Pod schema and the same time limit."""
         return Environment(self.schema, names=NATIVE_VARIABLES, exact=True, deadline=self.deadline)
 
     def compile(
@@ -269,7 +272,7 @@ class Environment:
         return expression
 
     def parts(self, source: str, variables: Mapping[str, CelType | Expression]) -> "SubExpression | None":
-        """Return an expression as a tree of its parts, each of which can be compiled alone; None for a literal.
+        """Return the parts of an expression as a tree, each of which can be compiled alone; None for a literal.
 
         Raises:
             CompileError: the expression does not compile.
@@ -289,7 +292,7 @@ class Environment:
         return tree_of(self._checked(source, variables))
 
     def batch(self, expressions: Sequence[Expression]) -> Batch:
-        """Return a batch that evaluates several conditions by one program.
+        """Return one program that evaluates several conditions together.
 
         Raises:
             ValueError: one of the expressions is not a condition.
@@ -303,7 +306,7 @@ class Environment:
         return Batch(tuple(expressions), self._runner.load(serialized), self._runner)
 
     def activation(self, bindings: Mapping[str, object], review: ReviewContext) -> Activation:
-        """Return the variables of one review with their values, with which expressions are evaluated.
+        """Return the variables of a review with their values; ``Expression.evaluate`` takes them.
 
         ``bindings`` has the values as plain JSON, by name; a missing name is null. ``topology`` and ``mig`` are taken
         from ``review``. Callers must not modify the values while the activation is in use.
@@ -311,7 +314,7 @@ class Environment:
         return self._runner.activation({**bindings, **_OURS, "topology": {"known": review.index.known}}, review)
 
     def _failing(self, checked: ast.Node) -> list[CelProblem]:
-        """Return a problem for each call of constants that has no value, which upstream refuses (``constants``)."""
+        """Return a problem for each call of constants that always fails; upstream refuses it, too (``constants``)."""
         # A pattern may be what makes an expression too expensive; then it is refused for that, and not compiled here.
         calls = [each for each in constant_calls(checked) if cost_of(each.checked, {}).microseconds <= MAX_MICROSECONDS]
         programs = [program.lower(each.checked, {}, self._checker.bodies.apply)[0] for each in calls]
@@ -325,7 +328,7 @@ class Environment:
         ]
 
     def _failure(self, constants: Sequence[Lowered]) -> str:
-        """Return why the first of some expressions that read nothing fails; empty if none does."""
+        """Return the error of the first of these constant expressions that fails; empty if none fails."""
         loaded = self._runner.load(program.assemble(constants, as_list=True))
         if loaded is None:  # nested too deeply: ``load`` refuses the whole expression for that
             return ""
@@ -344,7 +347,7 @@ class Environment:
         return frozenset((*self._names, _VARIABLES))
 
     def _declared(self, variables: Mapping[str, CelType | Expression], names: frozenset[str]) -> dict[str, CelType]:
-        """Return the types of all names that an expression may use."""
+        """Return the types of all names that an expression may use, by name."""
         types = {name: each if isinstance(each, CelType) else each.type for name, each in variables.items()}
         return {
             **{name: CelType(kind) for name, kind in self._names.items() if name in names},
@@ -377,7 +380,7 @@ class Environment:
 
 
 def _parsed(checker: Checker, source: str, named: Mapping[str, CelType]) -> bytes:
-    """Return the checked expression, serialised; an internal failure of the parser is retried once.
+    """Return the type-checked expression, serialised; an internal failure of the parser is retried once.
 
     The parser reports its own exceptions as ABORTED, without a message. This happened once in tens of thousands of
     compilations of correct sources, and never twice for the same source. Problems of a source are reported each time.

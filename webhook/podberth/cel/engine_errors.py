@@ -1,7 +1,7 @@
-"""Rewrites the engine's errors, of compilation and evaluation, into messages and positions that help the author.
+"""Rewrites the CEL engine's error texts into messages and positions that help the author of an expression.
 
-Only this module parses the engine's texts (cel-expr-python 0.1.3, cel-cpp's checker). An unknown text passes through
-unchanged.
+The errors are those of compilation and of evaluation. Only this module parses the engine's texts (cel-expr-python
+0.1.3, cel-cpp's checker). An unknown text passes through unchanged.
 """
 
 import re
@@ -70,13 +70,13 @@ class Vocabulary:
     forbidden: frozenset[str]
     """The variables that exist, but that this expression may not use."""
     functions: frozenset[str]
-    """The functions that podberth adds to those of the engine."""
+    """The functions that podberth adds to those of the CEL engine."""
     fields: Mapping[str, Iterable[str]]
     """The field names of each message type, by the type's name."""
 
 
 def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]:
-    """Return the problems that the engine's compilation error ``text`` reports, sorted; there is at least one.
+    """Return the problems that the CEL engine's compilation error ``text`` reports, sorted; there is at least one.
 
     ``words`` are the names that may be suggested for a misspelt one.
     """
@@ -95,15 +95,15 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
 
 
 def unwanted(found: CelType, want: Want) -> CelProblem:
-    """Return the problem of an expression whose type is not the one that the field wants."""
+    """Return the problem of an expression with the type ``found`` in a field that wants another type."""
     hint = "; write string(...)" if want is Want.STRING else "; take its .terms" if found == NODES else ""
     return CelProblem(1, 1, f"got {found}, want {want.value}{hint}")
 
 
 def _of_unquoted(source: str, problem: CelProblem) -> CelProblem | None:
-    """Return the problem of an unknown name as that of the name with dashes around it, which is no text without quotes.
+    """Return a better problem for an unknown name that is part of a text with dashes: the text needs quotes.
 
-    None if there are no dashes.
+    None if there are no dashes next to the name.
     """
     index = problem.column - 1
     for match in _DASHED.finditer(source.split("\n")[problem.line - 1]):
@@ -116,7 +116,7 @@ def _of_unquoted(source: str, problem: CelProblem) -> CelProblem | None:
 
 
 def _say(said: str, words: Vocabulary) -> tuple[str, str]:
-    """Return podberth's message for an engine's message, and the source's name that it is about ("" if none)."""
+    """Return podberth's message in place of an engine's message, and the source's name that it is about, or ""."""
     if match := _FIELD.search(said):
         field, message = match["field"], match["message"]
         known = [name for name in words.fields.get(message, ()) if not name.startswith("__")]
@@ -160,7 +160,7 @@ def _overload_hint(match: re.Match[str]) -> str:
 
 
 def _placed(source: str, line: int, column: int, name: str, message: str) -> CelProblem:
-    """Return the problem at the position of ``name``; the engine reports that of a dot or a parenthesis near it."""
+    """Return the problem at the position of ``name``; the CEL engine reports that of a dot or parenthesis near it."""
     lines = source.split("\n")
     if not 1 <= line <= len(lines):
         return CelProblem(1, 1, message)
@@ -169,7 +169,7 @@ def _placed(source: str, line: int, column: int, name: str, message: str) -> Cel
 
 
 def _find(text: str, index: int, name: str) -> int:
-    """Return the index at which ``name`` stands near ``index`` in a line; ``index`` if it does not."""
+    """Return the index of ``name`` near ``index`` in a line of source; ``index`` itself if the name is not there."""
     lead = _LEAD.match(text, index)
     if lead and text.startswith(name, lead.end()):  # a field: at the dot
         return lead.end()
@@ -200,12 +200,12 @@ _FAILURES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def is_of_the_budget(text: str) -> bool:
-    """Return whether the engine's error of an evaluation says that it exceeded its iterations."""
+    """Return whether the CEL engine's error text says that an evaluation exceeded its number of iterations."""
     return _BUDGET.search(text) is not None
 
 
 def failure(text: str) -> str:
-    """Return a shortened form of the engine's error of an evaluation."""
+    """Return the CEL engine's error text of an evaluation, shortened."""
     said = _STATUS.sub("", _STATUS.sub("", text)).strip()
     for pattern, words in _FAILURES:
         if pattern.search(said):

@@ -1,6 +1,6 @@
-"""What upstream refuses of ``format`` in a new policy: a literal format whose clauses do not fit the listed values.
+"""Finds calls of ``format`` that upstream refuses in a new policy: the format does not fit the listed values.
 
-Source: cel-go v0.26.0 ext/formatting.go, stringFormatValidator.
+The format and the list are literals there. Source: cel-go v0.26.0 ext/formatting.go, stringFormatValidator.
 """
 
 import re
@@ -29,9 +29,9 @@ _TAKEN: Final[Mapping[str, frozenset[str]]] = {
 
 
 def wrong_formats(checked: Node, *, objects_have_text: bool) -> Iterator[CelProblem]:
-    """Yield a problem for each literal format with a list literal that fails for every pod.
+    """Yield a problem for each call of ``format`` with a literal text and a list literal that fails for every pod.
 
-    With ``objects_have_text``, ``%s`` takes objects with declared fields, which are maps at run time.
+    ``objects_have_text`` says that ``%s`` accepts objects with declared fields, which are maps at run time.
     """
     for node in ast.walk(checked.expr):
         if ast.kind(node) == "call_expr" and node.call_expr.function == "format" and _is_literal(node):
@@ -84,7 +84,7 @@ def _listed(clause: str) -> str:
 
 
 def _parts(node: Node) -> Iterator[Node]:
-    """Yield a value, and the values in it where it is a literal of a list or a map."""
+    """Yield an expression and, if it is a list or map literal, the expressions in it at any depth."""
     yield node
     if ast.kind(node) in ("list_expr", "struct_expr"):
         for each in ast.children(node):

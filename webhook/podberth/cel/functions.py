@@ -1,7 +1,7 @@
-"""podberth's own CEL functions: queries of the topology index and of the MIG tables.
+"""podberth's own CEL functions: queries of the index of nodes, and of the MIG tables.
 
-Each function is a row of a table, bound to plain Python over the current review. Each function returns a value for all
-arguments that type-check, so an exception here is a bug. A new function needs only a new row.
+Each function is a row of a table: a CEL signature, and a Python function of the current review. Each function returns a
+value for all arguments that type-check, so an exception here is a bug. A new function needs only a new row.
 
 In CEL, the result of ``topology.nodes`` is a number: the index of the node set in the review. Its fields are functions
 of that number, so node selector terms are converted for CEL only if they are used.
@@ -37,7 +37,7 @@ class ReviewContext:
     class_resources: frozenset[str] = frozenset()
     """The extended resources that DeviceClasses serve: they are available although no node lists them."""
     members: int = 0
-    """The number of the gang's pods that ask for accelerators; 0 if it is unknown."""
+    """The number of the gang's pods that request accelerators; 0 if it is unknown."""
     roles: Roles = ()
     """The needs of the gang's roles, each with its number of pods; empty if all roles have the same need."""
     _sets: list[NodeSet] = field(default_factory=list, init=False, repr=False, compare=False)
@@ -62,13 +62,13 @@ class ReviewContext:
 
     @cached_property
     def gpu_nodes(self) -> NodeSet:
-        """The nodes that could run a pod with this pod's node selection that requests one whole GPU."""
+        """The nodes that could run this pod if it requested one whole GPU."""
         return self.index.nodes(replace(self.need, requests=((_NVIDIA_GPU, 1),), per_container=1, memory_mib=0))
 
     def levels_of_gang(self) -> tuple[str, str]:
-        """Return the narrowest level with a domain that fits the gang, and the narrowest whose domains all fit it.
+        """Return two levels: the narrowest with a domain that fits the gang, and the narrowest all of whose domains do.
 
-        A text is empty if there is no such level.
+        A level's name is empty if there is no such level.
         """
         if self.roles:
             return self.index.levels(self.roles) if self.need.requests else ("", "")
@@ -78,12 +78,12 @@ class ReviewContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function(Overload):
-    """A member function of podberth's; its overload id is also the name of the run-time function."""
+    """A member function that podberth adds to CEL; its overload id is also its name in the CEL engine at run time."""
 
     call: Callable[..., Any]
-    """The implementation, called with the review and those operands whose types are in ``CARRIED``."""
+    """The Python implementation; its arguments are the review, and those operands whose types are in ``CARRIED``."""
     reads: tuple[tuple[str, ...], ...] = ()
-    """The access paths that the function's result depends on besides its operands."""
+    """The access paths that the function's result depends on, besides its operands."""
 
 
 CARRIED = frozenset({"int", "string", "list(string)", NODES.name})
@@ -109,7 +109,7 @@ def _smallest(review: ReviewContext, memory_mib: int, slices: int = 0) -> dict[s
 
 
 def _profile(name: str = "", memory_mib: int = 0) -> dict[str, Any]:
-    """Return the MigProfile with this name, in any spelling; ``exist`` is False if there is no such profile."""
+    """Return the MigProfile with this name, in any spelling; if there is none, one whose ``exist`` is False."""
     try:
         profile = mig.parse(name)
     except ValueError:
@@ -145,7 +145,10 @@ def _fits(review: ReviewContext, names: list[Any]) -> bool:
 
 
 def _suggested(review: ReviewContext, name: str) -> Iterator[str]:
-    """Yield similar profiles of the cluster, then other existing ones, best match first, spelled like ``name``."""
+    """Yield names of MIG profiles to suggest in place of ``name``, spelled like it, the best match first.
+
+    Similar profiles that the cluster's nodes offer come before other existing ones.
+    """
     is_shared = name.startswith(mig.RESOURCE_PREFIX) and name.endswith(mig.SHARED_SUFFIX)
     offers = filter(_is_shared_mig, review.index.offered) if is_shared else review.mig_nodes.mig_offers
     seen: set[str] = set()
@@ -166,7 +169,7 @@ def _is_shared_mig(resource: str) -> bool:
 
 
 def _are_texts(found: list[Any]) -> bool:
-    """Return whether all elements of a list are strings; elements of a list of dyn may be of any type."""
+    """Return whether all elements of a list are strings; in CEL the elements of a list of dyn may have any type."""
     return all(isinstance(each, str) for each in found)
 
 
@@ -176,7 +179,7 @@ def _named(_: ReviewContext, name: str) -> dict[str, Any]:
 
 
 def _row(signature: str, call: Callable[..., Any], reads: tuple[tuple[str, ...], ...] = ()) -> Function:
-    """Return the Function with a signature as policies see it, such as "Receiver.name(type, type): type"."""
+    """Return the Function with a signature as authors of policies see it, such as "Receiver.name(type, type): type"."""
     path, _, rest = signature.partition("(")
     inside, _, result = rest.rpartition("): ")
     receiver, _, name = path.rpartition(".")
@@ -269,4 +272,4 @@ NODES_FIELDS: Mapping[str, Callable[[NodeSet], Any]] = MappingProxyType(
         "missingLabel": lambda nodes: nodes.placement.missing_label,
     }
 )
-"""The fields of the type Nodes (declared in ``cel.typing``), each with the function that computes it."""
+"""The fields of the CEL type Nodes (declared in ``cel.typing``), each with the Python function that computes it."""

@@ -1,8 +1,8 @@
-"""The limits that conditions set on texts: in ``t.size() <= 8 && t.matches(...)``, ``t`` has at most 8 characters.
+"""Finds limits that conditions set on texts: in ``t.size() <= 8 && t.matches(...)``, ``t`` has at most 8 characters.
 
 The engine evaluates the second operand of ``&&`` and ``||`` only if the first does not decide the result, and only one
-branch of ``? :`` (cel-cpp runtime, short-circuiting). If the condition fails, the second operand is evaluated, too.
-Then the text is either within the limit all the same, or has no value to read.
+branch of ``? :`` (cel-cpp runtime, short-circuiting). If the condition has an error, the second operand is evaluated,
+too. Then the text is either within the limit all the same, or has no value to read.
 """
 
 from collections.abc import Mapping
@@ -16,14 +16,14 @@ _TURNED: Mapping[str, str] = {"_<_": "_>_", "_<=_": "_>=_", "_>_": "_<_", "_>=_"
 """Each comparison operator with the operator that is equivalent when the operands are swapped."""
 _OPPOSITE: Mapping[str, str] = {"_<_": "_>=_", "_<=_": "_>_", "_>_": "_<=_", "_>=_": "_<_", "_!=_": "_==_"}
 _MOST: Mapping[str, int] = {"_<_": -1, "_<=_": 0, "_==_": 0}
-"""The comparisons that limit a size, each with the difference between the limit and the compared number."""
+"""The comparisons that limit a text's size, each with the difference between that limit and the compared number."""
 
 
 def longest_texts(checked: Node, condition: Node, *, holds: bool) -> Mapping[str, float]:
-    """Return the most bytes that each text can have if ``condition`` has the value ``holds``, or if it fails.
+    """Return the maximum number of bytes of each text that a condition limits.
 
-    The keys are the names of loop variables, and ``variables.<name>`` for a policy's variables. Texts that the
-    condition does not limit are left out.
+    This is the maximum if ``condition`` has the value ``holds``, or has an error. The keys are the names of loop
+    variables, and ``variables.<name>`` for a policy's variables. Texts that the condition does not limit are left out.
     """
     call = condition.call_expr
     match call.function:
@@ -69,7 +69,7 @@ def _sized(checked: Node, function: str, left: Node, right: Node) -> Mapping[str
 
 
 def _is_named_text(checked: Node, node: Node) -> bool:
-    """Return whether a node is a variable of type string; a variable of type dyn could hold a list of long texts."""
+    """Return whether an expression is a variable of type string; one of type dyn could hold a list of long texts."""
     return ast.kind(node) == "ident_expr" and ast.type_of(checked, node).name == "string"
 
 

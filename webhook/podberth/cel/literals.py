@@ -1,4 +1,4 @@
-"""What upstream refuses of the literals in a new policy: lists and maps whose elements are of several types.
+"""Finds literals that upstream refuses in a new policy: lists and maps whose elements have several types.
 
 Source: cel-go cel/validator.go, ValidateHomogeneousAggregateLiterals, which apiserver pkg/cel/environment/base.go turns
 on. GPUPolicies may have such literals.
@@ -17,7 +17,7 @@ _EXEMPT: Final = "format"
 
 
 def mixed_literals(checked: Node) -> Iterator[CelProblem]:
-    """Yield a problem for each literal with elements of several types, at the first that differs."""
+    """Yield a problem for each list or map literal with elements of several types, at the first that differs."""
     calls = (node for node in ast.walk(checked.expr) if ast.kind(node) == "call_expr")
     exempt = {each.id for call in calls if call.call_expr.function == _EXEMPT for each in ast.walk(call)}
     for node in ast.walk(checked.expr):

@@ -1,8 +1,8 @@
-"""Values of types that CEL does not have: the engine holds them as protobuf messages with the value's text.
+"""Values of types that CEL does not have, such as Quantity: protobuf messages that hold the value's text.
 
 The engine has no opaque types, but messages serve as such. A message keeps its type in lists, maps and ``dyn``, equals
-another if their texts are equal, and can be passed to Python functions and back. The checker declares the same type
-names without fields.
+another if their texts are equal, and can be passed to Python functions and back. The type checker declares the same
+type names without fields.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,8 @@ from .typing import descriptor_pool
 POOL = descriptor_pool(
     {name: {"text": "string"} | ({"signs": "list(double)"} if name == QUANTITY else {}) for name in OPAQUE}
 )
-"""The message types of the environment that runs programs; all other values there are JSON."""
+"""The protobuf messages of the opaque types, for the environment that runs programs; all other values there are
+JSON."""
 
 _CLASSES: Mapping[str, Any] = {
     name: message_factory.GetMessageClass(POOL.FindMessageTypeByName(name)) for name in OPAQUE
@@ -26,10 +27,10 @@ _CLASSES: Mapping[str, Any] = {
 
 
 def wrap(kind: str, value: Any) -> Any:
-    """Return the result of a Python function that CEL calls in the form that the CEL engine takes.
+    """Return the result of a Python function as the CEL engine takes it.
 
     ``kind`` is the CEL type of the result. A result of an opaque type is a text, and becomes a message of that type;
-    any other result is returned as it is.
+    any other result is returned unchanged.
     """
     made = _CLASSES.get(kind)
     if made is None:

@@ -1,9 +1,9 @@
-"""The parts of an expression as a tree, each with its text in the author's source.
+"""Splits an expression into a tree of its parts, each with its text in the author's source.
 
-The checker keeps one position for each part: an operand's first character, an operator, or a call's parenthesis. This
-module finds the whole text of the part from its position and the brackets around it. The text is an expression that can
-be compiled alone. The parts of a macro are its receiver, and the parts of its body that use no loop variable. Nothing
-is evaluated here.
+The type checker keeps one position for each part: an operand's first character, an operator, or a call's parenthesis.
+This module finds the whole text of the part from its position and the brackets around it. The text is an expression
+that can be compiled alone. The parts of a macro are its receiver, and the parts of its body that use no loop variable.
+Nothing is evaluated here.
 """
 
 import re
@@ -31,7 +31,7 @@ _TOKEN = re.compile(rf"{_SPACE}|{_RAW}|{_QUOTED}|{_NAME}|{_NUMBER}|\.\?|\[\?|&&|
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token of the source; offsets count characters from 0, and ``end`` is the offset behind the last character."""
+    """A token of the source. Offsets count characters from 0; ``end`` is the offset after its last character."""
 
     text: str
     start: int
@@ -59,7 +59,7 @@ _PER_ELEMENT = frozenset({"all", "exists", "exists_one", "existsOne", "filter", 
 _VARIABLE_AND_BODY = 2
 
 Span: TypeAlias = tuple[int, int]
-"""The indexes of the first and the last token of a text."""
+"""A range of tokens in the source: the indexes of its first and its last token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class MacroLoop:
 
 @dataclass(frozen=True, slots=True)
 class SubExpression:
-    """An expression within an expression.
+    """A part of an expression that is an expression itself.
 
     The kind ``path`` is a name with fields and indexes; its children are the values of the shorter paths. The children
     of the kinds ``and``, ``or`` and ``choice`` are the operands in order; some of them may not be evaluated. The first
@@ -84,10 +84,10 @@ class SubExpression:
     text: str
     kind: Kind
     children: tuple["SubExpression | None", ...]
-    """The parts within this part. An operand that is a literal is None, so that the indexes of the other operands are
+    """The parts within this part. An operand that is a literal is None, so that the indexes of the other operands stay
     right."""
     variable: str = ""
-    """The name of the policy's variable, if the part is one; else empty."""
+    """The name of the policy's variable that the part is; empty if it is no variable."""
     loop: MacroLoop | None = None
 
 
@@ -113,7 +113,7 @@ class _Reader:
         self.opening = {last: first for first, last in self.closing.items()}
 
     def read(self, node: Node) -> SubExpression | None:
-        """Return a node as a part, with the parts within it; None if the node is not a part."""
+        """Return an expression as a part, with the parts within it; None if it is no part, such as a literal."""
         kind = ast.kind(node)
         if not kind or _is_literal(node) or (kind == "ident_expr" and node.ident_expr.name in VARIABLES):
             return None
@@ -127,7 +127,7 @@ class _Reader:
         return self._part(node, "path" if _is_path(node) else "other", inner)
 
     def _lazy(self, kind: Kind, operands: Sequence[Node]) -> Iterator[SubExpression | None]:
-        """Yield the operands of an operator in order, as parts; ``a && b && c`` has three operands, not two."""
+        """Yield the operands of a logical operator in order, as parts; ``a && b && c`` has three operands, not two."""
         for operand in operands:
             part = self.read(operand)
             if part is not None and part.kind == kind != "choice":
@@ -145,7 +145,7 @@ class _Reader:
     # ---- macros -----------------------------------------------------------------------------------------------------
 
     def _macro(self, node: Node) -> int | None:
-        """Return the index of the parenthesis of the macro whose expansion the node is; None if it is no expansion."""
+        """Return the index of the parenthesis of the macro that ``node`` is the expansion of; None if it is none."""
         token = self._token(node)
         if token is None or self.tokens[token].text != "(":
             return None
@@ -158,7 +158,7 @@ class _Reader:
         return self._part(node, "macro", (operand, *free), self._loop(target, parenthesis))
 
     def _target(self, node: Node, parenthesis: int) -> Node:
-        """Return the receiver of a macro, which each macro's expansion has in a different place."""
+        """Return the receiver of a macro; each macro's expansion has it in a different place."""
         if ast.kind(node) == "call_expr":
             return node.call_expr.args[0].call_expr.target
         loop = node.comprehension_expr
@@ -167,7 +167,7 @@ class _Reader:
     def _free(self, node: Node, done: Span, macros: frozenset[int], bound: frozenset[str]) -> Iterator[SubExpression]:
         """Yield the largest parts of a macro's body that use no loop variable.
 
-        ``done`` is the receiver's span, which is skipped: an expansion may contain the receiver twice.
+        ``done`` is the token range of the receiver, which is skipped: an expansion may contain the receiver twice.
         """
         macro = self._macro(node)
         macros |= frozenset() if macro is None else {macro}
@@ -191,7 +191,7 @@ class _Reader:
         return MacroLoop(over, variable, body)
 
     def _arguments(self, parenthesis: int) -> list[Span]:
-        """Return the spans of the arguments of a call: the texts between its commas."""
+        """Return the token ranges of a call's arguments, which are separated by commas."""
         end = self.closing[parenthesis]
         found: list[Span] = []
         start = at = parenthesis + 1
@@ -205,7 +205,7 @@ class _Reader:
     # ---- the text of a part -----------------------------------------------------------------------------------------
 
     def span(self, node: Node) -> Span:
-        """Return the span of a part, including the parentheses around its operands."""
+        """Return the token range of a part, including the parentheses around its operands."""
         token, macro = self._token(node), self._macro(node)
         operands = _operands(node) if macro is None else [self._target(node, macro)]
         inner = [self.span(child) for child in operands if self._token(child) is not None]
@@ -213,7 +213,7 @@ class _Reader:
         return self._balanced(min([start, *(each for each, _ in inner)]), max([end, *(each for _, each in inner)]))
 
     def _own(self, node: Node, token: int) -> Span:
-        """Return the span of those tokens of a part that do not belong to its operands."""
+        """Return the token range of a part without its operands, such as its operator."""
         text = self.tokens[token].text
         if text == "(":  # a call, has(), or a macro; the name of a called function may have dots
             start = token - 1
@@ -233,7 +233,7 @@ class _Reader:
         return token > 0 and self.tokens[token].text == "."
 
     def _balanced(self, start: int, end: int) -> Span:
-        """Return the span, extended until every bracket in it has its counterpart in it, too."""
+        """Return the token range, extended until every bracket in it has its counterpart in it, too."""
         for at in range(start, end + 1):
             end = max(end, self.closing.get(at, end))
         for at in range(end, start - 1, -1):
@@ -248,7 +248,7 @@ class _Reader:
 
 
 def _closing(tokens: Sequence[Token]) -> dict[int, int]:
-    """Return the index of each closing bracket's token, by the index of its opening bracket."""
+    """Return the index of each closing bracket's token, by the index of its opening bracket's token."""
     found: dict[int, int] = {}
     waiting: list[int] = []
     for number, token in enumerate(tokens):
@@ -260,7 +260,7 @@ def _closing(tokens: Sequence[Token]) -> dict[int, int]:
 
 
 def _operands(node: Node) -> Iterator[Node]:
-    """Yield the direct operands of a node, without the field name of ``.?name``, which has no source text."""
+    """Yield the direct operands of an expression, except the field name in ``.?name``, which is no expression."""
     children = list(ast.children(node))
     if ast.kind(node) == "call_expr" and node.call_expr.function == _OPTIONAL_FIELD:
         children = children[:1]
@@ -268,7 +268,10 @@ def _operands(node: Node) -> Iterator[Node]:
 
 
 def _is_opt_map(node: Node) -> bool:
-    """Return whether ``a ? b : c`` is the expansion of ``optMap`` or ``optFlatMap``: ``x.hasValue() ? ... : none``."""
+    """Return whether a conditional expression is the expansion of ``optMap`` or ``optFlatMap``.
+
+    Such an expansion has the form ``x.hasValue() ? ... : none``.
+    """
     choice = ast.kind(node) == "call_expr" and node.call_expr.function == "_?_:_"
     return choice and node.call_expr.args[0].call_expr.function == "hasValue"
 

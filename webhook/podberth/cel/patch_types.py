@@ -18,7 +18,7 @@ from .ast import Node
 from .types import OPTIONAL, Want
 
 WANTS: Final = frozenset({Want.OBJECT, Want.JSON_PATCHES})
-"""What only an expression that may name these types gives."""
+"""The wanted types of expressions that may use the types ``Object...`` and ``JSONPatch``."""
 TYPE: Final = "\0type"
 
 _OBJECT: Final = "Object"
@@ -37,12 +37,12 @@ _NON_ZERO: Final = "optional.ofNonZeroValue"
 
 
 def flattened(source: str) -> str:
-    """Return an expression in which the names of nested types have ``_`` for ``.``; it is as long as the original."""
+    """Return an expression of equal length with ``_`` for ``.`` in the names of types such as ``Object.spec``."""
     return _TOKEN.sub(lambda found: found["other"] or found["name"].replace(".", "_"), source)
 
 
 def messages(source: str) -> dict[str, Mapping[str, str]]:
-    """Return the message types that a flattened expression may use, each with its fields and their types."""
+    """Return the message types that an expression from ``flattened`` may use, each with its fields and their types."""
     fields = dict.fromkeys(sorted(set(_WORD.findall(source))), "dyn")
     names = {_OBJECT} | {found["name"] for found in _TOKEN.finditer(source) if found["name"]}
     names |= {word for word in fields if word.startswith(f"{_OBJECT}_")}
@@ -50,12 +50,15 @@ def messages(source: str) -> dict[str, Mapping[str, str]]:
 
 
 def is_patch_type(name: str) -> bool:
-    """Return whether a message type is one of these."""
+    """Return whether the name of a message type is ``JSONPatch``, ``Object`` or a nested type of ``Object``."""
     return name in (_OBJECT, _JSON_PATCH) or name.startswith(f"{_OBJECT}_")
 
 
 def lower(checked: Node, node: Node) -> str:
-    """Rewrite an object of such a type in place to a map; return what podberth cannot do with it, or an empty text."""
+    """Rewrite an object of type ``Object...`` or ``JSONPatch`` to a map, in place.
+
+    Return a message about a part of it that podberth cannot evaluate; empty if there is none.
+    """
     struct = node.struct_expr
     for entry in struct.entries:
         if not entry.optional_entry and ast.type_of(checked, entry.value).name == OPTIONAL:
@@ -77,7 +80,10 @@ def lower(checked: Node, node: Node) -> str:
 
 
 def _fail(node: Node, message: str) -> None:
-    """Replace a value by an error: upstream merges no value of type uint (structured-merge-diff value/scalar.go)."""
+    """Replace the value by an error, because upstream merges no value of type uint.
+
+    Source: structured-merge-diff value/scalar.go.
+    """
     node.call_expr.Clear()
     node.call_expr.function = "internal.fail"
     node.call_expr.args.add().const_expr.string_value = message
@@ -89,7 +95,7 @@ def _is_plain_map(node: Node) -> bool:
 
 
 def unjudged(checked: Node, node: Node) -> str:
-    """Return why podberth does not judge a call with such an object as its operand; empty if it does."""
+    """Return a message if podberth cannot evaluate a call because an operand is an Object or JSONPatch; else empty."""
     asks = node.call_expr.function == _NON_ZERO
     if asks and any(is_patch_type(ast.type_of(checked, each).name) for each in ast.children(node)):
         return "optional.ofNonZeroValue of an Object is not judged by podberth; write a condition"
@@ -97,7 +103,7 @@ def unjudged(checked: Node, node: Node) -> str:
 
 
 def settled(value: Any) -> Any:
-    """Return an Object, or a list of JSONPatches, as plain JSON.
+    """Return an Object, or a list of JSONPatches, as plain JSON, without the type names.
 
     Raises:
         EvaluationError: a type's name is not the path of the field that holds it (CheckTypeNamesMatchFieldPathNames,
@@ -120,7 +126,7 @@ def _settled(value: Any) -> Any:
 
 
 def _safe(value: Any) -> Any:
-    """Return a value of a JSONPatch with each whole number that a double cannot hold as a text.
+    """Return a value in a JSONPatch; whole numbers that a double cannot hold exactly become texts.
 
     Source: isJSONSafe of cel-go common/types/int.go and uint.go.
     """

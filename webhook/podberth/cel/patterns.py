@@ -1,4 +1,4 @@
-"""The cost of compiling and searching a regular expression, estimated from its text.
+"""Estimates the cost of compiling and searching a regular expression from its text.
 
 RE2 compiles a pattern to a program, in which repetitions are expanded and a Unicode class takes hundreds of steps. RE2
 searches with a DFA, whose states it computes during the search. If a search can be at many places of the pattern at
@@ -13,22 +13,21 @@ from typing import Final
 # Steps as the price of a pattern's byte counts them, each measured by itself: `a` is one.
 _CLASS: Final = 5
 _NEGATED: Final = 20
-"""The steps of a class with characters beyond ASCII: ``.``, ``\\W``, ``[^a]``, a class with other letters."""
+"""The program steps of a class with characters beyond ASCII: ``.``, ``\\W``, ``[^a]``, a class with other letters."""
 _UNICODE: Final = 6_000
-"""The steps of a Unicode class such as ``\\pL``, whose tables RE2 reads; several in one class take 1.7 ms."""
+"""The program steps of a Unicode class such as ``\\pL``, whose tables RE2 reads; several in one class take 1.7 ms."""
 _FOLDED: Final = 8
-"""The factor for the steps after ``(?i)``, which makes each letter a class."""
+"""The factor for the program steps of the pattern after ``(?i)``, which makes each letter a class."""
 _OPTIONAL: Final = 12
-"""The additional steps of a repetition that may match nothing."""
+"""The additional program steps of a repetition that may match nothing."""
 _MOST_REPEATS: Final = 1_000
 """The maximum number of repetitions that RE2 accepts (re2/regexp.cc, kMaxRepeat)."""
 _ENDLESS: Final = 1e12
-"""The upper limit for steps: nested repetitions multiply them, possibly beyond the range of a number."""
+"""The upper limit for estimated steps: nested repetitions multiply them, possibly beyond the range of a number."""
 _UNREAD: Final = _UNICODE / len(r"\pL")
-"""The maximum steps for each byte of a pattern, for patterns that are only known at evaluation."""
+"""The maximum program steps for each byte of a pattern, for patterns that are only known at evaluation."""
 _FEW: Final = 8
-"""The maximum number of character classes in a pattern for which RE2 keeps all states of its DFA: two to the power of
-this number."""
+"""The maximum number of character classes for which RE2 keeps all states of a pattern's DFA: two to the power of it."""
 
 _TOKEN: Final = re.compile(
     r"(?P<unicode>\\[pP](?:\{[^}]*\}|.))"
@@ -55,7 +54,7 @@ class Pattern:
     """The properties of a regular expression that determine its price."""
 
     steps: float
-    """The size of the compiled program, as the length of a pattern of letters alone with a program of that size."""
+    """The cost of compiling the pattern, as the number of letters of a pattern of letters that costs the same."""
     places: float
     """The number of places of the pattern at which a search may be at once; 0 if RE2 keeps all states of the DFA."""
     reach: float = float("inf")
@@ -70,17 +69,20 @@ class _Group:
     steps: float = 0
     characters: float = 0
     wide: float = 0
-    """The number of character classes; a search can be at several of these at once."""
+    """The number of character classes in the group; a search can be at several of these at once."""
     endless: bool = False
 
 
 def unread(size: float) -> Pattern:
-    """Return the properties of the most expensive pattern of ``size`` bytes, for a pattern that is not a literal."""
+    """Return the properties of the most expensive pattern of ``size`` bytes, for a pattern whose text is unknown."""
     return Pattern(size * _UNREAD, size * _UNREAD)
 
 
 def read(text: str) -> Pattern:
-    """Return the properties of a literal pattern; for an invalid one, which is refused elsewhere, arbitrary ones."""
+    """Return the properties of a literal pattern.
+
+    For an invalid pattern, which is refused elsewhere, they are arbitrary.
+    """
     groups, last, whole_ways = [_Group()], _Group(), 1
     folded = _FOLDED if "(?" in text and re.search(r"\(\?[a-zA-Z]*i", text) else 1
     for token in _TOKEN.finditer(text):
@@ -124,7 +126,7 @@ def _add(group: _Group, more: _Group) -> None:
 
 
 def _repeat(group: _Group, last: _Group, token: "re.Match[str]") -> None:
-    """Count the steps of a repetition as RE2 expands it: ``a{1000}`` has the steps of a thousand ``a``."""
+    """Add the program steps of a repetition, which RE2 expands: ``a{1000}`` has the steps of a thousand ``a``."""
     if token["often"]:
         group.endless |= token["often"] != "?"
         group.steps += 1
@@ -140,7 +142,7 @@ def _repeat(group: _Group, last: _Group, token: "re.Match[str]") -> None:
 
 
 def _number(digits: str) -> int:
-    """Return a repetition's count; for a count that RE2 refuses, the smallest such count."""
+    """Return the number in a repetition such as ``{3}``; at most the smallest number that RE2 refuses."""
     return min(int(digits[:5]), _MOST_REPEATS + 1)
 
 

@@ -44,7 +44,7 @@ PRICES: Mapping[str, Price] = {
     name: Price(*(SAFETY * TURN_MICROSECONDS * turns for turns in row)) for name, row in TURNS.items()
 }
 """The prices by name: of a function in a checked expression, of a field of Nodes (``Nodes.<field>``), or of an
-operation in OPERATIONS."""
+operation that is in OPERATIONS."""
 
 OPERATIONS: Mapping[str, str] = {
     "part": "anything that is evaluated",
@@ -60,7 +60,8 @@ OPERATIONS: Mapping[str, str] = {
     "structure": "a byte of a part of the pod, of any structure, that it hands to Python",
     "checked": "a value that is checked and ordered, to be written into a pod",
 }
-"""The entries of the table that are not functions, each with its unit. The price of one unit is ``Price.entry``."""
+"""The operations that are not functions, such as copying an element; each has the unit that ``Price.entry`` is the
+price of."""
 
 
 WITHIN_MACROS: Mapping[str, str] = {"@sortByAssociatedKeys": "sort"}
@@ -69,10 +70,10 @@ _HIGHEST = Price(*(max(getattr(each, part) for each in PRICES.values()) for part
 
 
 def price_of(name: str) -> Price:
-    """Return the price of a function or operation; if it was not measured, the highest of all prices."""
+    """Return the price of a function or operation; the highest of all prices if it was not measured."""
     return PRICES.get(WITHIN_MACROS.get(name, name), _HIGHEST)
 
 
 def field_price(name: str) -> Price:
-    """Return the price of reading this field of a Nodes value."""
+    """Return the price of reading the field ``name`` of a value of type Nodes."""
     return price_of(f"Nodes.{name}")

@@ -55,17 +55,17 @@ _MIG_NODES = frozenset({"smallest", "nearest", "suggestions", "capacity", "fits"
 _NARROWING = frozenset({"withLinkDomain", "gpuNodes"})
 _LEVELS = frozenset({"narrowestLevel", "narrowestSafeLevel"})
 _ANSWERS: Mapping[str, str] = dict.fromkeys(_MIG_NODES - _NARROWING, "mig") | dict.fromkeys(_LEVELS, "levels")
-"""The results that several functions share within a review: each function with the shared result's name."""
+"""For each function whose result is cached in a review: the name of the result that it shares with other functions."""
 _TEXT_FUNCTIONS = frozenset({"commands", "flag"})
 
 _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
 _SAME = frozenset({"orValue", "or", "value", "optional.of", "optional.ofNonZeroValue", "dyn", "string", "bytes"})
 _FREE = frozenset({"_&&_", "_||_", "_?_:_", "!_", "@not_strictly_false"})
-"""The operators that read only booleans, and cost no more than any part. ``all()`` and ``exists()`` expand to the last
-one."""
+"""The operators that read only booleans, and cost no more than any other node. The macros ``all()`` and ``exists()``
+expand to the last one."""
 _CHOICES: Mapping[str, tuple[bool, ...]] = {"_&&_": (True,), "_||_": (False,), "_?_:_": (True, False)}
-"""The operators whose first operand decides whether the others are evaluated: for each other operand, the value of the
-first for which it is evaluated."""
+"""The operators that evaluate further operands depending on the first: for each further operand, the value that the
+first must have."""
 _OURS = frozenset(row.name for row in FUNCTIONS)
 _FOLDS = frozenset(row.name for row in LIBRARIES if row.body and row.parameters[0].startswith("list("))
 _CALLED = frozenset(row.name for row in LIBRARIES if not row.is_native) - _FOLDS
@@ -89,21 +89,21 @@ _TEXT_ADVICE = "a text of any length is read or made each time; compare first, o
 
 
 class Meter:
-    """Computes the price of one expression's tree."""
+    """Computes the price of one expression from its checked tree."""
 
     def __init__(self, checked: Node, variables: Mapping[str, Bounds]) -> None:
-        """Prepare; ``variables`` has the bounds of the value of each ``variables.<name>``."""
+        """Create the object; ``variables`` has the bounds of the value of each ``variables.<name>``."""
         self._checked = checked
         self._variables = variables
         self.sum = 0.0
-        """The sum of the prices so far, in microseconds."""
+        """The sum of the prices of the parts visited so far, in microseconds."""
         self.worst: tuple[float, int, str] = (0.0, 0, "")
         """The most expensive part: its microseconds, the id of its node, and advice on a cheaper way to write it."""
         self.remembered: dict[str, float] = {}
-        """The microseconds for results that are cached within a review, by query."""
+        """The microseconds for results that are cached within a review, by the query that computes them."""
 
     def result_price(self, value: Bounds) -> float:
-        """Return the price of converting the expression's final value to Python and checking it."""
+        """Return the price of converting the expression's value to Python and of checking it."""
         node = self._checked.expr
         handed = self._handed(node, value, 1)
         if ast.type_of(self._checked, node).name in _PLAIN:
@@ -112,7 +112,7 @@ class Meter:
         return handed + _CHECKED * min(within, MOST_VALUES)
 
     def _handed(self, node: Node, value: Bounds, times: float) -> float:
-        """Return the price of converting a value to Python ``times`` times; the conversion copies everything in it."""
+        """Return the price of converting a value to Python ``times`` times; each conversion copies the whole value."""
         kind = ast.type_of(self._checked, node).name
         if kind in _SCALARS:
             return 0.0
@@ -133,7 +133,7 @@ class Meter:
         return found
 
     def _visit(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
-        """Return the same bounds as ``visit``, not yet narrowed by the type of the value; the price is added."""
+        """Add the price as ``visit`` does; return the bounds of the value before the value's type narrows them."""
         self.sum += _PART * times
         match ast.kind(node):
             case "const_expr":
@@ -174,7 +174,7 @@ class Meter:
     def _where(
         self, condition: Node, times: float, scope: Mapping[str, Bounds], *, holds: bool
     ) -> Mapping[str, Bounds]:
-        """Return the scope, narrowed for an expression that is evaluated if ``condition`` is ``holds`` or fails."""
+        """Return the bounds of the loop variables where ``condition`` has the value ``holds``, or has an error."""
         inside = dict(scope)
         for name, longest in longest_texts(self._checked, condition, holds=holds).items():
             of_policy = name.partition(".")[2]
@@ -241,14 +241,14 @@ class Meter:
         return self._result(node, values, times)
 
     def _charge_answer(self, node: Node, times: float) -> None:
-        """Add the price of a field of Nodes: of computing it once for each node set, and of each read."""
+        """Add the price of reading a field of Nodes: of each read, and of computing it once for each node set."""
         name = node.select_expr.field
         price = field_price(name)
         self._charge(node, price.call * times, _LOOP_ADVICE)
         self._charge_first(node, "placement" if name in _PLACEMENT else name, times, price.first)
 
     def _charge_first(self, node: Node, what: str, times: float, price: float) -> None:
-        """Add the price of a result that a review computes only once for each of its few node sets."""
+        """Add the price of a result that is computed at most once for each node set of a review."""
         if not price:
             return
         asked = node.select_expr.operand if ast.kind(node) == "select_expr" else node
@@ -260,7 +260,7 @@ class Meter:
             self.remembered[key] = charged
 
     def _charge_plain(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
-        """Add the price of a call, by the bytes of the texts and the entries of the lists that it reads."""
+        """Add the price of a call that reads texts and lists: by their bytes and their entries."""
         function = node.call_expr.function
         price = price_of(function)
         charged = price.call * times
@@ -284,7 +284,7 @@ class Meter:
         self._charge(node, charged, _TEXT_ADVICE if price.byte else _LOOP_ADVICE)
 
     def _charge_bytes(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
-        """Add the price of a function of the engine or of a library, by the bytes that it reads."""
+        """Add the price of a call of the CEL engine's or a library's function, by the number of bytes that it reads."""
         function = node.call_expr.function
         price = price_of(function)
         read = [value.bytes_at(times) for value in values]
@@ -325,7 +325,7 @@ class Meter:
                 self._charge_plain(node, nodes, values, times)
 
     def _charge_listed(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
-        """Add the price of a function of lists."""
+        """Add the price of a call of a function that works on lists."""
         function = node.call_expr.function
         price = price_of(function)
         if function == "_+_":
@@ -436,13 +436,16 @@ class Meter:
 
 
 def _pattern(node: Node, size: float) -> Pattern:
-    """Return the regular expression in a literal; for other expressions, the most expensive one of ``size`` bytes."""
+    """Return the regular expression that a literal holds.
+
+    For any other expression, return the most expensive regular expression of ``size`` bytes.
+    """
     literal = ast.kind(node) == "const_expr"
     return patterns.read(node.const_expr.string_value) if literal else patterns.unread(size)
 
 
 def _sets(asked: Node) -> float:
-    """Return the number of node sets that a query in a loop may ask about."""
+    """Return the maximum number of different node sets that a query has when it is evaluated in a loop."""
     narrowed = 1.0
     for node in ast.walk(asked):
         call = node.call_expr
@@ -452,7 +455,7 @@ def _sets(asked: Node) -> float:
 
 
 def _spelled(node: Node) -> str:
-    """Return a text for a query; two queries with the same text have the same result within a review."""
+    """Return a text that identifies a query: queries with equal texts have the same result within a review."""
     match ast.kind(node):
         case "ident_expr":
             return str(node.ident_expr.name)

@@ -1,4 +1,4 @@
-"""Makes the programs that run from checked expressions: resolves functions, shares variables, joins expressions.
+"""Makes the CEL engine's programs from checked expressions: resolves functions, shares variables, joins expressions.
 
 Type checking sees objects with declared fields; at run time there is plain JSON, and a node set is a number. At compile
 time, this module rewrites expressions from the first form to the second. Nothing is evaluated here.
@@ -31,17 +31,18 @@ _MAKE_OPTIONALS = frozenset(row.name for row in (*NATIVE, *LIBRARIES) if OPTIONA
 """The functions that make optionals. The static type of such a call does not show the optional if an operand is dyn."""
 _RANGE = "lists.range"
 _BLOCK = "cel.@block"
-"""The name of the engine's construct for common subexpressions (cel-cpp): a list of values that are evaluated lazily
-and only once, and an expression that refers to them as @index0, @index1, ..."""
+"""The name of the CEL engine's construct for common subexpressions (cel-cpp): a list of values that are evaluated
+lazily and only once, and an expression that refers to them as @index0, @index1, ..."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lowered:
-    """One expression in its run-time form, with its properties. It refers to its variables by name."""
+    """One expression in its run-time form, which works on plain JSON. It refers to its variables by name."""
 
     checked: Node
     variables: Mapping[str, "Lowered"]
-    """Those available variables that are expressions; the values of others are bound at run time."""
+    """The variables that the expression may use and that are expressions themselves; others get their values at run
+    time."""
     type: CelType
     reads: frozenset[FieldPath]
     functions: frozenset[str]
@@ -50,7 +51,7 @@ class Lowered:
     writes_times: bool
     """Whether the expression may write as text a time that was read elsewhere (see ``correcting.forget_offsets``)."""
     parts: int
-    """The number of the expression's nodes, without those of its variables."""
+    """The number of nodes of the expression, without the nodes of its variables."""
 
     @property
     def named(self) -> list["Lowered"]:
@@ -127,16 +128,16 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
 
 
 def field_function(name: str) -> str:
-    """Return the run-time name of the function that computes a field of Nodes."""
+    """Return the name of the CEL engine's run-time function that computes a field of Nodes."""
     return f"nodes_field_{name}"
 
 
 def assemble(elements: Iterable[Lowered], *, as_list: bool) -> bytes:
-    """Return one serialised program of several expressions; a variable that they share is evaluated only once.
+    """Return several expressions as one serialised program; a variable that they share is evaluated only once.
 
-    With ``as_list``, the program's value is the list of the expressions' values. Otherwise there is one expression, and
-    the program has its value. An optional then becomes a list of at most one item, because the engine cannot return an
-    optional.
+    If ``as_list`` is true, the program's value is the list of the expressions' values. Otherwise there is one
+    expression, and the program has its value. An optional then becomes a list of at most one item, because the engine
+    cannot return an optional.
     """
     builder = _Builder()
     roots = list(elements)
@@ -156,7 +157,7 @@ def assemble(elements: Iterable[Lowered], *, as_list: bool) -> bytes:
 
 
 def assemble_alone(variable: Lowered) -> bytes:
-    """Return a serialised program of the variable alone, without the variables that its expression refers to.
+    """Return a serialised program of one variable, without the variables that its expression refers to.
 
     If the engine cannot read the expression in this program, it cannot read any program that needs the variable.
     """
@@ -174,11 +175,14 @@ class _Builder:
         self._writes_times = False
         self._last_id = 0
         self._places: dict[int, int] = {}
-        """The index of each variable in the program's list of variables, by the ``id()`` of its Lowered."""
+        """The index of each variable in the program's list of variables, by the ``id()`` of its Lowered object."""
         self._variables: list[Lowered] = []
 
     def add_variables(self, element: Lowered) -> None:
-        """Give an index to every variable that the element uses, directly or not; a variable follows those it uses."""
+        """Give an index to every variable that the expression needs, directly or not.
+
+        The index of a variable is higher than the indexes of the variables that it needs.
+        """
         self._writes_times = self._writes_times or element.writes_times
         for variable in element.named:
             if id(variable) not in self._places:
@@ -191,7 +195,7 @@ class _Builder:
         self._variables.append(variable)
 
     def body(self) -> Node:
-        """Write the list of variables, if any, into the program; return the node for the program's expression."""
+        """Write the list of variables, if there are any, into the program; return the node for its expression."""
         root = self.checked.expr
         if not self._variables:
             root.id = self._next()
@@ -246,7 +250,7 @@ def _lower_select(checked: Node, node: Node) -> None:
 
 
 def _lower_call(checked: Node, node: Node, reads: set[FieldPath], apply: Apply) -> str:
-    """Replace a call of a podberth function by its implementation; return a problem, or an empty text."""
+    """Replace a call of one of podberth's functions by its run-time form; return a problem, or an empty text."""
     call = node.call_expr
     operands = list(ast.children(node))
     overloads = ast.overloads(checked, node)

@@ -8,8 +8,8 @@ from .types import OPTIONAL
 from .typing import UNESCAPED
 
 _ONLY_NAMED = frozenset({("nodes", "gpu"), ("narrowestLevel", "gang"), ("narrowestSafeLevel", "gang")})
-"""The functions whose argument is not read as a value, with that argument; ``functions`` has the paths that they
-read."""
+"""The functions, each with an argument whose value they do not read; ``functions`` has the paths that they read
+instead."""
 _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
 """The operators whose constant string argument is a field name: a['x'], a[?'x'] and a.?x."""
 
@@ -38,20 +38,23 @@ _POD = "object"
 
 
 class _Reader:
-    """Collects the paths of one tree. A scope maps a loop's variables to their paths; None if a value was made."""
+    """Collects the paths that one expression reads.
+
+    A scope maps the variables of loops to the paths of their values; None if the expression makes the value.
+    """
 
     def __init__(self, checked: ast.Node, found: set[FieldPath]) -> None:
         self._checked = checked
         self._found = found
 
     def visit(self, node: ast.Node, scope: Mapping[str, FieldPath | None]) -> None:
-        """Add the paths that an expression reads; ``scope`` has the variables of the loops around it."""
+        """Add the paths that an expression reads; ``scope`` has the paths of the variables of the loops around it."""
         path = self._resolve(node, scope)[0]
         if path:
             self._found.add(path)
 
     def _resolve(self, node: ast.Node, scope: Mapping[str, FieldPath | None]) -> tuple[FieldPath | None, bool]:
-        """Return the path of an expression's value, and whether a field may be added to it.
+        """Return the path of an expression's value, and whether the path of a field of the value may be formed from it.
 
         All other paths that the expression reads are recorded. If the expression makes a value, its path is None.
         """
@@ -102,7 +105,7 @@ class _Reader:
         return (*path, ELEMENT), True
 
     def _count(self, node: ast.Node, scope: Mapping[str, FieldPath | None]) -> None:
-        """Record the read of ``size()``: of a list the number of elements, of any other value the whole value."""
+        """Record what ``size()`` reads: of a list only the number of elements, of any other value the whole value."""
         path, is_open = self._resolve(node, scope)
         if path:
             self._found.add((*path, ELEMENT, "") if is_open and self._is_list(node) else path)
@@ -111,7 +114,7 @@ class _Reader:
         return ast.type_of(self._checked, node).name == "list"
 
     def _field(self, operand: ast.Node, name: str) -> str:
-        """Return the JSON name of a field; on declared types, expressions escape CEL's reserved words."""
+        """Return the JSON name of a field; expressions escape the fields that have CEL's reserved words as names."""
         kind = ast.type_of(self._checked, operand)
         holder = kind.parameters[0] if kind.name == OPTIONAL and kind.parameters else kind
         return UNESCAPED.get(name, name) if holder.is_message else name
@@ -145,7 +148,7 @@ class _Reader:
 
 
 def _named(name: str, scope: Mapping[str, FieldPath | None]) -> tuple[FieldPath | None, bool]:
-    """Return the path of a variable's value, and whether a field may be added to the path; None for a made value."""
+    """Return the path of a variable's value, None for a made value, and whether a field may be added to the path."""
     if name.startswith("."):  # absolute: never a loop's variable
         return tuple(name[1:].split(".")), True
     # The checker resolves a declared name with dots (variables.x) to one identifier.

@@ -1,4 +1,4 @@
-"""Wraps the engine's objects: declares functions and types, runs programs, and converts their values to Python.
+"""Wraps the CEL engine's objects: declares functions and types, runs programs, and converts their values to Python.
 
 All workarounds for cel-expr-python 0.1.3 are here, in ``cel.calls`` or in ``cel.program``
 (docs/adr/0002-cel-engine.md). The engine has no type information, so its objects are ``Any``; they are not used outside
@@ -40,7 +40,7 @@ _REMEMBERED = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Activation:
-    """The variables of one review with their values, which are converted to the engine's form at the first use."""
+    """The variables of one review with their values, converted to the CEL engine's form at their first use."""
 
     engine: Any
     review: ReviewContext
@@ -64,10 +64,10 @@ _keep_none()
 
 
 class Runner:
-    """Runs programs on plain JSON, with podberth's functions bound to the current review."""
+    """Runs the CEL engine's programs on plain JSON, with podberth's functions bound to the current review."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Declare the functions; ``names`` are the variables that each activation binds."""
+        """Declare podberth's functions to the CEL engine; ``names`` are the variables that every activation binds."""
         self._calls = Calls()
         self._names: Mapping[str, Any] = dict.fromkeys(names)
         self._engine = cel.NewEnv(
@@ -82,19 +82,19 @@ class Runner:
         )
 
     def load(self, serialized: bytes) -> Any:
-        """Return the program; None if it is nested more deeply than the 100 messages that protobuf reads."""
+        """Return the loaded program; None if it is nested more deeply than the 100 messages that protobuf reads."""
         try:
             return self._engine.deserialize(serialized)
         except RuntimeError:
             return None
 
     def activation(self, bindings: Mapping[str, object], review: ReviewContext) -> Activation:
-        """Return an activation that binds these values for a review; a missing variable is null."""
+        """Return the variables of a review with their values from ``bindings``; a missing variable is null."""
         named = {**self._names, **bindings}
         return Activation(self._engine.Activation(named), review, named)
 
     def run(self, loaded: Any, activation: Activation) -> Any:
-        """Evaluate a program and return the engine's value object, which may be a CEL error.
+        """Evaluate a program and return the CEL engine's value object, which may be a CEL error.
 
         Raises:
             BudgetError: the engine stopped, because it exceeded its iterations.
@@ -148,10 +148,10 @@ class Runner:
 
 
 class Checker:
-    """Type-checks expressions against declared types."""
+    """Type-checks expressions: against the types of variables, message types and functions."""
 
     def __init__(self, pool: DescriptorPool) -> None:
-        """Declare the functions under their names in policies; ``pool`` holds the message types."""
+        """Declare to the CEL engine the functions by their names in policies; ``pool`` has the message types."""
         self._pool = pool
         self._engines: dict[frozenset[tuple[str, CelType]], Any] = {}
         self._functions = [
@@ -164,7 +164,7 @@ class Checker:
         """The compiler of the library functions that are written in CEL."""
 
     def check(self, source: str, variables: Mapping[str, CelType]) -> bytes:
-        """Return the checked expression, serialised.
+        """Return the type-checked expression, serialised.
 
         Raises:
             RuntimeError: the expression does not type-check; the message is the engine's text of all problems.
@@ -191,7 +191,7 @@ class Checker:
 
 
 def plain(value: Any, *, may_hold_optional: bool = False) -> Any:
-    """Return an evaluated value as plain Python.
+    """Return the result of a program as plain Python.
 
     Args:
         value: the value that ``Runner.run`` returned.

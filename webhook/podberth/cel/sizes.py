@@ -1,4 +1,4 @@
-"""The maximum sizes of the values in an expression, for the largest possible pod; ``cel.cost`` is based on them."""
+"""The maximum sizes of the values in an expression for the largest possible pod; ``cel.cost`` computes with them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ LINE_BYTES = 4 * LONGEST
 """The maximum number of bytes, in UTF-8, of a command line that podberth parses."""
 
 COMMANDS = ("shell.commands",)
-"""The path of the result of ``shell.commands()``: all commands together have at most ``MOST_WORDS`` words."""
+"""The path of the value of ``shell.commands()``: all commands together have at most ``MOST_WORDS`` words."""
 
 _LISTS = {
     ("gpu", "requests"): GPU_REQUESTS,
@@ -25,8 +25,8 @@ _LISTS = {
     COMMANDS: MOST_WORDS,
     (*COMMANDS, ELEMENT): MOST_WORDS,
 }
-"""The maximum number of entries of lists outside the pod; for a path that ends with ELEMENT, of all elements
-together."""
+"""The maximum number of entries of lists that are not in the pod, by path. For a path that ends with ELEMENT, it is
+that of all elements together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +34,21 @@ class Bounds:
     """The maximum size of the value of an expression."""
 
     length: float = 0
-    """The number of entries, if the value is a list or map."""
+    """The maximum number of entries, if the value is a list or map."""
     size: float = SCALAR_BYTES
-    """The number of bytes of the value in one evaluation."""
+    """The maximum number of bytes of the value in one evaluation."""
     total: float = SCALAR_BYTES
-    """The number of bytes of the values in all ``times`` evaluations together."""
+    """The maximum number of bytes of the values in all ``times`` evaluations together."""
     times: float = 1
     path: tuple[str, ...] | None = None
     """The path from which the value is read (``cel.reads``); None if the expression makes the value."""
     whole: float = 1
-    """The number of uses of the whole value at the path in all ``times`` evaluations together; a loop over the value is
-    one use."""
+    """The maximum number of uses of the whole value at ``path`` in all ``times`` evaluations together; a loop over the
+    value is one use."""
     element: "Bounds | None" = None
-    """The bounds of the largest element of a list that the expression makes."""
+    """The bounds of the largest element, if the value is a list that the expression makes."""
     values: float = 1
-    """The number of nested values, including the value itself; a part of the pod counts as one."""
+    """The maximum number of nested values, including the value itself; a part of the pod counts as one."""
     has_parts: bool = False
     """Whether the value is or contains an object or list of the pod, which may have any structure of its size."""
 
@@ -74,7 +74,7 @@ def rounds(through: Bounds, times: float) -> float:
 
 
 def entry_of(through: Bounds, turns: float, times: float) -> Bounds:
-    """Return the bounds of an element of ``through``, the list or map of a loop.
+    """Return the bounds of an element of ``through``, the list or map that a loop goes through.
 
     The loop is started ``times`` times and has ``turns`` rounds in total.
     """
@@ -108,7 +108,7 @@ def most(path: tuple[str, ...]) -> float:
 
 
 def largest(values: Sequence[Bounds]) -> Bounds | None:
-    """Return bounds that hold for each of several values; None if there are no values."""
+    """Return bounds that are valid for each of several values; None if there are no values."""
     if not values:
         return None
     paths = {value.path for value in values}

@@ -13,7 +13,7 @@ from .engine import NODES, Activation, CompileError, Environment, Expression, Wa
 from .parts import MacroLoop, SubExpression
 
 MAX_ELEMENTS = 5
-"""The maximum number of elements of a loop that are shown."""
+"""The maximum number of a loop's elements that are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traced:
-    """One part of an expression: its text, its result, and the parts within it.
+    """A part of an expression in a trace: its text, its result, and the parts within it.
 
     ``asked`` is False if the engine did not need the part; then it has neither a value nor parts.
     """
@@ -45,19 +45,19 @@ class Traced:
     answer: ExpressionResult = ExpressionResult()
     asked: bool = True
     variable: str = ""
-    """The name of the policy's variable, if the part is one; else empty."""
+    """The name of the policy's variable that the part is; empty if it is no variable."""
     parts: tuple["Traced", ...] = ()
     elements: tuple[Element, ...] = ()
-    """The first elements of the loop, if the part is one."""
+    """The first elements of the loop, if the part is a loop; else empty."""
     more: int = 0
     """The number of the loop's elements that are not shown."""
 
 
 class Tracer:
-    """Traces the expressions of one policy; compiled parts are cached for later reviews."""
+    """Computes the values of the parts of one policy's expressions; compiled parts are cached for later reviews."""
 
     def __init__(self, environment: Environment, variables: Mapping[str, Expression]) -> None:
-        """Prepare to trace; ``variables`` are the compiled variables of the policy."""
+        """Create the tracer; ``variables`` are the compiled variables of the policy."""
         self._environment = environment
         self._variables = variables
         self._parts: dict[str, SubExpression | None] = {}
@@ -71,7 +71,7 @@ class Tracer:
         return None if part is None else self._trace(part, activation)
 
     def reached(self, source: str, activation: Activation) -> dict[str, ExpressionResult]:
-        """Return, by name, the results of the variables that an expression's evaluation needed, even indirectly."""
+        """Return the results of the policy's variables that an expression needed, even indirectly, by name."""
         found: dict[str, ExpressionResult] = {}
         waiting = [source]
         while waiting:
@@ -83,7 +83,7 @@ class Tracer:
         return found
 
     def answer(self, source: str, activation: Activation) -> ExpressionResult | None:
-        """Return the result of evaluating a part's source text alone; None if it cannot be compiled alone.
+        """Return the result of an expression's part, evaluated alone; None if it cannot be compiled alone.
 
         The result of an expression that is a set of nodes is ``{"nodes": COUNT}``.
         """
@@ -123,7 +123,7 @@ class Tracer:
         return Traced(text=part.text, answer=answer, variable=part.variable, parts=parts, elements=elements, more=more)
 
     def _operands(self, part: SubExpression, activation: Activation) -> list[tuple[SubExpression | None, bool]]:
-        """Return the direct parts of a part, each with whether the engine, from left to right, needs its value."""
+        """Return the direct parts of a part, each with whether the CEL engine, from left to right, evaluates it."""
         first = part.children[0] if part.children else None
         if first is None or part.kind not in ("and", "or", "choice", "macro"):
             return [(child, True) for child in part.children]
@@ -146,7 +146,7 @@ class Tracer:
         return None if answer is None else answer.value
 
     def _elements(self, loop: MacroLoop, activation: Activation) -> tuple[tuple[Element, ...], int]:
-        """Return the values of a loop's body for the first elements, and the number of the remaining elements."""
+        """Return the results of a loop's body for the loop's first elements, and the number of its other elements."""
         listed = f"({loop.range}).map({loop.variable}, {loop.variable})"
         everything = self.answer(listed, activation)
         if everything is None or not isinstance(everything.value, list):
@@ -160,5 +160,5 @@ class Tracer:
 
 
 def _asked(tree: Traced) -> list[Traced]:
-    """Return the root of the tree and all parts below it that were evaluated."""
+    """Return the root of a traced expression and all parts below it that were evaluated."""
     return [tree, *(found for part in tree.parts if part.asked for found in _asked(part))] if tree.asked else []

@@ -17,13 +17,14 @@ from .typing import UNESCAPED
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Placed:
     line: int = field(default=1, compare=False)
-    """The line of the part in the source, from 1; for a call the line of its parenthesis, for an operator its own."""
+    """The line of the part in the source, from 1: for a call the line of its parenthesis, for an operator that of the
+    operator."""
     column: int = field(default=1, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Literal(_Placed):
-    """A literal."""
+    """A literal of a scalar type, such as ``'a'`` or ``3``."""
 
     value: Scalar
 
@@ -66,22 +67,22 @@ class Entries(_Placed):
     entries: tuple[tuple["Tree", "Tree"], ...]
 
     def get(self, key: str) -> "Tree | None":
-        """Return the tree of the value with this constant key; None if the map has no such key."""
+        """Return the tree of the value with the constant key ``key``; None if the map literal has no such key."""
         return next((value for name, value in self.entries if isinstance(name, Literal) and name.value == key), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop(_Placed):
-    """The loop that a macro over a list or map expands to."""
+    """The loop that a macro over a list or map, such as ``all()``, expands to."""
 
     variables: tuple[str, ...]
     over: "Tree"
     parts: tuple["Tree", ...]
-    """The trees of the start value, the condition, the step and the result."""
+    """The trees of the loop's start value, condition, step and result."""
 
 
 OPTIONAL_ITEMS: Final = "[?]"
-"""The name of the function for a list with optional items, whose length is unknown."""
+"""The name of the function in the tree that stands for a list with optional items, whose length is unknown."""
 
 Tree: TypeAlias = Literal | Name | Select | Call | Items | Entries | Loop
 
@@ -109,7 +110,7 @@ def children(tree: Tree) -> tuple[Tree, ...]:
 
 
 def walk(tree: Tree) -> Iterator[Tree]:
-    """Yield the expression and all of its subexpressions, parents first."""
+    """Yield the expression and all of its subexpressions; each comes before its own subexpressions."""
     yield tree
     for child in children(tree):
         yield from walk(child)
@@ -138,7 +139,7 @@ def _read(checked: Node, node: Node) -> Tree:
 
 
 def _part(checked: Node, node: Node) -> Tree:  # noqa: PLR0911 - one for each kind of part
-    """Return the tree of an expression, without the position of the expression itself."""
+    """Return the tree of an expression; the position of the expression itself is not set yet."""
     read = partial(_read, checked)
     match ast.kind(node):
         case "const_expr":

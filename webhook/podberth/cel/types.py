@@ -1,4 +1,4 @@
-"""The type of a CEL expression's value, and the type that a caller wants."""
+"""The type of a CEL expression's value, and the type that the caller of the compiler wants."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -30,7 +30,7 @@ class CelType:
 
 
 def parse(text: str) -> CelType:
-    """Return the type that a text in the format of ``CelType.__str__`` denotes."""
+    """Return the CelType that a text in the format of ``CelType.__str__`` denotes."""
     name, bracket, inside = text.strip().partition("(")
     if not bracket:
         return CelType(name)
@@ -53,13 +53,13 @@ LIST = CelType("list", (DYN,))
 MAP = CelType("map", (STRING, DYN))
 POD = CelType("k8s.Pod")
 NODES = CelType("podberth.Nodes")
-"""The type of a query's result from the topology index. At run time it is a number (``cel.functions``), so its fields
-are not JSON."""
+"""The CEL type of a query's result from the index of nodes. At run time the value is a number (``cel.functions``), so
+its fields are not JSON."""
 OPTIONAL = "optional_type"
 
 
 class Want(Enum):
-    """The type that a caller wants for an expression's value; the value of a member is the type's name in messages."""
+    """The type that an expression's value must have for its field; a member's value is the type's name in messages."""
 
     BOOL = "bool"
     STRING = "string"
@@ -75,7 +75,7 @@ _SCALARS = {Want.STRING: STRING, Want.INT: INT}
 
 
 def accepts(want: Want, found: CelType, *, exact: bool = False) -> bool:
-    """Return whether a value of the found type can have the wanted type.
+    """Return whether a value of the type ``found`` can have the wanted type.
 
     A condition must have the static type bool, as in ValidatingAdmissionPolicy, which refuses dyn. For any other wanted
     type, dyn is accepted and the value is checked at evaluation. Null or an absent optional is accepted, too; they mean

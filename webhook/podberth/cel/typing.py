@@ -30,7 +30,7 @@ message's name, list(...) or map(string, ...) of one of these.
 Upstream's ``request`` has no uid, object or oldObject: apiserver pkg/admission/plugin/cel/compile.go."""
 
 _NATIVE: dict[str, Fields] = _types_of("native_types.json")
-"""The types of ``NATIVE_VARIABLES`` that are not among ``DECLARED``."""
+"""The message types of the variables in ``NATIVE_VARIABLES`` that are not among ``DECLARED``."""
 
 # The namespace as upstream's expressions see it: no managedFields, no ownerReferences (apiserver
 # pkg/admission/plugin/cel/compile.go, whose declaration spells `UID`, which no object has).
@@ -78,7 +78,7 @@ paramRef no ``params``. Every other value of a message type is a map."""
 # apiserver pkg/cel/escaping.go: reserved words of CEL have this form in field names. Here are those that occur.
 _ESCAPED: Mapping[str, str] = {"namespace": "__namespace__"}
 UNESCAPED: Mapping[str, str] = {spelling: name for name, spelling in _ESCAPED.items()}
-"""The field names by their escaped forms in upstream, which the engine's parser does not need."""
+"""The field names by their escaped forms in upstream's CEL; the CEL engine's parser needs no escapes."""
 
 _SCALARS: Mapping[str, "descriptor_pb2.FieldDescriptorProto.Type.ValueType"] = {
     "bool": descriptor_pb2.FieldDescriptorProto.TYPE_BOOL,
@@ -120,7 +120,7 @@ def messages(schema: PodSchema) -> dict[str, Fields]:
 
 
 def descriptor_pool(types: Mapping[str, Fields]) -> DescriptorPool:
-    """Return a new descriptor pool with a protobuf message for each type, for the CEL checker."""
+    """Return a new protobuf descriptor pool with a message for each type, for the type checker."""
     pool = DescriptorPool()
     pool.AddSerializedFile(struct_pb2.DESCRIPTOR.serialized_pb)
     # The packages refer to each other only from podberth to k8s, if at all; one file each keeps them apart.
@@ -182,7 +182,7 @@ def _add_field(message: descriptor_pb2.DescriptorProto, owner: str, name: str, s
 
 
 def _set_type(field: descriptor_pb2.FieldDescriptorProto, spelled: str) -> None:
-    """Set a field's type to a scalar or a message; a list or map inside a list or map is dyn in protobuf."""
+    """Set the type of a protobuf field to a scalar or a message; a list or map inside a list or map is dyn there."""
     if spelled in _SCALARS:
         field.type = _SCALARS[spelled]
         return

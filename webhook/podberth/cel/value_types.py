@@ -1,4 +1,4 @@
-"""Checks whether an evaluated value has the type that its field wants."""
+"""Checks whether the value of an expression has the type that its field wants."""
 
 import math
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ affinity may name 10,000 nodes (``kube.pod_limits``). Checking one value takes 0
 
 
 def misfit(plain: Any, want: Want) -> str:
-    """Return a message if a value does not have the wanted type; empty if it has.
+    """Return a message if a value does not have the wanted type; else an empty text.
 
     Null is accepted as "no change", unless a bool is wanted. Maps must consist of JSON values, because they are written
     into a manifest.
@@ -64,7 +64,7 @@ def ordered(plain: Any) -> Any:
 
 
 def _no_json(plain: Any) -> str:
-    """Return a message if a value is not JSON or exceeds the limits, else empty; recursion is avoided for depth."""
+    """Return a message if a value is not JSON or exceeds the limits; else an empty text. No recursion is used."""
     waiting: list[tuple[Any, int]] = [(plain, 0)]
     seen = 0
     while waiting:

@@ -1,7 +1,7 @@
 """Finds fields that an object's CRD lacks, and that are similar to a field of the CRD or belong in another place.
 
 Other unknown fields are never reported, because the CRD may be of another release than the cluster's. If the API server
-keeps unknown fields of an object, only slips (``slips``) are reported.
+keeps unknown fields of an object, only fields that differ from a known one by a typing error (``slips``) are reported.
 """
 
 import re
@@ -22,13 +22,13 @@ from .slips import SLIP, is_slip
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
 _EVERYWHERE: Final = words("annotations kind labels metadata name namespace spec status template type value")
-"""The names of fields that many objects have, so that the place that the author meant is unknown."""
+"""The names of fields that many objects have: if one is misplaced, the place that the author meant is unknown."""
 
 
 def wrong_by_crd(
     content: Mapping[str, Any], fields: Fields, pods: frozenset[tuple[str, ...]], path: Path
 ) -> Iterator[tuple[Path, str]]:
-    """Yield the path and a message for each wrong field of an object.
+    """Yield each field of an object that is misspelt or misplaced according to its CRD: the path, and a message.
 
     Args:
         content: the object.
@@ -66,7 +66,7 @@ def _parts(place: TemplatePlace) -> Iterator[tuple[str, ...]]:
 
 
 class _Level(NamedTuple):
-    """An object inside which a value is, with the fields that the CRD has for the object."""
+    """An object around a value, with the fields that the CRD has for the object."""
 
     value: Mapping[str, Any]
     fields: Fields
@@ -74,7 +74,7 @@ class _Level(NamedTuple):
 
 
 class _Walk:
-    """The walk through an object whose CRD is known."""
+    """Walks through an object and compares its fields with those of its CRD."""
 
     def __init__(self, pods: frozenset[tuple[str, ...]], path: Path) -> None:
         self._pods = pods
@@ -83,7 +83,7 @@ class _Walk:
     def __call__(
         self, value: object, fields: Fields, at: Path, around: tuple[_Level, ...] = (), names: tuple[str, ...] = ()
     ) -> Iterator[tuple[Path, str]]:
-        """Yield the path and a message for each wrong field in a value.
+        """Yield each misspelt or misplaced field in a value: the path, and a message about it.
 
         Args:
             value: the unchecked value.
@@ -121,7 +121,7 @@ def _about(key: str, level: _Level, around: tuple[_Level, ...]) -> str:
 
 
 def _is_near(got: str, want: str) -> bool:
-    """Return whether two names have the same letters in any case, or the same words apart from slips."""
+    """Return whether two field names are alike: the same letters in any case, or the same words with typing errors."""
     ours, theirs = _words(got), _words(want)
     if "".join(ours) == "".join(theirs):
         return True
@@ -136,8 +136,8 @@ def _words(name: str) -> list[str]:
 def _place(key: str, level: _Level, around: tuple[_Level, ...]) -> Path | None:
     """Return the path of the object to which a misplaced field belongs; None if that is unclear.
 
-    The object has no such field yet. It is inside the value ``level``, or else around it. Inside, objects that the
-    document has come first, then objects that are less deep.
+    The object does not have a field of this name yet. It is inside the value ``level``, or else around it. Inside,
+    objects that the document has come first, then objects that are less deep.
     """
     found: list[tuple[bool, int, Path]] = []
     for path, fields in _objects_below(level.fields):
@@ -152,7 +152,7 @@ def _place(key: str, level: _Level, around: tuple[_Level, ...]) -> Path | None:
 
 
 def _objects_below(fields: Fields) -> Iterator[tuple[tuple[str, ...], Fields]]:
-    """Yield the path and the fields of the objects in a value, up to two levels deep; lists and maps are not opened."""
+    """Yield the path and the fields of each object in a value, up to two levels deep; lists and maps are not opened."""
     for name, below in fields.items():
         yield (name,), below
         if ELEMENT not in below:

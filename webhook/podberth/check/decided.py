@@ -1,4 +1,4 @@
-"""Decides on the pod of one template as the cluster would: /mutate, then /validate on its result."""
+"""Decides on the pod of a template as the cluster would: by /mutate, and then by /validate on the mutated pod."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,13 +18,13 @@ from ..workload.templates import Template
 from .result import Wrote
 
 REQUESTER: Final[Mapping[str, Any]] = {"username": "podberth:check", "groups": ["system:authenticated"]}
-"""The user of every request, because it is unknown which user will apply the document."""
+"""The user in every review of a check, because it is unknown which user will apply the document."""
 _ASKED: Final = {"userInfo": REQUESTER, "dryRun": True}
-"""The fields of every request that do not depend on the pod."""
+"""The fields of every review of a check that do not depend on the pod."""
 
 
 class Decided(NamedTuple):
-    """The decisions on one template's pod, each with the phase (mutate or validate) that made it."""
+    """The decisions on the pod of one template, each with the phase (mutate or validate) in which it was made."""
 
     pod: dict[str, Any]
     """The pod after the mutations."""
@@ -32,9 +32,9 @@ class Decided(NamedTuple):
     written: Sequence[Written]
     projected: Sequence[Projected]
     wrote: tuple[Wrote, ...] = ()
-    """The writes of each of podberth's policies, each with its first reason."""
+    """The writes of each of podberth's policies, each with the first reason of that policy."""
     held_back: tuple[str, ...] = ()
-    """The policies whose rollout does not include the pod's workload."""
+    """The names of the policies whose rollout does not include the pod's workload."""
 
     @property
     def denied(self) -> bool:
@@ -43,7 +43,7 @@ class Decided(NamedTuple):
 
     @property
     def patch(self) -> Patch:
-        """The patch of the document."""
+        """The JSON patch of the document that has the template."""
         return [operation for each in self.projected for operation in each.operations]
 
 
@@ -76,7 +76,10 @@ def decide(template: Template, namespace: str, snapshot: Snapshot, earlier: Sequ
 
 
 def unasked(template: Template, earlier: Sequence[Written]) -> Decided:
-    """Return a template's pod with the writes of native policies alone, for pods that never reach podberth."""
+    """Return a template's pod with the writes of MutatingAdmissionPolicies alone.
+
+    It is for pods that never reach podberth.
+    """
     patches = [each.patch for each in earlier]
     whole = [operation for each in patches for operation in each]
     return Decided(apply(template.pod, whole), (), earlier, project(template, patches, whole))
@@ -94,7 +97,7 @@ def _held_back(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapsho
 
 
 def _wrote(written: Sequence[Written], recorded: Record) -> tuple[Wrote, ...]:
-    """Return the writes of each policy, with the policy's first reason; ``recorded`` is the pod's record."""
+    """Return the writes of each policy on a pod, with the policy's first reason; ``recorded`` is the pod's record."""
     reasons: dict[str, str] = {}
     for each in written:
         if each.patch:

@@ -1,7 +1,7 @@
-"""Checks the workloads of a cluster as if their pods were created now, and counts the outcomes.
+"""Checks the workloads of a cluster as if their pods were created now, and counts the results by effect.
 
-A policy's writes count as no change if the record of any live pod of the workload shows them already. This module reads
-nothing from the cluster.
+If a live pod's record has the writes of a policy already, they count as no change. This module reads nothing from the
+cluster.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -20,14 +20,14 @@ from .sources import Document
 
 Supposition: TypeAlias = Literal["deny", "rolled-out"]
 SUPPOSITIONS: Final[tuple[Supposition, ...]] = get_args(Supposition)
-"""The assumptions that a user can make about policies: validationActions are Deny, or there is no rollout."""
+"""The assumptions that a user can make about policies: their validationActions are Deny, or they have no rollout."""
 
 _ALL: Final = 100
 _PODBERTH: Final = "podberth"
 
 
 def suppose(parsed: ParsedPolicies, as_if: Collection[Supposition]) -> ParsedPolicies:
-    """Return the policies as they would be if the assumptions ``as_if`` held.
+    """Return the policies, changed by the assumptions ``as_if``.
 
     With "deny", the validationActions of every policy with validations are Deny. With "rolled-out", no policy has a
     rollout.
@@ -50,7 +50,7 @@ def _supposed(parsed: ParsedPolicy, as_if: Collection[Supposition]) -> ParsedPol
 def check_workload(
     owner: TopOwner, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document]
 ) -> tuple[Result, ...]:
-    """Return one result for each pod template of a workload, without the changes that one of its live pods already has.
+    """Return one result for each pod template of a workload, without the changes that a live pod of it already has.
 
     ``known`` are the other objects that the workload may refer to, such as a TrainingRuntime.
     """
@@ -60,9 +60,9 @@ def check_workload(
 
 
 def _settled(result: Result, pods: Sequence[Draft]) -> Result:
-    """Return a result without the policies' writes that any of the live pods already has.
+    """Return a result without the policies' writes that any of the live pods ``pods`` already has.
 
-    A write that the document cannot hold still counts as a change of the pod.
+    A write for which the document has no field still counts as a change of the pod.
     """
     done = {
         each.policy: Finding(policy=each.policy, message="this is on its live pods already", field="", line=0)
@@ -87,7 +87,7 @@ def _settled(result: Result, pods: Sequence[Draft]) -> Result:
 
 
 def _holds(pod: Draft, wrote: Wrote) -> bool:
-    """Return whether a live pod already has everything that one policy wrote, according to the pod's record."""
+    """Return whether a live pod has everything that one policy would write, according to the pod's record."""
     recorded = {wrote.policy: dict(wrote.recorded)}
     return record.held(pod, recorded) == recorded
 
@@ -100,7 +100,7 @@ def live_report(
     unread: Sequence[Result] = (),
     missing: Sequence[str] = (),
 ) -> Report:
-    """Return the report about all workloads, from each workload's results (``found``) and the counts in ``tops``.
+    """Return the report about all live workloads: the results of each workload, and counts.
 
     ``policies`` are as written, without assumptions. ``unread`` are results for objects that could not be read, and
     ``missing`` are the kinds that could not be listed.
@@ -125,7 +125,7 @@ def live_report(
 
 
 def _counts(found: Sequence[tuple[Result, ...]], policies: Iterable[ParsedPolicy]) -> tuple[PolicyCount, ...]:
-    """Return, for each policy, the number of workloads by effect."""
+    """Return, for each policy, how many workloads it denies, changes and so on."""
     named = {each.policy.name: each.policy.spec for each in policies}
     columns = {
         name: dict.fromkeys(("denied", "changed", "warned", "audited", "in_force", "held_back"), 0) for name in named
@@ -146,7 +146,7 @@ def _counts(found: Sequence[tuple[Result, ...]], policies: Iterable[ParsedPolicy
 
 
 def _columns(results: Sequence[Result]) -> dict[str, set[str]]:
-    """Return the names of the policies that affect a workload, for each effect: ``denied``, ``changed`` and so on."""
+    """Return, for each effect (``denied``, ``changed`` and so on), the names of the policies that have it."""
     return {
         "denied": {each.policy for one in results for each in one.denials},
         "changed": {each.policy for one in results for each in one.wrote},

@@ -1,8 +1,9 @@
-"""Finds misspelt and misplaced fields of operators' objects outside their pod templates.
+"""Finds misspelt and misplaced fields of operators' objects, such as a PyTorchJob, outside their pod templates.
 
-If ``kinds.crd_fields`` has the kind's CRD, ``crd_slips`` finds the fields. Otherwise a field is reported if its name is
-a slip (``slips``) of a field that podberth reads and that the object lacks. Other unknown fields are never reported,
-because the types of operators grow. Fields that an operator is known never to read are reported as well.
+If ``kinds.crd_fields`` has the kind's CRD, ``crd_slips`` finds the fields. Otherwise a field is reported if its name
+differs only by a typing error (``slips``) from a field that podberth reads and that the object lacks. Other unknown
+fields are never reported, because the types of operators grow. Fields that an operator is known never to read are
+reported as well.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,11 +27,14 @@ _SPEC: Final = ("spec",)
 _JOB_SPEC: Final = "io.k8s.api.batch.v1.JobSpec"
 
 _Names = dict[str, Any]
-"""The known names of an object's fields, each with the names of the fields in it; ELEMENT stands for every element."""
+"""The known names of an object's fields, each with the names of the fields inside it; ELEMENT is any list element."""
 
 
 def misspelt_fields(content: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield the path and a message for each misspelt or misplaced field of a document and of objects that it wraps."""
+    """Yield the path of each misspelt or misplaced field, and a message about it.
+
+    The fields are those of the document and of the objects that it wraps.
+    """
     for path, each in objects_in(content):
         version, kind = each.get("apiVersion"), each.get("kind")
         if not is_known(each) or (version, kind) in WORKLOADS:

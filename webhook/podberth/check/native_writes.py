@@ -1,7 +1,7 @@
-"""Applies MutatingAdmissionPolicies to an object of a file and to the pods of its templates.
+"""Applies MutatingAdmissionPolicies to an object of a file, and to the pods of its templates.
 
-The API server evaluates these policies before it calls podberth. ``native.mutating`` evaluates them for an object; this
-module turns the results into changes of the document, and findings.
+The API server evaluates these policies before it calls podberth. ``native.mutating`` evaluates them; this module turns
+the results into changes of the document, and findings.
 """
 
 from collections.abc import Sequence
@@ -22,20 +22,20 @@ from .sources import Source
 
 
 class NativeFindings(NamedTuple):
-    """The decisions of MutatingAdmissionPolicies on an object, as findings."""
+    """The decisions of MutatingAdmissionPolicies on an object, as findings for the report."""
 
     denials: tuple[Finding, ...] = ()
     errors: tuple[Finding, ...] = ()
-    """The decisions that podberth cannot make as the API server would."""
+    """A finding for each decision that podberth cannot make as the API server would."""
     notes: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class OnObject:
-    """The result of applying MutatingAdmissionPolicies to an object itself."""
+    """The result of applying MutatingAdmissionPolicies to an object as a whole, not to the pods that it will have."""
 
     content: dict[str, Any]
-    """The object with the policies' changes."""
+    """The object with the changes of the MutatingAdmissionPolicies."""
     changes: tuple[DocumentChange, ...]
     said: NativeFindings
 
@@ -57,31 +57,34 @@ class OnPod:
 
     @property
     def said(self) -> NativeFindings:
-        """The findings of the policies, at the template."""
+        """The findings of MutatingAdmissionPolicies about the pod, at the place of its template."""
         return _said(self.source, self.path, self.mutated.decisions if self.mutated else ())
 
     @property
     def over(self) -> Verdict | None:
-        """The verdict if it is final: ``denied``, or ``error`` if a policy cannot be judged; else None."""
+        """The verdict if it is final: ``denied``, or ``error`` if podberth cannot evaluate a policy; else None."""
         return _over(self.said)
 
     @property
     def written(self) -> list[Written]:
-        """The policies' writes on the pod, which come before the writes of podberth's policies."""
+        """The writes of MutatingAdmissionPolicies on the pod, which come before the writes of podberth's policies."""
         return [
             Written(policy=each.policy, mutation="", reason=each.reason, patch=operations(each.before, each.after))
             for each in (self.mutated.writes if self.mutated else ())
         ]
 
     def asked_again(self, pod: dict[str, Any]) -> tuple[Finding, ...]:
-        """Return an error for each policy that would change ``pod``, the pod after podberth's policies, again."""
+        """Return an error for each MutatingAdmissionPolicy that would change ``pod`` when it is evaluated again.
+
+        ``pod`` is the pod after the writes of podberth's policies.
+        """
         if self.natives is None or self.mutated is None:
             return ()
         return _said(self.source, self.path, self.natives.asked_again(self.mutated, pod)).errors
 
 
 def on_object(natives: Natives | None, source: Source, content: dict[str, Any]) -> OnObject | None:
-    """Return the result of MutatingAdmissionPolicies for an object; None if they decide nothing on it.
+    """Return the result of MutatingAdmissionPolicies for an object; None if they neither change nor judge it.
 
     For a Pod the result is None, because ``on_pod`` returns it.
     """

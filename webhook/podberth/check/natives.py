@@ -1,7 +1,8 @@
-"""Native policies in the policies' folder and in the checked files, and their decisions on the checked objects.
+"""Evaluates native policies, those of Kubernetes itself, for the checked objects.
 
-The API server evaluates MutatingAdmissionPolicies before podberth's webhook, and ValidatingAdmissionPolicies after all
-mutations. It evaluates both for every object: for a workload itself, and for each of its pods.
+The policies come from the policies' folder and from the checked files. The API server evaluates
+MutatingAdmissionPolicies before podberth's webhook, and ValidatingAdmissionPolicies after all mutations. It evaluates
+both for every object: for a workload itself, and for each of its pods.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,31 +31,31 @@ from .sources import Document, Source, SourceFile, without_place
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The documents of the policies' folder that are no GPUPolicies and no ConfigMaps, each with its file."""
+    """The documents of the policies' folder that are neither GPUPolicies nor ConfigMaps, each with its file."""
 
     documents: tuple[tuple[str, PositionedDocument], ...] = ()
 
     @property
     def contents(self) -> list[Document]:
-        """The documents without files and positions."""
+        """The documents, without their files and positions."""
         return [each.document for _, each in self.documents]
 
     def located(self) -> list[Located]:
-        """Return the native policies among the documents."""
+        """Return the native policies among the documents, with their positions."""
         return [Located.of(file, each) for file, each in self.documents if is_native(each.document)]
 
 
 def params_in(files: Iterable[SourceFile], kinds: Kinds) -> Iterator[Document]:
-    """Yield the native policies in files, and the objects that these may need (``is_beside``)."""
+    """Yield the native policies in files, and the objects that native policies may need (``is_beside``)."""
     for file in files:
         yield from (each.content for each in file.sources if is_beside(each.content, kinds))
 
 
 class Natives:
-    """The native policies of one check, compiled."""
+    """The native policies of one check: compiled ValidatingAdmissionPolicies and MutatingAdmissionPolicies."""
 
     def __init__(self, beside: Beside, documents: Sequence[Document], snapshot: Snapshot, namespace: str) -> None:
-        """Read and compile the policies.
+        """Read and compile the native policies.
 
         Args:
             beside: the policies of the policies' folder, with their params and CRDs.
@@ -80,10 +81,11 @@ class Natives:
         self._policies, self._mutating, problems, self._notes = self._compiled(located)
         folder = {file for file, _ in beside.documents}
         self.problems = tuple(each for each in problems if each.file in folder)
-        """The problems of policies in the policies' folder; ``added`` has the problems of policies in checked files."""
+        """The problems of the native policies in the policies' folder; ``added`` reports those of policies in checked
+        files."""
 
     def talk(self) -> Iterator[str]:
-        """Yield lines for the user about the policies that the check applies, and about its assumptions."""
+        """Yield lines for the user: the native policies that the check evaluates, and what it assumes about them."""
         both = (self._mutating, self._policies)
         for each in both:
             if names := each.names:
@@ -97,7 +99,7 @@ class Natives:
                 yield f"{each.kind} {name} reads request.userInfo: judged for the user {REQUESTER['username']}"
 
     def problems_of(self, source: Source) -> list[Problem]:
-        """Return the problems of a native policy in a file: the API server or podberth's compiler refuses it."""
+        """Return the problems of a native policy in a checked file, for which the API server or podberth refuses it."""
         place = source if not source.root else without_place(source.file, source.content)
         located = Located(source.file, source.content, place.positions)
         return [replace(each, line=each.line or source.line()) for each in self._compiled([located])[2]]
@@ -113,9 +115,9 @@ class Natives:
         return None if creation is None else self._mutating.mutate(creation)
 
     def asked_again(self, before: Mutated, pod: Document) -> list[NativeDecision]:
-        """Return the decisions of the policies that the API server evaluates again after podberth's webhook.
+        """Return the decisions of the MutatingAdmissionPolicies that are evaluated again after podberth's webhook.
 
-        A policy that would change the pod again is a decision "unjudged".
+        If a policy would change the pod again, its decision is "unjudged".
         """
         again = self._mutating.once_more(replace(before.creation, object=pod), before.again)
         said = "asked once more behind podberth's policies, it changes the pod again, which podberth does not judge"
@@ -156,14 +158,17 @@ class Natives:
         return made if judged == own else [judged, *made]
 
     def _others(self, source: Source) -> list[Finding]:
-        """Return a finding for each other place that has a different policy or binding of the same name."""
+        """Return a finding for each other file that has a different native policy or binding of the same name."""
         identity = identity_of(source.content)
         where = dict.fromkeys(each.where for each in self._given[identity] if each.content != source.content)
         said = f"another {' '.join(identity)} is given {{}}, and differs: the one that is applied last counts"
         return [finding(source, ("metadata", "name"), said.format(each)) for each in where]
 
     def _added(self, result: Result, source: Source, path: Path, document: Document | None) -> Result:
-        """Return a result with the decisions of native policies on creating ``document``, which is at ``path``."""
+        """Return the result with the decisions of ValidatingAdmissionPolicies on creating ``document`` added to it.
+
+        ``path`` is the place of ``document`` in the object.
+        """
         if document is None:
             return result
         creation, problems = creation_of(document, self._resources, namespace=self.namespace, user=REQUESTER)
@@ -192,7 +197,11 @@ class Natives:
     def _compiled(
         self, located: list[Located]
     ) -> tuple[NativePolicies, MutatingPolicies, tuple[Problem, ...], tuple[str, ...]]:
-        """Return the validating and mutating policies, their problems, and lines about policies of the same name."""
+        """Compile the native policies in ``located``.
+
+        Return the validating policies, the mutating policies, their problems, and lines about policies of the same
+        name.
+        """
         found = read(located)
         world = (self._environment, self._review, self._objects, self._namespaces)
         validating, mutating = NativePolicies(found, *world), MutatingPolicies(found, *world)
@@ -208,7 +217,7 @@ def natives_of(beside: Beside, documents: Sequence[Document], snapshot: Snapshot
 
 
 def finding(source: Source, path: Path, message: str, decision: NativeDecision | None = None) -> Finding:
-    """Return a finding at a field of an object; ``decision`` is the native policy's decision that it is about."""
+    """Return a finding at a field of an object; ``decision`` is the native policy's decision that it reports."""
     return Finding(
         policy=decision.policy if decision else "",
         message=" ".join(message.split()),
@@ -220,14 +229,17 @@ def finding(source: Source, path: Path, message: str, decision: NativeDecision |
 
 
 def _refused(result: Result, problems: Sequence[Problem], others: Sequence[Finding]) -> Result:
-    """Return the result for a native policy with its problems; ``others`` are warnings about policies of its name."""
+    """Return the result for a native policy that is itself a checked object, with its problems as errors.
+
+    ``others`` are warnings about policies of the same name.
+    """
     result = replace(result, warnings=(*others, *result.warnings))
     found = tuple(Finding(policy="", message=each.message, field=each.where, line=each.line) for each in problems)
     return replace(result, verdict="error", errors=found) if found else result
 
 
 def _bare(result: Result) -> Result:
-    """Return a result about the whole object of another result, without findings."""
+    """Return a copy of a result that is about the whole object and has no findings and no changes."""
     none: tuple[Finding, ...] = ()
     return replace(
         result,

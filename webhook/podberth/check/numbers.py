@@ -1,4 +1,4 @@
-"""Finds placeholders that stand for numbers, and integers and quantities that no API server accepts, in manifests.
+"""Finds placeholders in place of numbers in manifests, and integers and quantities that no API server accepts.
 
 A placeholder in a name or an image does not affect a decision; a placeholder in a count makes every decision on the pod
 worthless.
@@ -64,7 +64,7 @@ _EXPAND: Final = "expand it first, for example: {} | podberth check -"
 
 
 def advice(placeholder: str) -> str:
-    """Return advice on how to replace a placeholder of this form: by helm template, by envsubst or by hand."""
+    """Return advice on how to replace a placeholder such as ``${N}``: by helm template, by envsubst or by hand."""
     if "{{" in placeholder or "{%" in placeholder:
         return _EXPAND.format("helm template …")
     if "$" in placeholder:
@@ -78,12 +78,12 @@ def is_filled_in_later(name: str) -> bool:
 
 
 def holds_placeholder(key: str) -> bool:
-    """Return whether the name of a field contains a placeholder; words in capitals do not count as one."""
+    """Return whether the name of a field contains a placeholder; a name in capitals does not count as one."""
     return _PART.search(key) is not None
 
 
 def is_placeholder(value: object) -> bool:
-    """Return whether a value is a placeholder, with or without a unit behind it, such as ``${MEMORY}Gi``."""
+    """Return whether a value is a placeholder, with or without a unit after it, such as ``${MEMORY}Gi``."""
     return isinstance(value, str) and _PLACEHOLDER.fullmatch(value) is not None
 
 
@@ -93,13 +93,13 @@ class Numbers(NamedTuple):
     unfilled: list[tuple[Path, str]]
     """The placeholders that stand for numbers."""
     wrong: list[tuple[Path, str]]
-    """The messages about integers that no API server accepts."""
+    """A message about each integer that no API server accepts."""
     later: list[tuple[Path, str]]
-    """The messages about placeholders that an operator fills in itself; until then, no decision on the pods is made."""
+    """A message about each placeholder that an operator fills in itself; no decision on the pods is made before."""
 
 
 def numbers_in(document: dict[str, Any]) -> Numbers:
-    """Return the placeholders that stand for numbers and the invalid integers of a document, in its order."""
+    """Return the placeholders in place of numbers and the invalid integers of a document, in the document's order."""
     found = Numbers([], [], [])
     for path, value in values(document):
         if type(value) is int:
@@ -132,7 +132,7 @@ def place_of_number(document: dict[str, Any], message: str) -> Path:
 
 
 def _filled_in(document: dict[str, Any], path: Path, value: str) -> FilledIn | None:
-    """Return the rule by which an operator fills in the placeholder itself; None if none does."""
+    """Return the rule by which an operator fills in the placeholder ``value`` at ``path``; None if no operator does."""
     return next((each for each in _FILLED_IN if each.is_own(document, path, value)), None)
 
 
@@ -141,7 +141,7 @@ def _is_number(path: Path) -> bool:
 
 
 def refused(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield path and problem of each container name, resource name and amount that the API server would refuse.
+    """Yield the path and the problem of each container name, resource name and amount that the API server would refuse.
 
     Source: validateContainers, validateResourceName, ValidateResourceQuantityValue and validateEmptyDirVolumeSource
     (kubernetes pkg/apis/core/validation).
@@ -166,7 +166,7 @@ def refused(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def _wrong_name(resource: str) -> str:
-    """Return the problem of a resource's name; empty if it has none.
+    """Return the problem of the name of an extended resource; empty if the name is valid.
 
     NVIDIA's device plugin writes the + of a MIG profile as a dot.
     """
@@ -182,7 +182,7 @@ def _wrong_name(resource: str) -> str:
 
 
 def _wrong_amount(amount: object, *, is_whole: bool = False) -> str:
-    """Return the problem of a resource's amount; empty if it has none. Null means zero."""
+    """Return the problem of a resource's amount; empty if the amount is valid. Null means zero."""
     try:
         if amount is None or (parse_count(amount) if is_whole else parse_quantity(amount)) >= 0:
             return ""

@@ -1,7 +1,7 @@
 """Recognises files of a repository that are not plain manifests: charts, patches, templates, YAML of other programs.
 
 A file that the user names is always checked. A file that is found in a folder and is no manifest is skipped and
-counted; the report has a warning or a note if the file may have pods.
+counted; if it may have pods, the report has a warning or a note about it.
 """
 
 import re
@@ -14,12 +14,12 @@ from .result import Finding, Report, Result
 from .sources import Source, SourceFile
 
 CHART: Final = "Chart.yaml"
-"""The file that makes a folder a Helm chart: https://helm.sh/docs/topics/charts/"""
+"""The name of the file that makes a folder a Helm chart: https://helm.sh/docs/topics/charts/"""
 _HELM_CHART: Final = "Helm chart"
 _TEMPLATE: Final = "template"
 _OF_HELM: Final = frozenset({CHART, "index.yaml"})  # https://helm.sh/docs/topics/chart_repository/
 KUSTOMIZATIONS: Final = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
-"""The names of a kustomization's file: kustomize api/konfig/general.go, RecognizedKustomizationFileNames."""
+"""The names that a kustomization file may have: kustomize api/konfig/general.go, RecognizedKustomizationFileNames."""
 
 _OBJECT: Final = re.compile(r"""^(?:[-{][ \t]*)?["']?(?:apiVersion|kind)["']?[ \t]*:""", re.MULTILINE)
 # A list behind comments and the document's start
@@ -34,10 +34,10 @@ _PATCH_FIELDS: Final = ("patches", "patchesJson6902", "patchesStrategicMerge", "
 
 
 def is_foreign(file: SourceFile) -> bool:
-    """Return whether a file that cannot be parsed was never meant as a manifest.
+    """Return whether a file that cannot be parsed is surely not meant as a manifest.
 
-    Such a file was found in a folder, no object could be read from it, and it begins with a list or has YAML tags of
-    another program.
+    That is so if it was found in a folder, no object could be read from it, and it begins with a list or has YAML tags
+    of another program.
     """
     if not file.found or not file.problems or file.sources or _OBJECT.search(file.text):
         return False
@@ -93,7 +93,7 @@ def patches_of(kustomization: Mapping[str, Any]) -> Iterator[str]:
 
 
 def only_unexpanded(report: Report) -> bool:
-    """Return whether all results are skipped, at least one of them because its templates must be expanded first."""
+    """Return whether a report has only skipped results, among them an unexpanded template (of a Helm chart, say)."""
     return {each.verdict for each in report.results} == {"skipped"} and any(
         each.kind in (_HELM_CHART, _TEMPLATE) for each in report.results
     )
@@ -103,9 +103,9 @@ def only_unexpanded(report: Report) -> bool:
 
 
 def skipped_file(file: str, kind: str = "", line: int = 1) -> Result:
-    """Return a result with the verdict ``skipped``, for a file or a document in which nothing can be checked.
+    """Return a result with the verdict ``skipped``, for a file or a document that has nothing to check.
 
-    ``kind`` names the sort of file in the report, such as ``Helm chart``; empty: it has no name.
+    ``kind`` is the sort of file in the report, such as ``Helm chart``; empty if it has no name.
     """
     return Result(file=file, line=line, api_version="", kind=kind, namespace="", name="", path="", verdict="skipped")
 
@@ -127,7 +127,7 @@ def patch_result(file: SourceFile) -> Result:
 
 
 def folded(results: Iterable[Result]) -> Iterator[Result]:
-    """Yield the results, with those of unexpanded templates in the same folder combined into one.
+    """Yield the results, with the results of all unexpanded templates in one folder combined into one.
 
     The combined result is at the position of the folder's first such result.
     """

@@ -1,7 +1,7 @@
-"""Selects the objects of a cluster that represent workloads: each top owner, and none of the objects that it created.
+"""Selects the objects of a cluster that are workloads: each top owner, and none of the objects that it created.
 
-An owner represents a workload if podberth can predict its pods. If an owner is not among the objects, each object that
-it created represents a workload itself.
+A top owner is an object that no other object owns. It is a workload if podberth can predict its pods. If the owner is
+not among the objects, each object that it created is a workload itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,26 +32,26 @@ _LATER_OF_SPEC: Final = frozenset({"nodeName", "ephemeralContainers"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopOwner:
-    """An object that represents a workload, with the workload's live pods."""
+    """An object of a cluster that is a workload, with the live pods of the workload."""
 
     source: Source
     pods: tuple[Document, ...]
-    """The workload's live pods with their state in the cluster; a Pod without an owner is its own workload."""
+    """The live pods of the workload with their state in the cluster; a Pod without an owner is its own workload."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopOwners:
-    """The objects that represent workloads, in the order of the input, and the numbers of the other objects."""
+    """The objects of a cluster that are workloads, in the order of the input, and counts of the other objects."""
 
     owners: tuple[TopOwner, ...]
     owned: int
-    """The number of objects that another object of the input, their top owner, represents."""
+    """The number of objects that another object of the input owns, so that they are part of its workload."""
     finished: int
-    """The number of top owners that create no more pods."""
+    """The number of workloads that create no more pods."""
     exempt: int
-    """The number of top owners in namespaces whose pods podberth is not asked about."""
+    """The number of workloads in namespaces for whose pods the API server does not call podberth."""
     unknown: Mapping[str, int] = field(default_factory=dict)
-    """The number of objects of each kind whose pods podberth cannot predict, by ``apiVersion kind``."""
+    """The number of objects whose pods podberth cannot predict, by ``apiVersion kind``."""
 
 
 def top_owners(
@@ -60,11 +60,11 @@ def top_owners(
     known: Sequence[Document],
     namespaces: Mapping[str, Mapping[str, Any]],
 ) -> TopOwners:
-    """Return the objects among ``sources`` that represent workloads.
+    """Return the objects among ``sources`` that are workloads.
 
     ``known`` are the documents that workloads may refer to. ``namespaces`` are the cluster's Namespaces by name.
-    Workloads in namespaces that podberth is not asked about are only counted: those that are exempt, and those that
-    podberth's ValidatingWebhookConfiguration leaves out, if it is among ``sources``.
+    Workloads in namespaces for which the API server does not call podberth are only counted: in exempt namespaces, and
+    in those that podberth's ValidatingWebhookConfiguration leaves out, if it is among ``sources``.
     """
     return _Owners(sources, settings, known).select(namespaces)
 
@@ -76,13 +76,14 @@ class _Owners:
         self.unknown: dict[str, int] = {}
         found = {_uid(each.content) or str(id(each)): each for each in sources if self._may_make_pods(each)}
         self.workloads = list(found.values())
-        """Each workload once, even if a snapshot holds the object in two versions of its API group."""
+        """The objects that are workloads or parts of one; each once, even if it was listed in two versions of its API
+        group."""
         self._own = frozenset(map(id, self.workloads))
         holding = [each for each in sources if isinstance(each.content.get("metadata"), dict)]
         self.by_uid = {uid: each for each in holding if (uid := _uid(each.content))} | {
             uid: each for each in self.workloads if (uid := _uid(each.content))
         }
-        """All objects by uid: an object whose kind creates no pods may still link pods to their top owner."""
+        """All objects by uid. An object whose kind creates no pods may still be between a pod and its top owner."""
         self.by_name = {self._place(each, each.kind, each.name): each for each in self.workloads}
         self._with_templates: dict[int, bool] = {}
         self._configuration = next((each.content for each in sources if _is_registration(each)), None)
@@ -105,7 +106,10 @@ class _Owners:
         )
 
     def _is_sent(self, namespace: str, namespaces: Mapping[str, Mapping[str, Any]]) -> bool:
-        """Return whether podberth is asked about a namespace's pods, by the webhook's own selector if it is known."""
+        """Return whether the API server calls podberth for the pods of a namespace.
+
+        The webhook configuration's own namespaceSelector decides if it is known.
+        """
         if is_exempt(namespace, namespaces):
             return False
         labels = namespaces.get(namespace, {}).get("metadata", {}).get("labels") or {}
@@ -124,7 +128,7 @@ class _Owners:
         return is_pod or row_for(content) is not None or source.kind in self.settings.template_paths
 
     def _top(self, source: Source) -> Source:
-        """Return the highest owner of an object that can represent the workload; the object itself if there is none."""
+        """Return the highest owner of an object whose pods podberth can predict; the object itself if it has none."""
         top = here = source
         for _ in range(_DEEPEST):
             above = self._above(here)
@@ -137,7 +141,10 @@ class _Owners:
         return top
 
     def _above(self, source: Source) -> Source | None:
-        """Return an object's owner, found by uid; or by name if the objects between the two were not listed."""
+        """Return the owner of an object by its uid; by its name if objects between the two were not listed.
+
+        None if the owner is not among the objects.
+        """
         owner = _controller(source.content)
         if owner is None:
             return None
@@ -154,7 +161,7 @@ class _Owners:
         return found
 
     def _is_near(self, owner: Source, source: Source) -> bool:
-        """Return whether an owner is cluster-scoped, or in the same namespace as the object that it owns."""
+        """Return whether an object can own another one: it is cluster-scoped, or in the same namespace."""
         where = owner.content["metadata"].get("namespace")
         return not where or where == source.namespace(self.settings.namespace)
 
@@ -181,7 +188,7 @@ def _is_registration(source: Source) -> bool:
 
 
 def _controller(content: Document) -> Mapping[str, Any] | None:
-    """Return the owner reference with the controller flag; if none of them has it, the first reference."""
+    """Return the ownerReference of an object's controller; the first reference if none has the controller flag."""
     owners = content["metadata"].get("ownerReferences")
     found = [each for each in owners if isinstance(each, dict)] if isinstance(owners, list) else []
     return next((each for each in found if each.get("controller") is True), found[0] if found else None)
@@ -198,7 +205,7 @@ def _uid(content: Document) -> str:
 
 
 def _ended(content: Document) -> bool:
-    """Return whether a workload creates no more pods, because it is finished or being deleted."""
+    """Return whether a workload creates no more pods, because it has finished or is being deleted."""
     if content["metadata"].get("deletionTimestamp"):
         return True
     group = str(content.get("apiVersion")).rpartition("/")[0]
@@ -206,9 +213,9 @@ def _ended(content: Document) -> bool:
 
 
 def as_created(source: Source) -> Source:
-    """Return an object without line numbers, and a Pod without the fields that the cluster set after its creation.
+    """Return an object of the cluster as it was created: a Pod without the fields that the cluster has set since then.
 
-    Finding a line in the JSON of thousands of objects takes long, and no reader needs it.
+    The object has no line numbers, because finding a line in the JSON of thousands of objects takes long.
     """
     content = dict(source.content)
     if source.kind == "Pod":

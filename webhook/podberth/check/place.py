@@ -1,6 +1,6 @@
-"""Finds the field of a pod that a decision is about: one that the message names, or else one that the policy reads.
+"""Finds the field of a pod that a decision is about: the field in its message, or else one that the policy reads.
 
-Paths lead into the predicted pod; ``place_in`` translates them to the document.
+Paths lead into the pod that is predicted from a template; ``place_in`` translates them to the document.
 """
 
 import re
@@ -36,7 +36,7 @@ _KEYED: Final[tuple[Path, ...]] = (("metadata", "annotations"), ("metadata", "la
 def field_of(
     message: str, reads: Iterable[tuple[str, ...]], pod: dict[str, Any], own: Mapping[str, Any], gpu: GpuFacts
 ) -> Path:
-    """Return the path of the field that a decision on ``pod`` is about; empty if it is unknown.
+    """Return the path of the field in ``pod`` that a decision with this message is about; empty if it is unknown.
 
     ``reads`` are the paths that the policy reads (``cel.reads``), empty for podberth's own decisions. ``own`` is the
     pod with only those fields that the document has.
@@ -48,13 +48,13 @@ def field_of(
 
 
 def named_path(text: str) -> Path:
-    """Return the path in a pod that stands at the start of a message, before a colon; empty if there is none."""
+    """Return the path of the pod's field that a message names at its beginning, before a colon; else an empty path."""
     where = text.partition(": ")[0]
     return steps_of(where) if _PATH.fullmatch(where) else ()
 
 
 def reads_of(policy: CompiledPolicy, phase: str, message: str) -> frozenset[tuple[str, ...]]:
-    """Return the paths of the pod that a policy read for one decision.
+    """Return the paths of the pod that a policy read for the decision with this message.
 
     If ``phase`` is "mutate", these are the paths that its mutations read. If it is "validate", these are the paths that
     its validations read, or that its audit annotations read if ``message`` is about an audit annotation. If there are
@@ -83,7 +83,7 @@ def without_field(message: str, path: Path, pod: dict[str, Any]) -> str:
 
 
 def place_in(template: Template, path: Path) -> Path:
-    """Return the path in the document that corresponds to a path in the template's pod.
+    """Return the path in the document that corresponds to a path in the pod of a template.
 
     If the document has no such field, the result is the field from which the operator derives the pod's field, or else
     the nearest path above it that the document has.
@@ -114,7 +114,7 @@ def _named(message: str, pod: dict[str, Any]) -> Path | None:
 
 
 def steps_of(text: str) -> Path:
-    """Return the path that a text describes, such as ``spec.containers[0].resources``."""
+    """Return the path that a text such as ``spec.containers[0].resources`` describes."""
     return tuple(
         int(key) if key.isascii() and key.isdecimal() else key
         for key in (word or bracket for word, bracket in _STEPS.findall(text))
@@ -127,7 +127,10 @@ def _container(message: str, pod: dict[str, Any]) -> Path | None:
 
 
 def _keys_named(message: str, pod: dict[str, Any]) -> Iterator[Path]:
-    """Yield the paths of annotations, labels and nodeSelectors whose key (with a domain) is in a message."""
+    """Yield the paths of the pod's annotations, labels and nodeSelector entries whose key is in a message.
+
+    Only keys that have a domain count.
+    """
     for holder, keys in zip(_KEYED, (annotations(pod), labels(pod), spec(pod).get("nodeSelector") or {}), strict=True):
         for key in keys:
             if "/" in key and key in message:
@@ -135,7 +138,7 @@ def _keys_named(message: str, pod: dict[str, Any]) -> Iterator[Path]:
 
 
 def _existing(document: object, path: Path) -> Path:
-    """Return ``path`` up to the first step that the document lacks, including that step."""
+    """Return ``path`` up to and including the first step that the document does not have."""
     here = document
     for length, step in enumerate(path):
         held = isinstance(here, list) and isinstance(step, int) and step < len(here)
@@ -149,7 +152,7 @@ def _existing(document: object, path: Path) -> Path:
 
 
 def _read(reads: Iterable[tuple[str, ...]], pod: dict[str, Any], own: Mapping[str, Any], gpu: GpuFacts) -> Path:
-    """Return the deepest path that the policy reads and the document has.
+    """Return the deepest path that a policy reads and the document has.
 
     If there is none, return the path of the accelerator request or of the gang, if the policy reads facts about either.
     Paths through lists come last, because it is unknown which element the decision is about.
@@ -167,14 +170,17 @@ def _read(reads: Iterable[tuple[str, ...]], pod: dict[str, Any], own: Mapping[st
 
 
 def _deepest(own: Mapping[str, Any], paths: Iterable[tuple[str, ...]]) -> Path:
-    """Return the deepest of the paths that ``own`` has, of several the first by name; empty if it has none of them."""
+    """Return the deepest of the paths that ``own`` has, the first by name if several are; empty if it has none."""
     places = [found for path in paths if (found := _resolve(own, path)) is not None]
     places = [path for path in places if path not in _KEYED and len(path) > 1]
     return min(places, key=lambda path: (-len(path), tuple(map(str, path))), default=())
 
 
 def _resolve(document: object, path: tuple[str, ...]) -> Path | None:
-    """Return the first path in the document that matches ``path``, which may have ELEMENT as a step; None if none."""
+    """Return the first path in the document that matches ``path``; None if none does.
+
+    ELEMENT in ``path`` matches any element of a list.
+    """
     if not path:
         return ()
     step, rest = path[0], path[1:]
@@ -192,7 +198,7 @@ def _resolve(document: object, path: tuple[str, ...]) -> Path | None:
 
 
 def value_at(document: Any, path: Path) -> object:
-    """Return the value at a path; None if the path leads nowhere."""
+    """Return the value at a path in a document; None if the document has no such path."""
     for step in path:
         try:
             document = document[step]
@@ -202,7 +208,7 @@ def value_at(document: Any, path: Path) -> object:
 
 
 def _asking(pod: dict[str, Any], gpu: GpuFacts) -> Path:
-    """Return the path of the pod's first request for an accelerator, or of its resourceClaims; else empty."""
+    """Return the path of the pod's first accelerator request, or of its resourceClaims; empty if there is none."""
     for request in gpu.requests:
         for each in containers(pod):
             held = (each.body.get("resources") or {}).get("limits") or {}
@@ -213,7 +219,7 @@ def _asking(pod: dict[str, Any], gpu: GpuFacts) -> Path:
 
 
 def _gang(pod: dict[str, Any]) -> Path:
-    """Return the path of the first field, label or annotation about the pod's gang; empty if there is none."""
+    """Return the path of the field, label or annotation that names the pod's gang; empty if there is none."""
     if spec(pod).get("schedulingGroup"):
         return ("spec", "schedulingGroup")
     held = metadata(pod)

@@ -1,4 +1,4 @@
-"""The result of a check: a report from which every output format is made, and which ``-o json`` prints.
+"""The result of a check: a report that every output format is made from, and that ``-o json`` prints.
 
 Field names here are those of the JSON, in snake case. The JSON's format is versioned: ``VERSION`` grows with each
 incompatible change.
@@ -30,21 +30,22 @@ class Finding:
     field: str
     """The field's path in the document, as ``kube.positions.render_path`` writes it; empty for the whole document."""
     line: int
-    """The line of the field in the file, counted from 1; if the field is absent, that of its nearest parent. 0 means no
-    line."""
+    """The line of the field in the file, counted from 1; if the field is absent, that of its nearest parent. 0 if no
+    line is known."""
     action: str = ""
-    """The policy's decision (``admission.outcome.Action``); empty for podberth's own findings. Not in JSON."""
+    """The action of the policy's decision (``admission.outcome.Action``); empty for podberth's own findings. Not in
+    JSON."""
     rule: str = ""
-    """The part of the policy that made the decision: ``mutations`` or ``validations``. Not in JSON."""
+    """The part of the policy that the decision is from: ``mutations`` or ``validations``. Not in JSON."""
 
 
 def shown(names: Sequence[str], separator: str = ", ") -> str:
-    """Return the first few names, joined, with an ellipsis at the end if there are more."""
+    """Return the first few of the names as one text, with an ellipsis at the end if there are more."""
     return separator.join([*names[:_MOST_NAMED], *["…"][: len(names) > _MOST_NAMED]])
 
 
 def skips_once(found: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the findings; of several skipped mutations with the same message and line, only the first."""
+    """Yield the findings, without repetitions of a skipped mutation: same message and same line."""
     said: set[tuple[str, int]] = set()
     for each in found:
         if each.action != "skip" or (each.message, each.line) not in said:
@@ -55,7 +56,7 @@ def skips_once(found: Iterable[Finding]) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentChange:
-    """One operation of RFC 6902 that a policy would apply; ``path`` is a JSON Pointer into the document."""
+    """One JSON Patch operation (RFC 6902) by which a policy changes a document; ``path`` is a JSON Pointer into it."""
 
     policy: str
     op: Literal["add", "replace", "remove"]
@@ -66,18 +67,21 @@ class DocumentChange:
 
     @classmethod
     def of(cls, root: Path, policy: str, operation: Mapping[str, Any], reason: str) -> Self:
-        """Return an operation on an object, ``root`` being the object's place in its document."""
+        """Return a policy's patch operation on an object as a change of its document.
+
+        ``root`` is the path of the object in the document.
+        """
         path, value = pointer(root) + operation["path"], operation.get("value")
         return cls(policy=policy, op=operation["op"], path=path, value=value, reason=reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrote:
-    """All writes of one policy on a pod, including writes for which the checked document has no field."""
+    """All writes of one policy on a pod, including those for which the checked document has no field."""
 
     policy: str
     recorded: Mapping[str, Any] = field(hash=False)
-    """The writes by concern, as in the pod's record; empty if the record is too long to be kept."""
+    """The writes by concern (kind of mutation), as in the pod's record; empty if the record is too long to be kept."""
     reason: str
 
 
@@ -104,10 +108,11 @@ class Result:
     warnings: tuple[Finding, ...] = ()
     errors: tuple[Finding, ...] = ()
     notes: tuple[Finding, ...] = ()
-    """Writes of policies that the document cannot hold, such as a name that only the cluster knows."""
+    """Findings about policies' writes for which the document has no field, such as a name that only the cluster
+    knows."""
     changes: tuple[DocumentChange, ...] = ()
     audits: tuple[Finding, ...] = ()
-    """Entries for the audit log; they are in JSON only for live workloads."""
+    """Findings that are only entries of the audit log; they are in JSON only for live workloads."""
     held_back: tuple[str, ...] = ()
     """The policies whose rollout does not include this workload; they are in JSON only for live workloads."""
     in_force: tuple[str, ...] = ()
@@ -115,20 +120,21 @@ class Result:
     wrote: tuple[Wrote, ...] = field(default=(), compare=False, repr=False)
     """The writes of each policy on the pod. Not in JSON."""
     earlier: tuple[DocumentChange, ...] = field(default=(), compare=False, repr=False)
-    """The changes for the document's earlier templates; ``changes`` apply after them. Not in JSON."""
+    """The changes for the earlier templates of the document; ``changes`` apply after these. Not in JSON."""
     unexpanded: bool = field(default=False, compare=False, repr=False)
     """Whether the file is an unexpanded template that was found in a folder. Not in JSON."""
     source: PositionedDocument | None = field(default=None, compare=False, repr=False)
-    """The document, for the difference and the patched text; None if it could not be read. Not in JSON."""
+    """The document, from which the difference and the patched text are made; None if it could not be read. Not in
+    JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyCount:
-    """The number of live workloads for each effect of a policy; a workload may count in several columns."""
+    """The number of live workloads on which a policy has each effect; a workload may count for several effects."""
 
     policy: str
     actions: tuple[str, ...]
-    """The validationActions in the policy's spec, without assumptions."""
+    """The validationActions in the policy's spec, whatever the check assumes."""
     percent: int
     """The percentage of the policy's rollout; 100 if it has none."""
     denied: int
@@ -143,7 +149,7 @@ class PolicyCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Live:
-    """The numbers of a cluster's workloads by verdict.
+    """The numbers of a cluster's workloads, by verdict and by policy.
 
     A workload with several templates has the most severe verdict of these.
     """
@@ -156,13 +162,13 @@ class Live:
     warned: int
     """The number of workloads with a warning, whatever their verdict."""
     owned: int
-    """The number of objects that are not counted because their owner represents the workload."""
+    """The number of objects that are not counted because another object, their owner, is the workload."""
     finished: int
     """The number of workloads that create no more pods."""
     exempt: int
-    """The number of workloads in namespaces that the API server keeps from podberth."""
+    """The number of workloads in namespaces for which the API server does not call podberth."""
     unknown: Mapping[str, int]
-    """The number of objects by kind, for kinds of which podberth does not know whether they create pods."""
+    """For each kind of which podberth does not know whether it creates pods, the number of objects."""
     missing: tuple[str, ...]
     """The kinds that could not be listed, with the reasons; the report does not cover them."""
     policies: tuple[PolicyCount, ...]
@@ -206,7 +212,7 @@ class Report:
     files: int
     """The number of files that were read."""
     documents: int
-    """The number of documents in these files, without empty ones."""
+    """The number of documents in the files that were read, without empty ones."""
     live: Live | None = None
     """The numbers of a cluster's workloads; None for a check of manifests."""
 

@@ -34,7 +34,7 @@ from .unknown_fields import UnknownField, unknown_fields_in
 from .unknown_kinds import why_without_pods
 
 _WARNINGS: Final = frozenset({"skip", "conflict", "warn", "error"})
-"""The actions of decisions that are reported as warnings; a mutation is reported as a change."""
+"""The actions of decisions that are reported as warnings. A mutation is reported as a change instead."""
 _FINDINGS: Final = _WARNINGS | {"deny", "audit"}
 _RECORD: Final = ("podberth", "its record of the policies' changes")
 _NO_CONTAINERS: Final = (
@@ -47,11 +47,11 @@ class CheckSettings:
     """The settings of a check, apart from the snapshot."""
 
     namespace: str = "default"
-    """The namespace of documents that name no namespace."""
+    """The namespace of documents that do not have one."""
     template_paths: Mapping[str, Sequence[tuple[str, ...]]] = field(default_factory=dict)
-    """The paths of further pod templates by kind, in the format of ``workload.templates``."""
+    """The paths of further pod templates by kind, as the user gives them (``--template-path``)."""
     natives: Natives | None = None
-    """The native policies that decide on the manifests; None: there are none."""
+    """The native policies that are evaluated for the manifests; None if there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class Checked:
 
 
 def report(checked: Sequence[Checked]) -> Report:
-    """Return the report about several files, in their order."""
+    """Return the report about the results of several files, in their order."""
     return Report(
         results=tuple(folded(result for each in checked for result in each.results)),
         files=len(checked),
@@ -75,13 +75,13 @@ def report(checked: Sequence[Checked]) -> Report:
 
 
 def is_exempt(namespace: str, namespaces: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Return whether the API server sends no objects of a namespace to podberth's webhook (manifests/base)."""
+    """Return whether the API server calls podberth's webhook for no object of the namespace (manifests/base)."""
     labels = namespaces.get(namespace, {}).get("metadata", {}).get("labels") or {}
     return namespace in EXEMPT_NAMESPACES or EXEMPT_LABEL in labels
 
 
 def check(file: SourceFile, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document] = ()) -> Checked:
-    """Return the results for every object of a file; ``known`` are documents that workloads may refer to."""
+    """Return the results for every object of a file; ``known`` are documents that the file's workloads may refer to."""
     results: list[Result] = []
     if file.patch_of:
         results.append(patch_result(file))
@@ -117,7 +117,7 @@ def unreadable(problem: Problem) -> Result:
 
 
 def _judged(item: "_Object") -> list[Result]:
-    """Return the results for an object, including the decisions of native policies."""
+    """Return the results for an object of a file, with the decisions of native policies."""
     results, natives = list(item.results()), item.settings.natives
     return results if natives is None else natives.added(results, item.source, item.pods, item.content)
 
@@ -125,7 +125,7 @@ def _judged(item: "_Object") -> list[Result]:
 def check_object(
     source: Source, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document]
 ) -> list[Result]:
-    """Return the results for an existing object, decided as if its pods were created now."""
+    """Return the results for an object of a cluster, decided on as if its pods were created now."""
     return list(_Object(source, snapshot, settings, known, named=True, written=False).results())
 
 
@@ -151,16 +151,16 @@ class _Object:
         self.known = known
         self.namespace = source.namespace(settings.namespace)
         self.content = source.content
-        """The object with the changes that policies made to it and to the templates that come first."""
+        """The object with the changes of policies so far: on the object itself, and on the earlier templates."""
         self.changes: tuple[DocumentChange, ...] = ()
-        """The changes that ``content`` has already."""
+        """The changes that ``content`` already has."""
         self._made: list[tuple[Template, dict[str, Any]]] = []
-        """The templates that were decided on so far, with the pods after the mutations."""
+        """The templates decided on so far, each with its pod after the mutations."""
         self.pods: dict[Path, dict[str, Any]] = {}
-        """The pods that validation gets, by the paths of their templates."""
+        """The pods as validations would get them, by the path of the pod's template."""
 
     def results(self) -> Iterator[Result]:
-        """Yield the result for each template of the object; one result for the object if it has no template."""
+        """Yield a result for each template of the object; a single result if the object has no template."""
         is_object = bool(self.source.api_version and self.source.kind)
         native = self._native() if is_object else None
         found = self._templates() if is_object else []
@@ -208,7 +208,7 @@ class _Object:
         yield from self._with_groups(results, found)
 
     def _with_groups(self, results: Sequence[Result], found: Sequence[Template]) -> Iterator[Result]:
-        """Yield the results with the problems of the workload's groups added, each at its template or at the first.
+        """Yield the results with the problems of the workload's groups added, each at its template or at the first one.
 
         No problems are added for a Pod, whose review reports them, or if a template could not be decided on.
         """
@@ -228,7 +228,7 @@ class _Object:
         return list(dict.fromkeys(every))  # two roles may have the same template
 
     def _note_namespace(self, results: list[Result]) -> None:
-        """Add a note to the first result if the object's namespace is a placeholder."""
+        """Add a note to the first result if the namespace of the object is a placeholder."""
         if results and (placeholder := self.source.unfilled_namespace):
             said = f"metadata.namespace is the placeholder {placeholder[:60]}: judged as in namespace {self.namespace}"
             note = self._finding(said, ("metadata", "namespace"))
@@ -243,7 +243,7 @@ class _Object:
         return self._finding(f"got {what} {shown(names)}{where}, want {want}; {advice(found[0][1])}", found[0][0])
 
     def _templates(self) -> list[Template]:
-        """Return the object's templates in the order of the file."""
+        """Return the object's pod templates in the order of the file."""
         paths = self.settings.template_paths
         found = templates(self.content, namespace=self.namespace, known=self.known, extra=paths)
         return sorted(found, key=lambda template: self.source.line(template.path))
@@ -262,7 +262,7 @@ class _Object:
         return self._result((), "skipped", warnings=found)
 
     def _native(self) -> Result | None:
-        """Apply MutatingAdmissionPolicies to the object itself and return the result; None if they decide nothing."""
+        """Apply MutatingAdmissionPolicies to the object itself and return the result; None if they do nothing."""
         made = on_object(self.settings.natives, self.source, self.content)
         if made is None:
             return None
@@ -305,7 +305,10 @@ class _Object:
         return None
 
     def _exempt(self, template: Template, first: OnPod) -> tuple[Result, Patch]:
-        """Return the result for a template in an exempt namespace, whose pods never reach podberth."""
+        """Return the result and the patch for a template in an exempt namespace, whose pods never reach podberth.
+
+        ``first`` is the result of MutatingAdmissionPolicies.
+        """
         decided = unasked(template, first.written)
         self.pods[template.path] = decided.pod
         rest = "nothing of it is checked" if self.settings.natives is None else "only native policies judge it"
@@ -360,7 +363,7 @@ class _Object:
         return replace(found, action=decision.action, rule=rule if decision.policy else "")
 
     def _changes(self, template: Template, decided: Decided) -> tuple[tuple[DocumentChange, ...], tuple[Finding, ...]]:
-        """Return the changes of the document, and findings for the writes that the document cannot hold."""
+        """Return the policies' changes of the document, and findings for the writes for which it has no field."""
         changes: list[DocumentChange] = []
         notes: list[Finding] = []
         authors = [(each.policy, each.reason) for each in decided.written] + [_RECORD]
@@ -394,5 +397,8 @@ class _Object:
 
 
 def _is_said(decision: Decision) -> bool:
-    """Return whether a decision is a finding; placeholders in place of numbers have one finding for the document."""
+    """Return whether a decision is reported as a finding.
+
+    Placeholders in place of numbers are not: there is one finding for all of a document.
+    """
     return decision.action in _FINDINGS and not is_of_a_placeholder(decision.message)

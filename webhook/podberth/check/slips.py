@@ -1,10 +1,10 @@
-"""Finds slips: names that differ from a known name by a typing error."""
+"""Finds slips: names that differ from a known name only by a typing error."""
 
 from typing import Final
 
 SLIP: Final = "got {}; did you mean {}?"
 _SHORTEST: Final = 4
-"""The length of the shortest known name whose slips are reported."""
+"""The length of the shortest known name for which slips are reported."""
 
 
 def is_slip(got: str, want: str) -> bool:

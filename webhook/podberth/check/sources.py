@@ -1,4 +1,4 @@
-"""Reads the objects of manifests, and the items of Lists, with their positions; other documents become problems.
+"""Reads the objects of manifests, and the items of Lists, with their positions; unreadable documents become problems.
 
 This module does no I/O; ``run`` interprets the objects.
 """
@@ -55,7 +55,7 @@ class Source:
 
     @property
     def unfilled_namespace(self) -> str:
-        """The placeholder that the object has as its namespace; empty if it has none."""
+        """The placeholder in place of the object's namespace; empty if there is none."""
         return self._namespace if is_filled_in_later(self._namespace) else ""
 
     @property
@@ -69,11 +69,11 @@ class Source:
         return self.document.positions
 
     def line(self, path: Path = ()) -> int:
-        """Return the line of the key at a path in the object; if it is absent, that of its nearest parent."""
+        """Return the line of the key at a path in the object; if the path is absent, the line of its nearest parent."""
         return self.positions.key((*self.root, *path)).line
 
     def repeated_fields(self) -> list[str]:
-        """Return the paths of the duplicate keys, one for each entry of ``repeated`` and in the same order.
+        """Return the paths of the object's duplicate keys, one for each entry of ``repeated`` and in the same order.
 
         A path is empty if another value of the key comes later in the document, because only the last value is kept.
         """
@@ -85,7 +85,7 @@ class Source:
         return [render_path(path) if path else "" for path in found]
 
     def field(self, path: Path) -> str:
-        """Return a path in the object as text, from the root of the document."""
+        """Return a path in the object as a text: the path from the root of the document."""
         return render_path((*self.root, *path))
 
 
@@ -132,7 +132,7 @@ def without_place(file: str, content: Document) -> Source:
 
 
 def _opened(source: Source, problems: list[Problem]) -> Iterator[Source]:
-    """Yield the items of a List object, including those of Lists in it; for any other object, the object itself."""
+    """Yield the items of a List object, also of Lists inside it; the object itself if it is no List."""
     items = source.content.get("items")
     if not (source.kind.endswith("List") and source.api_version and isinstance(items, list)):
         yield source
@@ -156,7 +156,7 @@ def _opened(source: Source, problems: list[Problem]) -> Iterator[Source]:
 
 
 def _with_repeated(sources: Sequence[Source], repeated: Sequence[Problem]) -> Iterator[Source]:
-    """Yield the objects of a document in order of line, each with the duplicate keys inside it."""
+    """Yield the objects of a document in order of line, each with the duplicate keys that are inside it."""
     starts = [source.line() for source in sources]
     for source, start, end in zip(sources, starts, [*starts[1:], math.inf], strict=True):
         first = 0 if source is sources[0] else start

@@ -1,4 +1,4 @@
-"""Collects the objects in the checked files on which decisions depend: namespaces, parameters, groups, runtimes.
+"""Collects those objects of the checked files on which decisions depend: namespaces, parameters, groups, runtimes.
 
 Users apply a folder as a whole, so an object in one file affects the decisions on pods in another.
 """
@@ -19,14 +19,14 @@ _COLLECTED: Final = frozenset(KINDS) - frozenset((*OF_NODES, *of_role("discovery
 REFERRED: Final = frozenset(
     {"TrainingRuntime", "ClusterTrainingRuntime", "ServingRuntime", "ClusterServingRuntime", "ProvisioningRequest"}
 )
-"""The kinds whose pod templates other objects use by name, and kinds that use the templates of other objects."""
+"""The kinds that have pod templates which other objects use by name, and the kinds that use the templates of others."""
 
 
 def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
-    """Return the documents in files on which decisions about other documents depend.
+    """Return the documents in files on which decisions about other documents depend, such as Namespaces.
 
-    An ``assumed`` Namespace is added for each namespace that a document is in. ``namespace`` is the namespace of
-    documents that name none.
+    A Namespace (``assumed``) is added for each namespace that a document is in. ``namespace`` is the namespace of
+    documents that do not have one.
     """
     found: list[Document] = []
     taken = {namespace: None}
@@ -41,7 +41,7 @@ def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
 
 
 def assumed(name: str) -> Document:
-    """Return the Namespace ``name`` without labels and annotations of a user.
+    """Return a Namespace of this name without labels and annotations of a user.
 
     It stands for a Namespace that the files do not contain, but that must exist because they put objects into it.
     """
@@ -49,9 +49,9 @@ def assumed(name: str) -> Document:
 
 
 def within(snapshot: Snapshot, documents: Sequence[Document]) -> Snapshot:
-    """Return the snapshot with ``documents`` added.
+    """Return the snapshot with the objects ``documents`` added to its facts.
 
-    A document replaces the object of its kind and name; an ``assumed`` Namespace is only added if there is none. Each
+    A document replaces the object of its kind and name; a Namespace that is only ``assumed`` replaces none. Each
     Namespace gets the label that the API server writes.
     """
     given = [each for each in documents if _kinds(each)]

@@ -1,4 +1,4 @@
-"""Finds the pod template of an object that a path belongs to.
+"""Finds the pod template of an object to which a path belongs.
 
 A template may be inside another one, and two templates may have the same path.
 """
@@ -31,7 +31,10 @@ def _inside(path: Path, template: Template) -> bool:
 
 
 def is_of(path: Path, index: int, found: Sequence[Template]) -> bool:
-    """Return whether a path belongs to the template at ``index``; a path outside all templates belongs to the first."""
+    """Return whether a path belongs to the template at ``index`` in ``found``.
+
+    A path outside all templates belongs to the first one.
+    """
     return _inside(path, found[index]) or not (index or _in_any(path, found))
 
 

@@ -1,4 +1,4 @@
-"""Finds fields of workloads that the types of their objects lack: kubectl refuses them, or they never reach the pod.
+"""Finds fields of workloads that their types do not have: kubectl refuses them, or they never reach the pod.
 
 An object of one of Kubernetes' own kinds is checked completely. In an object of another kind the pod templates are
 checked, as far as their form is known. Outside the templates, only misspelt and misplaced fields are found.
@@ -18,7 +18,7 @@ from .misspelt_fields import misspelt_fields
 from .numbers import holds_placeholder
 
 MOST_UNKNOWN: Final = 200
-"""The most unknown fields of one object that are reported; finding the lines of 200,000 fields took 25 s."""
+"""The maximum number of an object's unknown fields that are reported; finding the lines of 200,000 fields took 25 s."""
 _POD_SPEC: Final = "io.k8s.api.core.v1.PodSpec"
 _CONTAINER: Final = "io.k8s.api.core.v1.Container"
 _POD_TEMPLATE: Final = Schema(kind="message", message="io.k8s.api.core.v1.PodTemplateSpec")
@@ -26,12 +26,12 @@ _SPEC: Final = ("spec",)
 
 
 class UnknownField(NamedTuple):
-    """A field that its object's type does not have."""
+    """A field of an object that the object's type does not have."""
 
     path: Path
     message: str
     refused: bool
-    """Whether kubectl refuses the object; else, depending on its CRD, the field is dropped or the object is refused."""
+    """Whether kubectl refuses the object. If not, its CRD decides: the field is dropped, or the object is refused."""
 
 
 def unknown_fields_in(content: Mapping[str, Any], found: Sequence[Template], schema: PodSchema) -> list[UnknownField]:
@@ -79,7 +79,7 @@ def _of(definitions: Definitions, roots: Iterable[Typed], *, refused: bool) -> I
 
 
 def _typed(template: Template, definitions: Definitions) -> Iterator[Typed]:
-    """Yield the parts of a template whose types are known, with their types."""
+    """Yield the parts of a pod template whose types are known, each with its type."""
     form, path = template.form, template.path
     place = forms.find(template.document, path)
     if form is TEMPLATE:
@@ -104,7 +104,7 @@ def _typed(template: Template, definitions: Definitions) -> Iterator[Typed]:
 
 
 def _of_spec(form: Form, whole: Typed, fields: Mapping[str, Schema]) -> Iterator[Typed]:
-    """Yield a PodSpec as one value; or, if only some of its fields have known types, these fields one by one."""
+    """Yield a PodSpec as one value; if only some of its fields have known types, yield these fields one by one."""
     if (form.fields is None or form.others is not None) and not form.adds:
         yield Typed(whole.kind, whole.value, whole.path, form.others or frozenset())
         return
@@ -114,7 +114,7 @@ def _of_spec(form: Form, whole: Typed, fields: Mapping[str, Schema]) -> Iterator
 
 
 def _with_others(typed: Typed) -> Iterator[Typed]:
-    """Yield a value; or the containers of a list one by one, if the operator permits further fields in them."""
+    """Yield a value; if the operator permits further fields in its containers, yield the containers one by one."""
     element = typed.kind.element
     if typed.others and element is not None and element.message == _CONTAINER and isinstance(typed.value, list):
         for at, each in enumerate(typed.value):
@@ -124,7 +124,7 @@ def _with_others(typed: Typed) -> Iterator[Typed]:
 
 
 def _dropped(template: Template) -> Iterator[UnknownField]:
-    """Yield the fields of a template that a Pod has but the schema of the template's kind lacks."""
+    """Yield the fields of a pod template that Pods have but the schema of the template's kind lacks."""
     form, place = template.form, forms.find(template.document, template.path)
     if (_SPEC, _SPEC) in form.seats and form is not TEMPLATE and (form.fields is None or form.others is not None):
         parts = {str(source[0]) for _, source in form.seats}

@@ -14,12 +14,12 @@ from .result import shown
 # The field by which a PodSpec is recognised
 _CONTAINERS: Final = "containers"
 _CHARTS: Final = frozenset({("helm.toolkit.fluxcd.io", "HelmRelease"), ("helm.cattle.io", "HelmChart")})
-"""The API groups and kinds of objects that install a chart, with the chart's values."""
+"""The API groups and kinds of the objects that install a Helm chart, with the chart's values in them."""
 _RENDER: Final = "render the chart first, for example: helm template … | podberth check -"
 
 
 class WithoutPods(NamedTuple):
-    """The reason why nothing of a document is checked, and the field that it is about."""
+    """The reason why a document is not checked, and the field that the reason is about."""
 
     message: str
     path: Path
@@ -31,7 +31,7 @@ class WithoutPods(NamedTuple):
 def why_without_pods(
     stated: Mapping[str, Any], content: Mapping[str, Any], template_paths: Mapping[str, Sequence[tuple[str, ...]]]
 ) -> WithoutPods | None:
-    """Return why nothing of a document without pod templates is checked; None if there is nothing to say.
+    """Return why a document without pod templates is not checked; None if the report needs no reason.
 
     Args:
         stated: the document as it is written.
@@ -60,7 +60,7 @@ def why_without_pods(
 
 
 def _of_unknown(version: str, kind: str, content: Mapping[str, Any]) -> str:
-    """Return the message about an object of an unknown kind that names accelerators."""
+    """Return the message about an object of an unknown kind that names accelerator resources."""
     if (version.partition("/")[0], kind) in _CHARTS:
         return f"got a {kind}, whose pods are those of a chart: nothing of it is checked; {_RENDER}"
     message = f"got {version} {kind}, a kind that podberth does not know; nothing of it is checked"
@@ -69,7 +69,7 @@ def _of_unknown(version: str, kind: str, content: Mapping[str, Any]) -> str:
 
 
 def names_accelerators(content: Mapping[str, Any]) -> bool:
-    """Return whether a document names an accelerator resource; without one, podberth need not know its pods."""
+    """Return whether a document contains the name of an accelerator resource; if not, its pods need not be known."""
     for _, key, value in _fields(content):
         if recognise(key) is not None:
             return True
@@ -94,7 +94,7 @@ def places_of_pods(content: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _fields(content: Mapping[str, Any]) -> Iterator[tuple[Path, str, Any]]:
-    """Yield each field of a document in its order: the path of the object around it, its key and its value."""
+    """Yield each field of a document in order, as (path of the object that has it, key, value)."""
     for path, value in values(content):
         if path and isinstance(path[-1], str):
             yield path[:-1], path[-1], value

@@ -1,4 +1,4 @@
-"""The I/O of ``podberth check``: reads files or a live cluster, and writes the results.
+"""The I/O of ``podberth check``: reads files or lists a live cluster, and writes the results.
 
-The room ``check`` decides, without I/O.
+The package ``check`` makes the decisions, without I/O.
 """

@@ -1,4 +1,4 @@
-"""The I/O of a check of live workloads, from the output of ``kubectl get -o yaml`` or from the API server's lists.
+"""Checks live workloads, from the output of ``kubectl get -o yaml`` or from the API server's lists: the I/O.
 
 ``checking.run`` does the same for manifests.
 """
@@ -27,28 +27,28 @@ from .run import Done, Policies, about_exceptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveRequest:
-    """The settings of a check of live workloads: everything but the workloads and the policies."""
+    """The settings of a check of live workloads, except the workloads and the policies themselves."""
 
     settings: CheckSettings
     topology: Path | None
-    """The file with the snapshot of the nodes; None if the nodes are among the workloads' objects."""
+    """The file with the snapshot of the nodes; None if the nodes are among the objects of the cluster."""
     cluster_files: ClusterFiles = field(default_factory=ClusterFiles)
     as_if: Collection[Supposition] = ()
     now: datetime = field(default_factory=partial(datetime.now, UTC))
-    """The moment of the check, at which exceptions are in force or not."""
+    """The time of the check, which decides whether an exception is in force."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """The objects of a cluster. ``missing`` lists what could not be read, with the reasons."""
+    """The objects of a cluster that were read. ``missing`` lists what could not be read, with the reasons."""
 
     files: Sequence[SourceFile]
     problems: Sequence[Problem] = ()
     missing: Sequence[str] = ()
     is_makerless: bool = False
-    """Whether no replica of podberth's controller runs."""
+    """Whether no replica of podberth's controller runs, so that nobody makes groups of pods."""
     now: datetime | None = None
-    """The time with which heartbeats of nodes are compared; None if no node is to be reported as stale."""
+    """The time with which the nodes' heartbeats are compared; None if no node is to be reported as stale."""
 
 
 def read_snapshot(paths: Sequence[str], stdin: BinaryIO) -> Gathered:
@@ -73,7 +73,7 @@ def read_snapshot(paths: Sequence[str], stdin: BinaryIO) -> Gathered:
 
 
 def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Done:
-    """Check every workload and return the outcome; unreadable objects are part of the report.
+    """Check every workload against the policies, and return the outcome; unreadable objects are part of its report.
 
     Raises:
         UsageError: a setting is invalid.

@@ -1,4 +1,4 @@
-"""Lists a cluster's workloads once, kind by kind and in pages, and the objects on which decisions about them depend.
+"""Lists a cluster's workloads, and the other objects on which decisions about them depend, kind by kind and in pages.
 
 API discovery is read first. A kind that may not be listed is reported, and the other kinds are still listed.
 """
@@ -40,7 +40,7 @@ from ..workload.kinds import KINDS, LINKS, TEMPLATES_ONLY
 from .against import Gathered
 
 FILE: Final = "cluster"
-"""The word that messages have in the place of a file's name."""
+"""The name that messages have in place of a file's name if an object comes from a cluster."""
 # The token of the next page expires when etcd is compacted (kube-apiserver --etcd-compaction-interval, 5 minutes). A
 # list that has taken longer four times will always take longer.
 _TRIES: Final = 4
@@ -56,9 +56,11 @@ _SURROUNDINGS: Final[tuple[tuple[Resource, str, str], ...]] = (
 )
 _ADMISSION: Final = "admissionregistration.k8s.io/v1"
 _REGISTRATION: Final = collection_path(_ADMISSION, "validatingwebhookconfigurations").below("podberth")
-"""The API path of podberth's own configuration: which namespaces' pods it is asked about."""
+"""The API path of podberth's ValidatingWebhookConfiguration, which says for which namespaces' pods podberth is
+called."""
 _BESIDES: Final = {(each.group, each.kind): each for each in FOLLOWED if each.role != "owner"}
-"""The kinds that ``serve`` follows besides workloads, by group and kind: decisions may depend on their objects."""
+"""The kinds that ``podberth serve`` follows besides workloads, by group and kind: decisions may depend on their
+objects."""
 
 _Answer = TypeVar("_Answer")
 
@@ -69,14 +71,14 @@ class Inventory:
 
     gathered: Gathered
     unserved: tuple[str, ...]
-    """The kinds that podberth knows and that this cluster does not serve."""
+    """The kinds that podberth knows and that the cluster does not serve."""
 
 
 class Lister:
     """Lists objects from one API server, and repeats a request that fails for a transient reason."""
 
     def __init__(self, client: Client, timing: Timing, *, page: int = PAGE) -> None:
-        """Request ``page`` objects at a time."""
+        """Create the lister; it requests ``page`` objects at a time."""
         self._client = client
         self._timing = timing
         self._page = page
@@ -90,7 +92,7 @@ class Lister:
         return read_versions(await self._again(lambda: self._client.get(ApiPath("apis"), {})))
 
     async def kinds(self, version: str) -> dict[str, ServedKind]:
-        """Return the kinds of an API version that can be listed, by name of the kind.
+        """Return the kinds of the API version ``version`` that can be listed, by the kind's name.
 
         Raises:
             ClusterError: as ``versions``.
@@ -134,7 +136,7 @@ class Lister:
 
 
 async def take_inventory(lister: Lister, namespace: str, extra: Collection[str], *, nodes: bool) -> Inventory:
-    """List the workloads of a namespace (of all, if it is empty), and the objects that decisions on them depend on.
+    """List the workloads of a namespace (of all, if it is empty), and the objects that decisions about them depend on.
 
     ``extra`` are further kinds of workloads. Nodes and their topology are listed only if ``nodes`` is true.
 
@@ -177,7 +179,7 @@ async def take_inventory(lister: Lister, namespace: str, extra: Collection[str],
 
 
 async def _is_makerless(lister: Lister) -> bool:
-    """Return whether certainly no replica of podberth's controller runs; not certain if its Lease may not be read."""
+    """Return whether surely no replica of podberth's controller runs; False if its Lease cannot be read."""
     try:
         leases = await lister.objects(CONTROLLER)
     except ClusterError:  # the same collection as the heartbeats, which is then in ``missing``
@@ -186,7 +188,10 @@ async def _is_makerless(lister: Lister) -> bool:
 
 
 async def _registration(lister: Lister, missing: list[str]) -> list[Document]:
-    """Return podberth's ValidatingWebhookConfiguration; nothing if there is none, or if it is added to ``missing``."""
+    """Return podberth's ValidatingWebhookConfiguration, as a list of at most one object.
+
+    If it cannot be read, the reason is added to ``missing``.
+    """
     try:
         found = await lister.object(_REGISTRATION)
     except ClusterError as error:
@@ -196,7 +201,7 @@ async def _registration(lister: Lister, missing: list[str]) -> list[Document]:
 
 
 def _discovered(version: str) -> Document:
-    """Return a discovery document for an API version that serves PodGroups, even if the cluster has no PodGroup."""
+    """Return the APIResourceList of an API version that serves PodGroups, even if the cluster has no PodGroup."""
     resources = [{"name": POD_GROUPS}]
     return {
         "apiVersion": "v1",
@@ -208,10 +213,11 @@ def _discovered(version: str) -> Document:
 
 
 async def _served(lister: Lister, extra: Collection[str], missing: list[str]) -> tuple[list[ServedKind], list[str]]:
-    """Return the kinds to list (Pods first, each in the API server's preferred version), and those that are not served.
+    """Return the kinds to list, Pods first, and the known kinds that the cluster does not serve.
 
-    Each kind is listed in one version, because its objects are the same in every version. A version whose kinds cannot
-    be read, such as that of an aggregated API whose server is away, is added to ``missing``.
+    Each kind is listed in one version, the API server's preferred one, because its objects are the same in every
+    version. A version whose kinds cannot be read, such as that of an aggregated API whose server is away, is added to
+    ``missing``.
     """
     versions = {"": ("v1",), **await lister.versions()}
     wanted = {**kinds_to_list(), **_kinds_besides()}
@@ -237,7 +243,7 @@ async def _served(lister: Lister, extra: Collection[str], missing: list[str]) ->
 
 
 def kinds_to_list() -> dict[tuple[str, str], set[str]]:
-    """Return the versions of every kind of workload that podberth knows, by group and kind."""
+    """Return the API versions of every kind of workload that podberth knows, by the kind's group and name."""
     wanted: dict[tuple[str, str], set[str]] = {("", "Pod"): {"v1"}}
     for row in _LISTED:
         for version in row.api_versions:
@@ -246,7 +252,7 @@ def kinds_to_list() -> dict[tuple[str, str], set[str]]:
 
 
 def _kinds_besides() -> dict[tuple[str, str], set[str]]:
-    """Return the versions of kinds besides workloads that decisions depend on, by group and kind."""
+    """Return the API versions of the kinds besides workloads that decisions depend on, by the kind's group and name."""
     return {
         (group, kind): {f"{group}/{version}" for version in row.versions} for (group, kind), row in _BESIDES.items()
     }
@@ -257,7 +263,7 @@ def _group(version: str) -> str:
 
 
 def _trimmed(document: Document, *, pod: bool) -> Document:
-    """Return an object without the fields that no part of the check reads: they are most of a pod's size."""
+    """Return an object without the fields that no check reads; these make up most of a pod's size."""
     metadata = {key: value for key, value in document["metadata"].items() if key != "managedFields"}
     status = document.get("status")
     if pod and isinstance(status, dict):

@@ -1,4 +1,4 @@
-"""Finds the pods that were created while podberth did not answer: those that ask for accelerators and have no record.
+"""Finds the pods that were created while podberth did not answer: those that request accelerators and have no record.
 
 A pod that podberth wrote on has a record. For each pod without a record this module decides as if the pod were created
 now, with the policies in force and the known nodes. A pod that would be changed or denied was created without podberth,
@@ -26,11 +26,11 @@ from ..policy.every_pod import MUTATING, sends_namespace
 from .run import Policies, policies_in
 
 _SHIPPED: Final = "/etc/podberth/policies"
-"""The directory in the image with the shipped policies; the policies of the ConfigMap are mounted below it."""
+"""The directory of the shipped policies in podberth's image; the policies of the ConfigMap are mounted below it."""
 _OWN: Final = f"{_SHIPPED}/own"
-"""The directory with only the policies of the ConfigMap (manifests/components/own-policies)."""
+"""The directory in podberth's image with the policies of the ConfigMap alone (manifests/components/own-policies)."""
 _MOST_JUDGED: Final = 2000
-"""The most pods to decide on; a decision takes some milliseconds."""
+"""The maximum number of pods to decide on; a decision takes some milliseconds."""
 _Texts: TypeAlias = Sequence[tuple[str, str]]
 """Texts of policies as pairs: the name of the file or object, and its text."""
 
@@ -72,7 +72,10 @@ def let_through(observed: InstallationState) -> Read[LetThrough] | None:
 
 
 def _sent(pods: Iterable[Document], configuration: Document, namespaces: Iterable[Document]) -> Iterator[Document]:
-    """Yield the pods in namespaces that the webhook's namespaceSelector selects; all entries have the same selector."""
+    """Yield the pods for which the API server calls podberth, by the webhook configuration's namespaceSelector.
+
+    All entries of the configuration have the same selector.
+    """
     labels = {str(each["metadata"]["name"]): each["metadata"].get("labels") or {} for each in namespaces}
     for each in pods:
         namespace = str(each["metadata"].get("namespace", ""))
@@ -81,7 +84,10 @@ def _sent(pods: Iterable[Document], configuration: Document, namespaces: Iterabl
 
 
 def _policies(observed: InstallationState) -> Read[Policies]:
-    """Return the policies that the webhook serves: those of files, and GPUPolicies, which replace them by name."""
+    """Return the policies that podberth's webhook serves: those of files, and GPUPolicies.
+
+    A GPUPolicy replaces the policy of the same name from files.
+    """
     deployment, params, objects = observed.deployment, observed.params, observed.policies
     if isinstance(deployment, Unread) or deployment is None:
         missing = "there is no Deployment podberth, so its policies are not known"
@@ -101,7 +107,7 @@ def _policies(observed: InstallationState) -> Read[Policies]:
 
 
 def _layered(directory: str, texts: _Texts, objects: _Texts) -> Read[Policies]:
-    """Return the policies that a replica serves from ``directory``, the ConfigMap's ``texts`` and the GPUPolicies."""
+    """Return the policies that a replica serves from ``directory``, the texts of the ConfigMap and the GPUPolicies."""
     if directory in {"", _OWN}:  # without a directory there are only GPUPolicies
         return Policies(texts=texts if directory else (), problems=(), where=f" of {NAME}", objects=objects)
     if directory != _SHIPPED:

@@ -1,4 +1,4 @@
-"""Writes a check's findings to a cluster's PolicyReports, and removes the reports of namespaces without findings.
+"""Writes a check's findings to PolicyReports in the cluster, and removes the reports of namespaces without findings.
 
 Only reports with podberth's label are changed.
 """
@@ -26,10 +26,10 @@ _OURS: Final = ",".join(f"{key}={value}" for key, value in LABELS.items())
 
 
 class ReportWriter:
-    """Writes the PolicyReports of one cluster, in one of the two APIs for them."""
+    """Writes the PolicyReports of one cluster, in the API that the cluster serves for them."""
 
     def __init__(self, client: Client, lister: Lister, dialect: tuple[str, str, str]) -> None:
-        """Write reports of the API ``dialect``: its apiVersion, kind and plural name."""
+        """Create the writer of reports of one API: ``dialect`` is its apiVersion, kind and plural name."""
         self._client = client
         self._lister = lister
         self._version, self._kind, self._plural = dialect
@@ -39,7 +39,7 @@ class ReportWriter:
         """The reports that could not be written or removed, with the reasons."""
 
     async def put(self, report: Report, namespace: str) -> None:
-        """Make the reports of a namespace (of all, if it is empty) equal to the findings of ``report``.
+        """Write the findings of ``report`` to the reports of a namespace, or of all namespaces if it is empty.
 
         A report that cannot be written is noted in ``refused``. A report without findings is removed, unless some kinds
         of workloads could not be listed.
@@ -69,7 +69,7 @@ class ReportWriter:
                 self.refused.append(f"{self._kind} {namespace}/{NAME}: {error}")
 
     async def _apply(self, namespace: str, body: Mapping[str, Any], *, known: bool) -> None:
-        """Write a report, unless another program has a report of the same name."""
+        """Write a report, unless a report of the same name belongs to another program."""
         document = {
             "apiVersion": self._version,
             "kind": self._kind,
@@ -97,9 +97,9 @@ class ReportWriter:
 
 
 async def dialect_of(lister: Lister) -> tuple[str, str, str]:
-    """Return the apiVersion, kind and plural of the reports that the cluster serves: PolicyReport's or OpenReports'.
+    """Return the apiVersion, kind and plural name of the reports that the cluster serves.
 
-    PolicyReports are preferred if it serves both.
+    They are those of PolicyReport (preferred) or of OpenReports.
 
     Raises:
         ClusterError: the cluster serves neither.

@@ -1,4 +1,4 @@
-"""The I/O of a check of manifests: reads policies, snapshot and files, and decides in one process or several."""
+"""Checks manifests: reads the policies, the snapshot and the files, and decides in one process or in several."""
 
 import gc
 import os
@@ -56,33 +56,33 @@ class CheckRequest:
     """The directory of the policies; None for the policies that podberth ships."""
     topology: Path | None
     jobs: int | None
-    """The number of processes; None: as many as suit the number of files."""
+    """The number of processes; None if it follows from the number of files."""
     sources: bool
-    """Whether the results keep the parsed documents, which some formats need."""
+    """Whether the results keep the parsed documents, which some output formats need."""
     cluster_files: ClusterFiles = field(default_factory=ClusterFiles)
     as_if: Collection[Supposition] = ()
-    """The assumptions about the policies, as in ``check.live_workloads``."""
+    """The assumptions about the policies, such as that all of them deny (``check.live_workloads``)."""
     now: datetime = field(default_factory=partial(datetime.now, UTC))
-    """The moment of the check, at which exceptions are in force or not."""
+    """The time of the check, which decides whether an exception is in force."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """The outcome of a check. ``talk`` has lines for the user, which are written to stderr."""
+    """The outcome of a check. ``talk`` has lines for the user that are written to stderr."""
 
     report: Report
     texts: Mapping[str, str]
-    """The texts of the readable files, by file name."""
+    """The texts of the files that could be read, by file name."""
     descriptions: Mapping[str, str]
     """The descriptions of the policies, by policy name."""
     talk: tuple[str, ...]
     broken_policies: bool
-    """Whether a policy of files is broken. A broken GPUPolicy of the cluster does not count."""
+    """Whether a policy from a file has errors. A GPUPolicy of the cluster with errors does not count."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Policies:
-    """The texts of the policies, each with its file's name, and the problems of reading them.
+    """The policies of a check as texts, each with its file's name, and the problems of reading them.
 
     ``where`` says where the policies come from, and is the end of the line "checked with N policies" for the user.
     """
@@ -93,14 +93,14 @@ class Policies:
     objects: Sequence[tuple[str, str]] = ()
     """The cluster's GPUPolicies as (name, text); they replace the policies of the same names in ``texts``."""
     tested: bool = False
-    """Whether all policies are shipped ones, which the tests of every release have compiled."""
+    """Whether all policies are those that podberth ships, which the tests of every release have compiled."""
     natives: bool = False
-    """Whether the files may also have native policies, definitions and params; if False, these are problems."""
+    """Whether the files may also have native policies, CRDs and params; if False, these are reported as problems."""
 
     def load(
         self, objects: ClusterFacts, as_if: Collection[Supposition], cluster_files: ClusterFiles, now: datetime
     ) -> tuple[Snapshot, ParsedPolicies, tuple[Problem, ...]]:
-        """Return the snapshot with the compiled policies, the policies as written, and all problems of the policies.
+        """Compile the policies; return a snapshot with them, the policies as written, and all of their problems.
 
         Policies that do not compile are not in the snapshot. A GPUPolicy that does not compile is replaced by the
         policy of the same name from files.
@@ -141,13 +141,13 @@ class Policies:
         return kinds_of_params(each.document for file, text in texts for each in load_documents(text, file)[0])
 
     def counted(self, snapshot: Snapshot) -> str:
-        """Return a line for the user about the number of policies and their source."""
+        """Return a line for the user that says how many policies the snapshot has, and where they come from."""
         count = len(snapshot.policies)
         return f"checked with {count} polic{'y' if count == 1 else 'ies'}{self.where}"
 
 
 def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPolicies:
-    """Return the policies that decide together: those of files, and those of the GPUPolicies ``objects``.
+    """Return the policies of a check: those of files, and the GPUPolicies ``objects`` of the cluster.
 
     ``objects`` has the result of parsing each GPUPolicy. A GPUPolicy replaces the policy of the same name from files,
     unless it cannot be parsed. The caller leaves out GPUPolicies that do not compile. Disabled policies are left out.
@@ -166,13 +166,13 @@ def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPoli
 
 
 def about_exceptions(parsed: ParsedPolicies, now: datetime) -> tuple[Problem, ...]:
-    """Return a problem for each exception without effect, and for each policy that is named and does not exist."""
+    """Return a problem for each exception without effect, and for each missing policy that an exception names."""
     names = (each.policy.name for each in parsed.policies)
     return tuple(sorted([*without_effect(parsed.exceptions, now), *of_unknown(parsed.exceptions, names)]))
 
 
 def policies_in(directory: Path | None) -> Policies:
-    """Return the policies below a directory; for None, the policies that podberth ships.
+    """Return the policies in the files below a directory; if None, the policies that podberth ships.
 
     Raises:
         UsageError: the policies that podberth ships are not installed.
@@ -184,7 +184,7 @@ def policies_in(directory: Path | None) -> Policies:
 
 
 def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
-    """Check every file and return the outcome; unreadable files are part of the report.
+    """Check every file and return the outcome; unreadable files are part of its report.
 
     Raises:
         UsageError: a setting is invalid.
@@ -226,9 +226,9 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
 
 
 def processes_for(files: int) -> int:
-    """Return the number of processes for a check of so many files: one below 1,000 files, and always one outside Linux.
+    """Return the number of processes with which to check ``files`` files: one below 1,000 files or outside Linux.
 
-    Elsewhere the processors that this process may use are not known, and system libraries may not survive a fork.
+    Outside Linux, the processors that this process may use are not known, and system libraries may not survive a fork.
     """
     processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
     return max(1, min(files // _FILES_OF_A_PROCESS, processors, _MOST_PROCESSES))
@@ -239,7 +239,7 @@ def processes_for(files: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A file to read, or the content of standard input."""
+    """A file that is to be read, or the content of standard input."""
 
     file: str
     given: tuple[str, str] | Problem | None
@@ -255,7 +255,7 @@ class _Item:
 
 
 def _items(listing: Listing, templates: Container[str], stdin: BinaryIO) -> list[_Item]:
-    """Return the files to read, without the templates of Helm charts."""
+    """Return the files that are to be read, without the templates of Helm charts."""
     patched = patches([file for file in listing.files if file in listing.found])
     return [
         _Item(
@@ -270,7 +270,7 @@ def _items(listing: Listing, templates: Container[str], stdin: BinaryIO) -> list
 
 
 class _Share:
-    """Some of the files to check, already read; one process decides on them once all files are read."""
+    """Some of the files to check; one process decides on their objects once the files of all processes are read."""
 
     def __init__(self, items: Iterable[_Item], settings: CheckSettings, beside: Beside) -> None:
         self._settings = settings
@@ -278,13 +278,13 @@ class _Share:
         self._files = deque(each.read() for each in items)
 
     def surroundings(self) -> list[Document]:
-        """Return the objects in these files on which decisions on other objects depend."""
+        """Return the objects in the share's files on which decisions about other objects depend, such as Namespaces."""
         return surroundings(self._read(), self._settings.namespace)
 
     def params(self, documents: Sequence[Document]) -> list[Document]:
-        """Return the objects in these files that native policies of any file may have as params.
+        """Return the objects in the share's files that the native policies of any file may have as params.
 
-        ``documents`` are the surroundings of all shares, with all native policies; ConfigMaps are among them.
+        ``documents`` are the surroundings from all processes, which include all native policies and ConfigMaps.
         """
         kinds = kinds_of_params([*self._beside.contents, *documents]) - {("", "ConfigMap")}
         return list(params_in(self._read(), kinds)) if kinds else []
@@ -294,8 +294,8 @@ class _Share:
     ) -> "tuple[list[_Done], Natives | None]":
         """Return the results for all files of the share, and remove each file from the share to free its memory.
 
-        ``documents`` and ``params`` are objects of all shares. The results keep the parsed documents of the files only
-        if ``sources`` is set.
+        ``documents`` and ``params`` are objects from the files of all shares. The results keep the parsed documents of
+        the files only if ``sources`` is true.
         """
         known = tuple(referred(documents))
         whole = within(snapshot, documents)
@@ -329,7 +329,10 @@ def _together(share: _Share, snapshot: Snapshot, *, sources: bool) -> "tuple[lis
 def _apart(
     shares: Sequence[Sequence[_Item]], snapshot: Snapshot, settings: CheckSettings, beside: Beside
 ) -> "tuple[list[_Done], Natives | None]":
-    """Decide on each share in its own process, forked so that it inherits the compiled policies; return all results."""
+    """Decide on each share of the files in a process of its own, and return the results of all processes.
+
+    The processes are forked, so that they inherit the compiled policies.
+    """
     import multiprocessing  # noqa: PLC0415 - most checks do not need it
 
     context = multiprocessing.get_context("fork")
@@ -351,7 +354,7 @@ def _apart(
 
 
 def _gathered(pipes: "Sequence[Connection]") -> list[Document]:
-    """Receive the objects of each process, and send all of them to each process; return them."""
+    """Receive the objects that each process has read, send all of them to every process, and return them."""
     found = [document for pipe in pipes for document in pipe.recv()]
     for pipe in pipes:
         pipe.send(found)
@@ -371,12 +374,15 @@ def _work(
 
 
 def _without_sources(checked: Checked) -> Checked:
-    """Return a file's results without documents: parsing these again is cheaper than sending them through a pipe."""
+    """Return a file's results without the parsed documents, to be sent through a pipe.
+
+    Parsing the documents again is cheaper than sending them.
+    """
     return replace(checked, results=tuple(replace(each, source=None) for each in checked.results))
 
 
 def _with_sources(checked: Checked, text: str) -> _Done:
-    """Return a file's results with their documents, parsed again from the file's text, and the text."""
+    """Return a file's results and its text; the results get the documents that are parsed again from the text."""
     documents = load_documents(text, checked.file, last_wins=True)[0]
     starts = [each.positions.root.position.line for each in documents]
     results = tuple(

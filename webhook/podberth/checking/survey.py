@@ -1,4 +1,4 @@
-"""Lists a live cluster, and writes a check's findings to its reports: the I/O of ``podberth check --cluster``."""
+"""Lists a live cluster and writes a check's findings to its reports: the I/O of ``podberth check --cluster``."""
 
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
@@ -17,29 +17,29 @@ from .run import Policies
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """The listed objects, the policies to check with, and lines for the user about the listing."""
+    """The input of a check of a cluster: the objects, the policies, and lines for the user about the listing."""
 
     gathered: Gathered
     policies: Policies
-    """The policies of files and, if the user wants them, the GPUPolicies of the cluster, which replace them by name."""
+    """The policies of files. If the user wants them, GPUPolicies of the cluster replace those of the same names."""
     talk: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyedCluster:
-    """The API server to use, and the part of the cluster to check."""
+    """The cluster that is checked: how to reach its API server, and which namespace to check."""
 
     kubeconfig: Kubeconfig | None
-    """The kubeconfig; None for the service account of a pod."""
+    """The kubeconfig; None if the service account of the pod is used."""
     namespace: str = ""
-    """The namespace to check; empty for all."""
+    """The namespace to check; empty for all namespaces."""
     page: int = PAGE
     timing: Timing = field(default_factory=Timing)
 
     async def survey(
         self, extra: frozenset[str], *, nodes: bool, policies: Policies, objects: bool, reports: bool
     ) -> Survey:
-        """List the objects to check, and return them with the policies.
+        """List the objects of the cluster that are to be checked, and return them with the policies.
 
         Args:
             extra: kinds of workloads to list besides those that podberth knows.

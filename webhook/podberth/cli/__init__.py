@@ -1,1 +1,1 @@
-"""The command line: turns arguments into settings and errors into exit codes. Other rooms do the commands' work."""
+"""The command line: turns arguments into settings, and errors into exit codes. Other packages do the commands' work."""

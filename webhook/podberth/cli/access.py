@@ -1,4 +1,4 @@
-"""Flags that several commands share."""
+"""The command line flags that several commands share, and functions that read them."""
 
 import argparse
 import os
@@ -25,7 +25,7 @@ def add_kubeconfig(parser: argparse.ArgumentParser) -> None:
 
 
 def kubeconfig_of(arguments: argparse.Namespace) -> "Kubeconfig | None":
-    """Return the kubeconfig that flags and environment name; None for the service account of a pod.
+    """Return the kubeconfig that the flags or the environment name; None if the service account of the pod is used.
 
     Raises:
         UsageError: a context is given without a kubeconfig.
@@ -64,25 +64,25 @@ def add_pod_schema(parser: argparse.ArgumentParser) -> None:
 
 
 def add_cluster_files(parser: argparse.ArgumentParser) -> None:
-    """Add the flags for the files that describe a cluster, which serve has, too."""
+    """Add the flags for the files that describe a cluster: its conventions and its Pod schema."""
     add_conventions(parser)
     add_pod_schema(parser)
 
 
 def cluster_files_of(arguments: argparse.Namespace) -> "ClusterFiles":
-    """Return the files that the flags of ``add_cluster_files`` name."""
+    """Return the files about the cluster that the flags of ``add_cluster_files`` name."""
     from ..files.cluster_files import ClusterFiles  # noqa: PLC0415 - most commands that share flags compile no policy
 
     return ClusterFiles(conventions=arguments.conventions, pod_schema=arguments.pod_schema)
 
 
 def add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = ("text", "json")) -> None:
-    """Add the flag that chooses the output format of a command; the first of ``formats`` is the default."""
+    """Add the flag ``-o``, which chooses the output format of a command; the first of ``formats`` is the default."""
     parser.add_argument("-o", "--output", choices=formats, default=formats[0], help=f"(default {formats[0]})")
 
 
 def add_outputs(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
-    """Add the repeatable flag for output formats and files (see ``outputs_of``); the first format is the default."""
+    """Add the repeatable flag ``-o`` for output formats and files (``outputs_of``); the first format is the default."""
     parser.add_argument(
         "-o",
         "--output",
@@ -94,7 +94,7 @@ def add_outputs(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None
 
 
 def outputs_of(given: Sequence[str], formats: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the wanted output formats, each with its file; an empty file name means stdout.
+    """Return the output formats that the user wants, each with the file to write; an empty file name means stdout.
 
     Args:
         given: the values of the flag, each FORMAT or FORMAT=FILE; if there are none, the first format goes to stdout.
@@ -142,7 +142,7 @@ def number(least: float, most: float, want: str) -> Callable[[str], float]:
 
 
 def counted(what: str) -> Callable[[str], int]:
-    """Return an argparse type for a whole number from 1 on; ``what`` is the noun in the error, such as ``nodes``."""
+    """Return an argparse type for a whole number, at least 1; ``what`` is the noun in the error, such as ``nodes``."""
 
     def parse(text: str) -> int:
         if not (text.isascii() and text.isdecimal() and int(text)):
@@ -153,7 +153,7 @@ def counted(what: str) -> Callable[[str], int]:
 
 
 def open_api(arguments: argparse.Namespace, *, connections: int) -> "Api":
-    """Return a client of the API server that the flags and the environment name.
+    """Return a client of the API server that the flags or the environment name.
 
     Raises:
         UsageError: the API server's address is unknown, a file of credentials cannot be used, or the client's libraries

@@ -77,10 +77,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Publish the node's topology document, or print it if ``--print`` is set, and return the exit code.
+    """Publish the node's topology document, or print it if ``--print`` is set; return the exit code.
 
-    Both go on with each change until a signal arrives; ``--print --once`` prints one document, and ``--print`` with
-    ``--simulate`` has only one.
+    Each change is published or printed, too, until a signal arrives. ``--print --once`` prints one document only, and
+    with ``--simulate`` there is only one.
     """
     arguments.node = _node_name(arguments.node)
     if arguments.metrics_listen is not None and (arguments.once or arguments.simulate):
@@ -137,7 +137,10 @@ def _watch(arguments: argparse.Namespace, say: Say) -> Iterator[DeviceWatch]:
 def _metered(
     reader: UsageReader, arguments: argparse.Namespace, say: Say
 ) -> Iterator[tuple[Reader, Callable[[], None]]]:
-    """Yield the reader to use and a function that counts changes, while the metrics are served if they are wanted."""
+    """Yield the reader to use, and a function that counts changes of the document for the metrics.
+
+    While the context is open, the metrics are served, if the user wants them.
+    """
     if arguments.metrics_listen is None:
         yield reader, lambda: None
         return

@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the subcommand and return the exit code."""
+    """Run the subcommand of ``podberth certs`` and return the exit code."""
     return asyncio.run(_run(arguments))
 
 
@@ -101,7 +101,10 @@ async def _status(shared: SharedAuthorities, arguments: argparse.Namespace) -> i
 
 
 def _presented(address: str, server_name: str, configurations: tuple[ReadConfiguration, ...]) -> Presented:
-    """Return the certificate of a server, and why the API server would refuse it; it makes two TLS handshakes."""
+    """Return the certificate that a server presents, and the reason why the API server would refuse it.
+
+    The call makes two TLS handshakes.
+    """
     host, port = _reachable(address)
     seeing = ssl.create_default_context()
     seeing.check_hostname = False
@@ -116,7 +119,7 @@ def _presented(address: str, server_name: str, configurations: tuple[ReadConfigu
 
 
 def _reachable(address: str) -> tuple[str, int]:
-    """Return the host and port of --connect; unlike ``parse_address``, it refuses an address without a host or port."""
+    """Return the host and the port in the value of --connect; unlike ``parse_address``, it requires both."""
     try:
         where = parse_address(address)
     except ValueError:
@@ -127,7 +130,7 @@ def _reachable(address: str) -> tuple[str, int]:
 
 
 def _refusal(host: str, port: int, server_name: str, authorities: str) -> str:
-    """Return why a TLS handshake that trusts ``authorities`` (PEM) fails; empty if it succeeds."""
+    """Return why a TLS handshake with a server fails that trusts ``authorities`` (PEM); empty if it succeeds."""
     try:
         # No certificate at all is an error of ssl's own.
         _handshake(host, port, server_name, ssl.create_default_context(cadata=authorities))
@@ -160,7 +163,7 @@ async def _rotate(shared: SharedAuthorities, *, force: bool, wait: timedelta | N
 
 
 async def _begin(shared: SharedAuthorities, *, force: bool) -> None:
-    """Start a rotation: write a new next authority into the Secret."""
+    """Start a rotation: write a new CA, which is to be the next one, into the Secret."""
     while True:
         secret = await shared.secret()
         if secret is None:
@@ -182,7 +185,7 @@ async def _begin(shared: SharedAuthorities, *, force: bool) -> None:
 
 
 async def _left(shared: SharedAuthorities) -> str:
-    """Return the condition that a rotation still waits for; empty when the rotation is complete.
+    """Return the condition that a rotation of the CA still waits for; empty if the rotation is complete.
 
     If the API server cannot be reached, the result is the error, because a rotation may outlast an outage of the API
     server.

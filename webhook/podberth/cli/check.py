@@ -1,4 +1,4 @@
-"""``podberth check``: decides on manifests or live workloads, with the engine of the webhook."""
+"""``podberth check``: decides on manifests or live workloads with the same code as the webhook."""
 
 import argparse
 import gc
@@ -74,7 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check everything, write every output and return the exit code."""
+    """Check everything that the arguments name, write every output, and return the exit code."""
     gc.disable()  # a check's objects live to its end; collecting garbage would take a fifth of the time
     try:
         return _run(arguments)
@@ -112,7 +112,7 @@ def _run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _unused(paths: Iterable[str], done: Done) -> Iterator[str]:
-    """Yield a line for each kind of --template-path that no file mentions."""
+    """Yield a line for each kind in the values of --template-path that no file mentions."""
     met = {result.kind for result in done.report.results}
     for kind in paths:
         if kind not in met and not any(kind in text for text in done.texts.values()):
@@ -122,7 +122,10 @@ def _unused(paths: Iterable[str], done: Done) -> Iterator[str]:
 def _write_all(
     done: Done, outputs: Sequence[tuple[str, str]], arguments: argparse.Namespace, empty: Sequence[str]
 ) -> ExitCode:
-    """Write messages and outputs, and return the exit code. ``empty`` are the directories without manifests."""
+    """Write the messages and the outputs of a check, and return the exit code.
+
+    ``empty`` are the directories that have no manifests.
+    """
     talk((*done.talk, *(f"{path}: got no manifest, want .yaml, .yml or .json files" for path in empty)))
     for name, file in outputs:
         write(name, done, file)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collection[str]) -> tuple[Done, bool]:
-    """Check the live workloads, and return the outcome and whether it is complete.
+    """Check the live workloads; return the outcome, and whether the check is complete.
 
     It is not complete if a kind of objects could not be listed, or a report could not be written.
 
@@ -77,7 +77,7 @@ def _cluster(arguments: argparse.Namespace) -> "SurveyedCluster":
 
 
 def _files(policies: Sequence[str]) -> Policies:
-    """Return the policies of files: none if --policies names nothing but the cluster."""
+    """Return the policies of files: none if the only value of --policies is ``cluster``."""
     if list(policies) == [OF_CLUSTER]:
         return Policies(texts=(), problems=(), where="")
     return policies_in(directory_of(policies))

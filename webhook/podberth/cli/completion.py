@@ -1,7 +1,8 @@
 """``podberth completion``: prints a script that completes commands in a shell, made from the commands' parsers.
 
-The script contains everything that can be completed, so that a key press starts no Python; it has to be printed again
-after an upgrade. Its text is in ``data``. shtab, the library for this, does not support fish.
+The script contains everything that can be completed, so that a key press starts no Python; the user has to print it
+again after an upgrade. The text of the script is in ``data``. shtab, the usual library for completion scripts, does not
+support fish.
 """
 
 import argparse
@@ -21,7 +22,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the argument that names the shell."""
+    """Add the argument of ``podberth completion``, which names the shell."""
     parser.add_argument("shell", choices=SHELLS, help="the shell")
     parser.epilog = (
         "bash: source <(podberth completion bash). zsh: the same, behind compinit. "
@@ -43,7 +44,7 @@ _POLICY = "POLICY"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """One flag, in all its spellings."""
+    """A flag of a command, in all its spellings."""
 
     spellings: tuple[str, ...]
     takes_value: bool
@@ -54,7 +55,10 @@ class Flag:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
-    """The words that can follow a command; ``path`` is the command with the names of its parent commands before it."""
+    """The flags and words that can follow a command.
+
+    ``path`` is the command with the names of its parent commands before it.
+    """
 
     path: tuple[str, ...]
     flags: tuple[Flag, ...]
@@ -63,7 +67,7 @@ class Grammar:
 
 
 def grammars(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[Grammar]:
-    """Yield the grammar of a parser's command, and those of all commands below it."""
+    """Yield the Grammar of the command that the parser is for, and those of all of its subcommands."""
     flags: list[Flag] = []
     words: list[tuple[str, str]] = []
     below: list[tuple[str, argparse.ArgumentParser]] = []
@@ -97,7 +101,7 @@ def _values(action: argparse.Action) -> tuple[str, ...]:
 
 
 def _first(text: str) -> str:
-    """Return the first part of a help text, which a shell shows beside the completed word."""
+    """Return the first part of a help text, which a shell shows beside the word that it completes."""
     return text.partition(" (")[0].partition(";")[0].partition(": ")[0] if text != argparse.SUPPRESS else ""
 
 
@@ -113,7 +117,7 @@ def _filled(script: str, **parts: str) -> str:
 
 
 def bash(grammars: Sequence[Grammar], shell: str = "bash") -> str:
-    """Return the completion script for bash; ``shell`` is the name of the shell in the script's text."""
+    """Return the completion script for bash; ``shell`` is the shell's name in the text of the script."""
     return _filled(
         "completion.bash",
         shell=shell,
@@ -125,12 +129,15 @@ def bash(grammars: Sequence[Grammar], shell: str = "bash") -> str:
 
 
 def _after(path: Sequence[str]) -> str:
-    """Return the parent commands of a path, a blank and the last command, as the bash script compares them."""
+    """Return the path of a command as the bash script compares it: the parent commands, a blank, the last command."""
     return f"{' '.join(path[:-1])} {path[-1]}"
 
 
 def _bash_values(grammar: Grammar) -> Iterator[str]:
-    """Yield the bash script's lines about a command's flags; after a flag that takes any text, a shell offers files."""
+    """Yield the lines of the bash script that complete the values of a command's flags.
+
+    After a flag that takes any text, the shell offers files.
+    """
     command = " ".join(grammar.path)
     for flag in grammar.flags:
         if flag.takes_value:
@@ -209,7 +216,7 @@ def answer(words: Sequence[str]) -> str:
 
 
 def _at(known: Mapping[tuple[str, ...], Grammar], words: Sequence[str]) -> Grammar:
-    """Return the grammar of the innermost command that ``words`` name."""
+    """Return the Grammar of the innermost command that ``words`` name."""
     path: tuple[str, ...] = ()
     for word in words:
         path = (*path, word) if (*path, word) in known else path

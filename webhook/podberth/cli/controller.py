@@ -1,4 +1,4 @@
-"""``podberth controller``: the wiring of the process that creates the objects that waiting pods need."""
+"""``podberth controller``: creates and connects the parts of the process that makes objects for waiting pods."""
 
 import argparse
 import asyncio
@@ -34,7 +34,7 @@ from .access import add_kubeconfig, address, kubeconfig_of, number, path
 from .exitcodes import ExitCode
 
 CONTROLLER = "podberth.io/controller"
-"""The reporting controller in the Events of ``podberth controller``."""
+"""The field ``reportingController`` in the Events of ``podberth controller``."""
 _LISTEN = Address("", 8080)
 # A gang's owner and its group come within a second of each other; a person who forgot the group is informed soon.
 _PATIENCE_SECONDS = 60.0
@@ -123,9 +123,9 @@ async def _control(arguments: argparse.Namespace, kubeconfig: Kubeconfig | None,
 
 
 async def _until(stop: asyncio.Event, tasks: list[asyncio.Task[None]]) -> None:
-    """Wait for the stop signal or the end of a task, then cancel all tasks, the last first.
+    """Wait for the stop signal or the end of a task; then cancel all tasks, the last one first.
 
-    A leader thus releases its Lease while its watches still run.
+    So a leader releases its Lease while its watches still run.
     """
     asked = asyncio.create_task(stop.wait())
     try:

@@ -1,4 +1,4 @@
-"""``podberth convert``: GPUPolicies as native policies, and native policies as GPUPolicies."""
+"""``podberth convert``: converts GPUPolicies to native policies, and native policies to GPUPolicies."""
 
 import argparse
 from pathlib import Path
@@ -15,7 +15,7 @@ from .output import talk, write_text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the files of ``podberth convert``."""
+    """Add the arguments of ``podberth convert``: the files."""
     parser.add_argument(
         "paths",
         metavar="PATH",
@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the converted documents, and say on stderr what they leave out; return the exit code."""
+    """Print the converted documents, and on stderr what they leave out; return the exit code."""
     files = find_policies(arguments.paths)
     texts = [(file, text) for file, text in files.policies if file in files.asked]
     of_gpu = new_environment(read_pod_schema(arguments.pod_schema))

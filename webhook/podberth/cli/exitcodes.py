@@ -10,7 +10,7 @@ class ExitCode(IntEnum):
 
     OK = 0
     FINDINGS = 1
-    """The command worked and found problems."""
+    """The command worked, and found problems in its input."""
     USAGE = 2
     """A flag, a file or a setting is wrong; argparse exits with the same code."""
     CLUSTER = 3

@@ -31,11 +31,12 @@ from .explain_json import ExplainedPod, as_json
 from .output import talk, write, write_text
 
 MOST_PODS: Final = 100
-"""The most pods of one file; each is explained with 20 kB of text, in 15 ms."""
+"""The maximum number of pods in a file; the explanation of one takes 15 ms and 20 kB of text."""
 _MOST_KINDS: Final = 5
 _LONGEST_KIND: Final = 80
 _PIPED = 160
-"""The width in columns if the output is no terminal; trees of expressions are readable at a greater width than text."""
+"""The width in columns if the output is no terminal: wider than other text, so that trees of expressions stay
+readable."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Explain every pod of the file and return the exit code; a denied pod counts as a finding."""
+    """Explain the decision on every pod of the file; return the exit code, which is ``FINDINGS`` if a pod is denied."""
     objects, holdings = ClusterFacts(), None
     if arguments.topology is not None:
         objects, holdings = read_topology_with_holdings(arguments.topology)
@@ -116,7 +117,7 @@ def _policies(directory: Path | None) -> ParsedPolicies:
 
 
 def _pods(file: str, namespace: str) -> Iterator[_Place]:
-    """Yield the pods and pod templates of a file.
+    """Yield the pods and the pod templates in a file, each with its place.
 
     Raises:
         UsageError: the file cannot be read, or has no pods.
@@ -176,6 +177,6 @@ def _explained(
 
 
 def _with_namespace(snapshot: Snapshot, name: str) -> Snapshot:
-    """Return the snapshot with the pod's namespace added, which has to exist when the pod is created."""
+    """Return the snapshot with the Namespace of this name added: it must exist when the pod is created."""
     known = name in snapshot.facts.namespaces
     return snapshot if known else replace(snapshot, facts=snapshot.facts.fold(assumed(name)))

@@ -1,4 +1,4 @@
-"""The JSON of ``podberth explain``. Its format is versioned: ``VERSION`` grows with an incompatible change."""
+"""The JSON output of ``podberth explain``. Its format is versioned: ``VERSION`` grows with an incompatible change."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedPod:
-    """One explained pod, with the nodes where it could run before and after mutations."""
+    """One explained pod, with the nodes on which it could run before and after mutations."""
 
     file: str
     line: int
@@ -26,12 +26,12 @@ class ExplainedPod:
     node_count: int
     before: PodReach | None
     after: PodReach | None
-    """The nodes where the pod after mutations could run; None if the pod was denied. ``before`` and ``after`` are None
-    if no node is known."""
+    """The nodes on which the pod could run after mutations; None if the pod is denied. Both ``before`` and ``after``
+    are None if no node is known."""
 
 
 def as_json(subjects: Sequence[ExplainedPod]) -> dict[str, Any]:
-    """Return the explanations of all pods in the format of ``-o json``."""
+    """Return the explanations of all pods, in the format of ``podberth explain -o json``."""
     return {"version": VERSION, "results": [_subject(each) for each in subjects]}
 
 

@@ -1,4 +1,4 @@
-"""The text of ``podberth explain``: a block for each policy, with a tree of the evaluated expressions."""
+"""The text output of ``podberth explain``: a block for each policy, with a tree of the evaluated expressions."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -71,7 +71,10 @@ def _named(nodes: Sequence[str]) -> str:
 
 
 def _distinct_reviews(policy: Explained) -> Iterator[PolicyExplained]:
-    """Yield the explanations of a policy for /mutate and /validate; one if both skipped it for the same reason."""
+    """Yield the explanations of a policy's decisions in /mutate and /validate.
+
+    If the policy did not match in both, for the same reason, only one is yielded.
+    """
     shown: list[PolicyExplained] = []
     for asking in policy.askings:
         if not any(_same(asking, each) for each in shown):
@@ -92,7 +95,7 @@ _NOTHING = Span("")
 
 @dataclass(slots=True)
 class _Row:
-    """A row of the tree: a text, its value, and the rows below it.
+    """A row in the tree of expressions: a text, its value, and the rows below it.
 
     If text and value are too long for the line, both are truncated, and a part of each is always shown.
     """
@@ -133,7 +136,7 @@ def _block(policy: Explained, asking: PolicyExplained) -> _Row:
 
 
 def _add(row: _Row, expression: Evaluated) -> None:
-    """Add a row for an evaluated expression: its place and value, and below these its text and parts."""
+    """Add a row for an expression to ``row``: its path and value, and below these its parts with their values."""
     label = expression.path.removeprefix("spec.").removesuffix(".expression")
     branch = row.add(Span(label, "bold"), _shown(expression.answer))
     if expression.tree is not None:
@@ -166,7 +169,7 @@ def _json(value: Any) -> str:
 
 
 def _drawn(row: _Row, width: int, lead: str = "", below: str = "") -> Iterator[Line]:
-    """Yield the lines of a row and of the rows below it.
+    """Yield the lines that show a row and the rows below it, with the lines of the tree between them.
 
     ``lead`` is the prefix of the row's own line, ``below`` the prefix of the lines below it.
     """

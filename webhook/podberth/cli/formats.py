@@ -24,9 +24,9 @@ class Format:
     help: str
     render: Callable[[Done, TextIO], None]
     sources: bool = False
-    """Whether the format needs the parsed documents."""
+    """Whether the format needs the parsed documents of the checked files."""
     of_manifests: bool = False
-    """Whether the format is only for manifests, and not for live workloads."""
+    """Whether the format can only show checks of manifests, and none of live workloads."""
 
 
 def _text(done: Done, stream: TextIO) -> None:
@@ -99,7 +99,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     Format("github", "annotations of a GitHub Actions workflow", _github),
     Format("gitlab", "a Code Quality report of GitLab", _gitlab),
 )
-"""All output formats; the first one is the default."""
+"""All output formats of ``podberth check``; the first one is the default."""
 
 
 def write(name: str, done: Done, file: str) -> None:

@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Lint the policies and print the findings of ``--level`` and above; return the exit code."""
+    """Check the policies and print the findings of ``--level`` and above; return the exit code."""
     files = find_policies(arguments.paths)
     nodes = None if arguments.topology is None else read_topology(arguments.topology).nodes
     described = cluster_files_of(arguments)
@@ -77,7 +77,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _asked(report: LintReport, files: LintFiles) -> LintReport:
-    """Return the report without findings about files that were read only because they are beside requested ones."""
+    """Return the report with only the findings about the files that the user named.
+
+    Other files were read because they are in the same directory.
+    """
     return replace(
         report,
         findings=tuple(each for each in report.findings if each.problem.file in files.asked),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .terminal import Terminal
 
 VERSION: Final = 1
-"""The version of the JSON's format. It grows with each incompatible change."""
+"""The version of the format that ``podberth lint -o json`` prints. It grows with each incompatible change."""
 _FINGERPRINT: Final = "podberthLint/v1"
 _COMMANDS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}
 
@@ -47,7 +47,7 @@ def _show(finding: LintFinding, terminal: "Terminal") -> None:
 
 
 def _costs(costs: tuple[ExpressionCost, ...], terminal: "Terminal") -> None:
-    """Print the expensive expressions, the most expensive first; cheap expressions are only counted."""
+    """Print the costs of the expensive expressions, the highest first; cheap expressions are only counted."""
     shown = sorted((each for each in costs if each.cost_class != "cheap"), key=lambda each: -each.cost.microseconds)
     rows = [("AT MOST", "CLASS", "POLICY", "EXPRESSION")]
     rows += [
@@ -60,7 +60,7 @@ def _costs(costs: tuple[ExpressionCost, ...], terminal: "Terminal") -> None:
 
 
 def as_json(report: LintReport, level: Level) -> dict[str, Any]:
-    """Return the report for ``-o json``, with the findings of ``level`` and above and the costs of all expressions."""
+    """Return the JSON of ``-o json``: the findings of ``level`` and above, and the costs of all expressions."""
     return {
         "version": VERSION,
         "summary": {
@@ -131,14 +131,17 @@ def _result(finding: LintFinding, number: int, seen: dict[str, int]) -> dict[str
 
 
 def as_github(report: LintReport, level: Level) -> str:
-    """Return a workflow command for each finding, the most severe first, as GitHub shows only ten, then the counts."""
+    """Return a GitHub workflow command for each finding of ``level`` and above, and a last line with the counts.
+
+    The most severe findings come first, because GitHub shows only ten.
+    """
     findings = sorted(report.at_least(level), key=lambda each: -each.level)
     commands = [command(_COMMANDS[each.level], each.rule, each.problem) for each in findings]
     return "".join(f"{line}\n" for line in [*commands, f"podberth lint: {summary(report)}"])
 
 
 def summary(report: LintReport) -> str:
-    """Return the numbers of findings in one line."""
+    """Return a line with the number of findings of each level."""
     counts = [(report.count(level), str(level)) for level in sorted(Level, reverse=True)]
     found = ", ".join(counted(count, what) for count, what in counts if count) or "nothing found"
     return f"{counted(len(report.policies), 'policy')}: {found}" + (

@@ -1,4 +1,4 @@
-"""The flags of ``podberth check`` for live workloads. ``check_live``, which needs far more imports, does the check."""
+"""The flags of ``podberth check`` for live workloads. ``check_live`` makes the check, which needs far more imports."""
 
 import argparse
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from ..errors import UsageError
 from .access import add_kubeconfig, counted
 
 OF_CLUSTER: Final = "cluster"
-"""The value of --policies that means the cluster's GPUPolicies; a directory of that name is ``./cluster``."""
+"""The value of --policies that means the GPUPolicies in the cluster; ``./cluster`` is the directory of that name."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""The entry point of the program: runs the command, and turns its errors into messages and exit codes.
+"""The entry point of ``podberth``: runs the command, and turns its errors into messages and exit codes.
 
 Results are written to stdout, messages to stderr.
 """
@@ -29,7 +29,7 @@ class CommandModule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One row of the table of commands. ``module`` is imported only when the command runs, so that --help is fast."""
+    """A row in the table of commands. ``module`` is imported only when the command runs, so that --help is fast."""
 
     name: str
     module: str
@@ -66,7 +66,7 @@ PROGRAM: Final = "podberth"
 
 
 def main(argv: Sequence[str], program: str = PROGRAM) -> int:
-    """Run the arguments of a command line and return the exit code; help and error messages show ``program``."""
+    """Run the command line ``argv`` and return the exit code; help and errors name the program ``program``."""
     try:
         return _run(argv, program)
     except PodberthError as error:
@@ -111,7 +111,7 @@ def _unknown(name: str, known: Iterable[str]) -> str:
 
 
 def _parser(program: str) -> argparse.ArgumentParser:
-    """Return the parser that handles a command line without a valid command: help, version, errors."""
+    """Return the parser for a command line that names no valid command: it prints help, the version or an error."""
     parser = argparse.ArgumentParser(
         prog=program,
         description="Gives every GPU pod its berth: an admission webhook and policy engine for Kubernetes.",

@@ -1,4 +1,4 @@
-"""``podberth policies``: lists and copies the shipped policies, writes a first policy, bundles a folder."""
+"""``podberth policies``: lists and copies the shipped policies, writes a first policy, bundles a folder of policies."""
 
 import argparse
 from pathlib import Path
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the subcommand and return the exit code; results and the paths of written files go to stdout."""
+    """Run the subcommand of ``podberth policies`` and return the exit code; results and written paths go to stdout."""
     match arguments.action:
         case "list":
             library = shipped()

@@ -1,4 +1,4 @@
-"""A problem in a document for other programs: as fields of JSON, or as a command of a GitHub Actions workflow."""
+"""Writes a problem in a document for other programs: as fields of JSON, or as a GitHub workflow command."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def fields_of(problem: Problem) -> dict[str, Any]:
 
 
 def command(level: str, title: str, problem: Problem, file: str = "") -> str:
-    """Return the workflow command that shows a problem at its line; ``file`` is used if the problem has no file."""
+    """Return the GitHub workflow command that shows a problem at its line; ``file`` is used if the problem has none."""
     properties = {
         "file": (problem.file or file).removeprefix("./"),
         "line": str(problem.line or ""),

@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Process:
-    """The objects that the parts of the webhook process share."""
+    """The objects that the parts of the webhook's process share."""
 
     settings: Settings
     conventions: Conventions
@@ -148,7 +148,7 @@ async def _serve(settings: Settings, log: Log, tracer: ReviewTracer | None) -> N
 def _follow(
     process: _Process, source: LayeredPolicies, snapshot: WatchedSnapshot, stack: AsyncExitStack
 ) -> Events | None:
-    """Start to follow the cluster until ``stack`` is closed; return the publisher of Events, or None if it is off."""
+    """Start to follow the cluster until ``stack`` is closed; return the publisher of Events, None if Events are off."""
     settings, state, metrics, log = process.settings, process.state, process.metrics, process.log
     timing = Timing()
     connect = open_cluster(settings.kubeconfig, timing)
@@ -179,7 +179,7 @@ def _follow(
 
 
 def _listeners(settings: Settings, state: ServingState, events: Events | None) -> dict[str, Listener]:
-    """Return the functions that are called with each review and its answer, by path of the webhook's port."""
+    """Return, by path of the webhook, the functions that are called with each review and its answer."""
     if events is None:
         return {}
     reviewed = ReviewEvents(events, lambda: state.snapshot, proved=settings.client_ca is not None)
@@ -187,7 +187,7 @@ def _listeners(settings: Settings, state: ServingState, events: Events | None) -
 
 
 def _tracer(log: Log) -> ReviewTracer | None:
-    """Return the tracer of reviews; None if the environment configures none or it cannot be set up."""
+    """Return the tracer of reviews (OpenTelemetry); None if the environment asks for none or it cannot be set up."""
     try:
         if not asked_for(os.environ):
             return None
@@ -218,11 +218,11 @@ def _source(settings: Settings, conventions: Conventions) -> FileSource | Layere
 
 
 def _use_no_key(_secret: bytes, _where: str) -> None:
-    """Ignore the record key in the Secret, because --record-key names another key."""
+    """Do nothing with the record key in the Secret, because the flag --record-key names another key."""
 
 
 def _record_key(settings: Settings, keys: RecordKeys) -> list[Watched]:
-    """Return the watch that reloads the record key from its file; empty if the key is in the Secret."""
+    """Return the watch that reloads the record key from its file, as a list; empty if the key is in the Secret."""
     path = settings.record_key or settings.tls_key
     if path is None and settings.self_signed is not None:
         path = ensure_record_key(settings.self_signed)

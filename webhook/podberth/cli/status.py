@@ -1,4 +1,4 @@
-"""``podberth status``: prints the state of podberth in a cluster on one screen, with the lines that need attention."""
+"""``podberth status``: prints the state of podberth in a cluster on one screen, and what needs attention."""
 
 import argparse
 import asyncio

@@ -1,4 +1,4 @@
-"""Functions that make elements of SVG 1.1: shapes, text with everything escaped, and a style sheet for light and dark.
+"""Makes elements of SVG 1.1: shapes, text with everything escaped, and a style sheet for light and dark mode.
 
 Colours are classes with plain values, and not variables, so that viewers that are no browsers show them too.
 """
@@ -36,7 +36,7 @@ _STROKES: Final = {"line": ("#c3cad3", "#3d444d")}
 
 
 def style() -> str:
-    """Return the style sheet of a picture."""
+    """Return the CSS style sheet of a picture, for light and dark mode."""
     light = _rules(0)
     dark = _rules(1)
     font = "font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
@@ -62,7 +62,7 @@ def fits(text: str, room: float, size: float) -> bool:
 
 
 def fitted(text: str, room: float, size: float) -> str:
-    """Return a text, truncated to ``room`` pixels at font size ``size``."""
+    """Return a text, truncated so that it fits into ``room`` pixels at font size ``size``."""
     most = max(int(room / (size * FONT_WIDTH)), 0)
     shown = visible(text)
     return shown if len(shown) <= most else shown[: max(most - 1, 0)] + "…" if most else ""
@@ -87,7 +87,7 @@ def box(x: float, y: float, width: float, height: float, look: str, *, tip: str 
 
 
 def drawing(width: float, height: float, title: str, description: str, parts: Iterable[str]) -> str:
-    """Return the SVG picture made of ``parts``; it can be a file, or be embedded in a page."""
+    """Return an SVG picture that has the elements ``parts``; it can be a file, or be embedded in a page."""
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" class="pb" role="img" '
         'aria-labelledby="pb-title" aria-describedby="pb-desc" '

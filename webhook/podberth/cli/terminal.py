@@ -19,7 +19,7 @@ from rich.text import Text
 from ..check.report.styled_lines import Line, Span, inert, visible
 
 PIPED_COLUMNS: Final = 100
-"""The width in columns if the terminal's width is unknown; it suits a CI log and a document."""
+"""The width in columns if the terminal's width is unknown, as in a CI log or a file."""
 _NARROWEST: Final = 40
 _NO_BREAK: Final = "\u00a0"
 # rich breaks at every blank, no-break ones too; a character of the private use area is not a blank
@@ -32,17 +32,17 @@ def columns(text: str) -> int:
 
 
 def cut(text: str, room: int) -> str:
-    """Return the beginning of a line that fits into ``room`` columns, with a mark at the end if it is truncated."""
+    """Return the beginning of a line that fits into ``room`` columns; if it is truncated, a mark is at its end."""
     line = Text(text)
     line.truncate(max(room, 1), overflow="ellipsis")
     return line.plain
 
 
 class Terminal:
-    """An output stream with its width, and whether it shows colours."""
+    """An output stream, with its width in columns and whether it shows colours."""
 
     def __init__(self, stream: TextIO, *, colour: bool, width: int) -> None:
-        """Write to ``stream``, with lines of at most ``width`` columns."""
+        """Create the terminal that writes to ``stream``, with lines of at most ``width`` columns."""
         self.width = width
         self._stream = stream
         self._colours = ColorSystem.STANDARD if colour else None
@@ -82,9 +82,9 @@ class Terminal:
         self.put([Line((Span(text, style),))])
 
     def paragraph(self, text: str, style: str = "", *, first: Sequence[Span] = (), hanging: int | None = None) -> None:
-        """Print ``first`` and then ``text`` as one wrapped line.
+        """Print ``first`` and then ``text`` as one line, which is wrapped if it is too long.
 
-        Its continuation lines are indented by ``hanging`` columns; None: to the column where ``text`` begins.
+        Continuation lines are indented by ``hanging`` columns; if None, to the column where ``text`` begins.
         """
         lead = sum(len(span.text) for span in first)
         self.put([Line((*first, Span(text, style)), lead if hanging is None else hanging)])
@@ -96,12 +96,12 @@ class Terminal:
         self.put([Line(()), Line((Span(f"{dash * 2} {text} ", "bold cyan"), Span(rest, "cyan")))])
 
     def has(self, characters: str) -> bool:
-        """Return whether the stream's encoding can represent these characters."""
+        """Return whether the encoding of the stream can represent these characters."""
         encoding = self._stream.encoding or "utf-8"
         return characters.encode(encoding, "ignore").decode(encoding) == characters
 
     def table(self, rows: Sequence[Sequence[str | Span]], *, indent: str = "") -> None:
-        """Print rows in aligned columns, with the first row as the head; long cells are wrapped in their columns."""
+        """Print rows in aligned columns; the first row is the head, and long cells are wrapped inside their columns."""
         head, *body = rows
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
         for cell in head:
@@ -116,7 +116,10 @@ class Terminal:
         self._stream.flush()
 
     def _write(self, row: Text) -> None:
-        """Print a row that fits into the width. ``Console.print`` would measure it again, at three times the cost."""
+        """Print a row that fits into the width of the terminal.
+
+        ``Console.print`` is not used, because it would measure the row again, at three times the cost.
+        """
         if self._colours is None:
             self._stream.write(f"{row.plain}\n")
             return
@@ -145,7 +148,7 @@ def _cell(cell: str | Span) -> Text:
 
 
 def _released(text: Text) -> Text:
-    """Return a wrapped row in which no-break spaces are ordinary spaces again.
+    """Return a wrapped row with ordinary spaces in place of no-break spaces.
 
     A row that starts with ``::`` gets a backslash. Folding a long word can produce such a row, and a CI runner would
     take it for a command.

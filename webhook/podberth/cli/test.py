@@ -1,4 +1,4 @@
-"""``podberth test``: runs the test suites beside policies, with the engine that decides in the cluster."""
+"""``podberth test``: runs the test suites that are beside policies, with the same code that decides in the cluster."""
 
 import argparse
 import re
@@ -63,7 +63,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run every suite, write the results in each requested format, and return the exit code."""
+    """Run every test suite, write the results in each output format that the user wants, and return the exit code."""
     wants_coverage = arguments.coverage or arguments.min_coverage is not None
     outputs = outputs_of(arguments.output, _FORMATS)
     suites = find_suites(Path(arguments.directory))
@@ -103,7 +103,7 @@ def _write(name: str, file: str, tests: Tests) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _SuiteRunner:
-    """Runs suites, each against the policies in its folder."""
+    """Runs test suites, each against the policies in its folder."""
 
     environment: Environment
     conventions: Conventions
@@ -111,7 +111,10 @@ class _SuiteRunner:
     wants_coverage: bool
 
     def run(self, files: SuiteFiles) -> Tested:
-        """Run one suite and return its result; with --update, write new expectations, if any, and run it again."""
+        """Run one test suite and return its result.
+
+        With --update, new expectations are written to it first, if there are any, and it is run again.
+        """
         tested = self._run(files)
         if not self.arguments.update or tested.suite is None:
             return tested
@@ -151,7 +154,7 @@ class _SuiteRunner:
 
 
 def _updated(files: SuiteFiles, tested: Tested) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
-    """Write the new expectations of a suite; return the names of what was changed, and the problems."""
+    """Write the new expectations of a suite; return the names of what has changed, and the problems."""
     assert tested.suite is not None  # noqa: S101 - the caller has seen to it
     update = update_of(tested.suite, tested.result)
     file, text = files.suite
@@ -170,7 +173,7 @@ def _updated(files: SuiteFiles, tested: Tested) -> tuple[tuple[str, ...], tuple[
 
 
 def _costs(observer: Observer) -> tuple[Cost, ...]:
-    """Return the cost of each policy; the evaluations of one compiled policy in one case count as one review."""
+    """Return the cost of each policy; all evaluations of one compiled policy in one case count as one review."""
     reviews: dict[str, dict[int, list[Observed]]] = {}
     for each in observer.answers:
         reviews.setdefault(each.policy.name, {}).setdefault(id(each.policy), []).append(each)
@@ -186,7 +189,7 @@ def _costs(observer: Observer) -> tuple[Cost, ...]:
 
 
 def _seconds(observed: list[Observed]) -> float:
-    """Return the seconds that all ``observed`` expressions take together: the shortest of several measurements."""
+    """Return the seconds in which all ``observed`` expressions are evaluated: the shortest of several measurements."""
     return min(_round(observed) for _ in range(_ROUNDS))
 
 

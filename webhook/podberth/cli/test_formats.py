@@ -1,4 +1,7 @@
-"""The JSON, JUnit XML, GitHub and plain text output of ``podberth test``. The JSON's format is versioned."""
+"""The output of ``podberth test`` as JSON, JUnit XML, GitHub workflow commands and plain text.
+
+The JSON's format is versioned.
+"""
 
 import json
 from collections.abc import Iterator
@@ -16,14 +19,14 @@ from .problem_output import command, fields_of
 from .test_text import Tested, Tests, show
 
 VERSION: Final = 1
-"""The version of the JSON's format. It grows with each incompatible change."""
+"""The version of the format that ``podberth test -o json`` prints. It grows with each incompatible change."""
 
 # Longer than any finding: each finding has one line, for programs and for searches.
 _UNWRAPPED = 10_000
 
 
 def as_text(tests: Tests) -> str:
-    """Return the text output without colours and without wrapping: a line for each finding."""
+    """Return the results as text without colours and without wrapped lines: a line for each finding."""
     from .terminal import Terminal  # noqa: PLC0415 - a table's library is not loaded for machines
 
     text = StringIO()
@@ -101,7 +104,7 @@ def _covered(row: Covered) -> dict[str, Any]:
 
 
 def as_junit(tests: Tests) -> str:
-    """Return the results as JUnit XML: a suite for each file, and an extra case for problems that belong to no case."""
+    """Return the results as JUnit XML: a suite for each file, with an extra case for problems that no case has."""
     cases = [case for tested in tests.tested for case in _junit_cases(tested)]
     cases += [
         JunitCase(file="podberth test", line=0, name=each, outcome="failure", message=each) for each in tests.wrong
@@ -132,7 +135,7 @@ def _failed(file: str, line: int, name: str, problems: tuple[Problem, ...], more
 
 
 def as_github(tests: Tests) -> str:
-    """Return an error command for each finding, which GitHub Actions shows at its line, and the counts."""
+    """Return a GitHub workflow command for each finding, shown at the finding's line, and a line with the counts."""
     lines = [
         command("error", "podberth test", each, tested.file) for tested in tests.tested for each in tested.findings
     ]

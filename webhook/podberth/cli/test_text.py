@@ -21,7 +21,7 @@ _SIGNS = {"+": "green", "-": "red"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """A policy's cost: the upper bound from compilation, and the highest cost measured in a review of its suite."""
+    """A policy's cost in microseconds: the upper bound from compilation, and the highest one measured in a review."""
 
     policy: str
     bound_microseconds: float
@@ -31,13 +31,14 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tested:
-    """The result of one suite's file and of the policies in its folder."""
+    """The result of running one test suite, including the problems of the policies in its folder."""
 
     file: str
     suite: Suite | None
     result: SuiteResult
     findings: tuple[Problem, ...]
-    """The problems of the file and of the policies; unmet expectations of the cases are not among them."""
+    """The problems of the suite's file and of the policies. Expectations that the policies do not meet are in the
+    results of the cases."""
     covered: tuple[Covered, ...] = ()
     updated: tuple[str, ...] = ()
     costs: tuple[Cost, ...] = ()
@@ -50,13 +51,13 @@ class Tested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tests:
-    """The results of one run of ``podberth test``."""
+    """The results of one run of ``podberth test``, over all suites."""
 
     tested: tuple[Tested, ...]
     wrong: tuple[str, ...] = field(default=())
-    """The problems that belong to the run as a whole."""
+    """The problems of the run as a whole, which belong to no suite."""
     coverage: float | None = None
-    """The percentage of covered points in all suites together; None if coverage was not requested."""
+    """The coverage (``suite.coverage``) of all suites together, in percent; None if it was not requested."""
     with_cost: bool = False
 
     @property
@@ -80,7 +81,7 @@ def show(tests: Tests, terminal: "Terminal") -> None:
 
 
 def lines(tests: Tests) -> Iterator[Line]:
-    """Yield the lines of the results, and of the coverage if it was measured; the table of costs is not among them."""
+    """Yield the lines of the results, and of the coverage if it was measured; costs are not among them."""
     for tested in tests.tested:
         yield from _suite(tested)
     if tests.coverage is not None:
@@ -103,7 +104,7 @@ def _suite(tested: Tested) -> Iterator[Line]:
 
 
 def _difference(case: CaseResult) -> Iterator[Line]:
-    """Yield the lines of the difference between the pod and its golden file."""
+    """Yield the lines that show how the pod of a case differs from its golden file."""
     if case.golden is None:
         return
     for line in difference(case.golden, case.pod):

@@ -81,7 +81,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the subcommand and return the exit code; results go to stdout, problems of documents to stderr."""
+    """Run the subcommand of ``podberth topology`` and return the exit code.
+
+    Results go to stdout, problems of documents to stderr.
+    """
     action: Callable[[argparse.Namespace], int] = {"show": _show, "export": _export, "diff": _diff}[arguments.action]
     return action(arguments)
 
@@ -106,7 +109,10 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _print(form: str, subject: Literal["node", "cluster", "difference"], found: object) -> None:
-    """Print a picture or a difference in the output format ``form``; only that format's module is imported."""
+    """Print a picture of a node or a cluster, or a difference, in the output format ``form``.
+
+    Only the module of this format is imported.
+    """
     module = import_module(f".topology_{form}", __package__)
     if form == "text":
         from .terminal import Terminal  # noqa: PLC0415 - what is not printed is not loaded
@@ -155,7 +161,7 @@ def _named(nodes: Sequence[Node], name: str) -> Node:
 
 
 def _simulated(text: str) -> Iterator[tuple[Document, Document]]:
-    """Yield the Node and the ConfigMap of each simulated machine that ``SHAPE[:COUNT],…`` describes."""
+    """Yield the Node and the topology ConfigMap of each simulated machine in the text ``SHAPE[:COUNT],…``."""
     wanted: Counter[str] = Counter()
     for part in text.split(","):
         shape, colon, count = part.strip().partition(":")

@@ -27,7 +27,7 @@ _CLASSES: Final = {"green": "good", "yellow": "warn", "bold red": "bad"}
 
 
 def node_html(node: NodePicture) -> str:
-    """Return the HTML page about a node."""
+    """Return an HTML page with the picture of a node."""
     sections = [TableSection("in words", (("what", "is"), *facts(node)))]
     sections += node_sections(node)
     if node.levels:
@@ -44,7 +44,7 @@ def node_html(node: NodePicture) -> str:
 
 
 def cluster_html(cluster: ClusterPicture) -> str:
-    """Return the HTML page about a cluster."""
+    """Return an HTML page with the picture of a cluster."""
     return _page("GPU topology", cluster_svg(cluster), cluster_sections(cluster), cluster.note)
 
 

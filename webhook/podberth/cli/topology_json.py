@@ -1,4 +1,4 @@
-"""The JSON of ``podberth topology``. Within ``v1`` fields may be added, but no field is removed or redefined."""
+"""The JSON output of ``podberth topology``. Within ``v1`` fields may be added, but no field is removed or redefined."""
 
 from dataclasses import asdict
 from typing import Any
@@ -12,7 +12,7 @@ _VERSION = "podberth.io/topology-report/v1"
 
 
 def node_json(node: NodePicture) -> dict[str, Any]:
-    """Return a node as plain JSON values."""
+    """Return the picture of a node as plain JSON values."""
     return {
         "schema": _VERSION,
         "node": node.name,
@@ -60,7 +60,7 @@ def _device_use(each: DeviceUse) -> dict[str, Any]:
 
 
 def cluster_json(cluster: ClusterPicture) -> dict[str, Any]:
-    """Return a cluster as plain JSON values."""
+    """Return the picture of a cluster as plain JSON values."""
     return {
         "schema": _VERSION,
         "nodes": cluster.nodes,

@@ -25,14 +25,14 @@ _STATE: Final = 76
 """The width in pixels of a GPU's state, to the right of its bar."""
 _CELL: Final = (18, 54)
 _LEGIBLE: Final = 30
-"""The smallest size in pixels of a cell of the link matrix with text; smaller cells have only a colour."""
+"""The smallest size in pixels at which a cell of the link matrix has text; smaller cells have only a colour."""
 _LOOKS: Final = {"green": "good", "yellow": "warn"}
 _LINKS: Final = (("NV", "near"), ("XGMI", "near"), ("PIX", "mid"), ("PXB", "mid"), ("PHB", "mid"), ("X", "self"))
 _LEGEND: Final = (("near", "NVLink"), ("mid", "PCIe"), ("far", "between CPUs or PCIe roots"))
 
 
 def node_svg(node: NodePicture) -> str:
-    """Return the picture of a node."""
+    """Return the SVG picture of a node."""
     parts: list[str] = []
     y = _header(node, parts)
     if node.gpus:
@@ -62,7 +62,7 @@ def _header(node: NodePicture, parts: list[str]) -> float:
 
 
 def _gpus(node: NodePicture, parts: list[str], top: float) -> float:
-    """Append a panel for each NUMA node, two in a row, to ``parts``; return the y coordinate below them."""
+    """Append a panel for each NUMA node's GPUs, two in a row, to ``parts``; return the y coordinate below them."""
     pictures = {each.gpu.index: each for each in node.gpus}
     across = 1 if len(node.numa) == 1 else 2
     width = (_WIDTH - 2 * _MARGIN - (across - 1) * _GAP) / across
@@ -80,7 +80,7 @@ def _gpus(node: NodePicture, parts: list[str], top: float) -> float:
 
 
 def _gpu(each: GpuPicture, x: float, y: float, width: float) -> Iterator[str]:
-    """Yield the elements for one GPU: its name, its bar and its state."""
+    """Yield the SVG elements for one GPU: its name, its bar and its state."""
     base = y + _BASE
     yield text(x, base, f"GPU {each.gpu.index}", "ink b")
     yield from (_slices if each.segments else _whole)(each, x + _NAME, y, width - _NAME - _STATE)
@@ -102,7 +102,7 @@ def _slices(each: GpuPicture, left: float, y: float, room: float) -> Iterator[st
 
 
 def _whole(each: GpuPicture, left: float, y: float, room: float) -> Iterator[str]:
-    """Yield the elements of an undivided bar, with the GPU's problem as text if it has one."""
+    """Yield the SVG elements of a bar that is not divided into MIG slices, with the GPU's problem if it has one."""
     gpu = each.gpu
     memory = f", {gpu.memory_mib / 1024:.0f} GiB" if gpu.memory_mib else ""
     model = f"{gpu.product or 'GPU'}{memory}"
@@ -145,7 +145,7 @@ def _matrix(node: NodePicture, parts: list[str], top: float) -> float:
 
 
 def _legend(entries: Iterable[tuple[str, str]], x: float, y: float) -> Iterator[str]:
-    """Yield the elements of a legend: coloured squares with their meanings, side by side."""
+    """Yield the SVG elements of a legend: coloured squares with their meanings, side by side."""
     for look, words in entries:
         yield box(x, y - 10, 12, 12, look)
         yield text(x + 18, y, words, "faint", size=11)
@@ -154,7 +154,7 @@ def _legend(entries: Iterable[tuple[str, str]], x: float, y: float) -> Iterator[
 
 _SQUARE: Final = 14
 _MOST_SQUARES: Final = 600
-"""The most squares for one kind of nodes; if there are more nodes, a square stands for several."""
+"""The maximum number of squares for one kind of node; if there are more nodes, a square stands for several."""
 _MOST_DOMAINS: Final = 60
 _TITLE: Final = 13
 _STATES: Final = (("good", "healthy"), ("warn", "unhealthy"), ("ill", "GPU unhealthy"))
@@ -163,7 +163,7 @@ _LEVEL_BAR: Final = 30
 
 
 def cluster_svg(cluster: ClusterPicture) -> str:
-    """Return the picture of a cluster."""
+    """Return the SVG picture of a cluster."""
     said = summary(cluster)
     room = _WIDTH - 2 * _MARGIN
     parts = [

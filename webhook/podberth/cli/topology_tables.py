@@ -14,7 +14,7 @@ from .topology_use import beyond, brackets, free_and_more, free_text
 
 Cell: TypeAlias = str | Span
 Row: TypeAlias = tuple[Cell | tuple[Cell, ...], ...]
-"""A row of cells; a tuple in the place of a cell has several lines, one below the other."""
+"""A row of cells. A tuple in place of a cell is a cell of several lines, one below the other."""
 
 _MIB_PER_GIB: Final = 1024
 _LONGEST_PLACE: Final = 25  # northamerica-northeast1-a
@@ -24,7 +24,7 @@ MOST_LISTED: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class TableSection:
-    """A heading with a table, whose first row is its head; ``more`` is the text below the table."""
+    """A heading and a table, whose first row is its head; ``more`` is the text below the table."""
 
     title: str
     rows: tuple[Row, ...]
@@ -32,7 +32,7 @@ class TableSection:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Return indexes as text, with ranges: ``0-3, 6``."""
+    """Return indexes as a text with ranges, such as ``0-3, 6``."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and number == runs[-1][-1] + 1:
@@ -43,7 +43,10 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def state_of(transient: str) -> Span:
-    """Return a node's state as styled text; ``transient`` is the reason why it is out of use, or empty."""
+    """Return a node's state as styled text.
+
+    ``transient`` is the reason why the node is out of use; empty if the node is in use.
+    """
     return Span(transient, "yellow") if transient else Span("healthy", "green")
 
 
@@ -76,7 +79,7 @@ def _links(node: NodePicture) -> str:
 
 
 def node_sections(node: NodePicture) -> Iterator[TableSection]:
-    """Yield the tables about a node, without its link matrix and MIG bars."""
+    """Yield the tables about a node; the link matrix and the MIG bars are not among them."""
     if node.gpus:
         yield TableSection("GPUs", (("GPU", "NUMA", "product", "memory", "MIG", "state"), *map(_gpu_row, node.gpus)))
     if node.offers:
@@ -126,7 +129,10 @@ def _gpu_row(each: GpuPicture) -> Row:
 
 
 def cuts(node: NodePicture) -> list[tuple[str, GpuPicture]]:
-    """Return the GPUs in MIG mode, one entry for all that are cut alike: their name (``GPU 2-7``) and one of them."""
+    """Return the GPUs in MIG mode, grouped by how they are partitioned.
+
+    Each entry has the names of the GPUs of a group as text, such as ``GPU 2-7``, and one of these GPUs.
+    """
     alike: dict[tuple[object, ...], list[GpuPicture]] = {}
     for each in node.gpus:
         if each.gpu.mig_enabled:
@@ -135,7 +141,7 @@ def cuts(node: NodePicture) -> list[tuple[str, GpuPicture]]:
 
 
 def room_of(gpu: GpuPicture) -> str:
-    """Return, as text, the MIG profiles that still fit on a partitioned GPU."""
+    """Return a text with the MIG profiles for which a partitioned GPU still has room."""
     fitting = ", or ".join(f"{count} x {profile}" for profile, count in gpu.room)
     lost = f"place not known: {', '.join(gpu.unplaced)}. " if gpu.unplaced else ""
     return f"{lost}{f'room for {fitting}' if fitting else 'no room for more'}"
@@ -145,7 +151,7 @@ def room_of(gpu: GpuPicture) -> str:
 
 
 def summary(cluster: ClusterPicture) -> str:
-    """Return the number of nodes and their health, in one line."""
+    """Return one line with the number of nodes and how many of them are unhealthy."""
     unhealthy = len(cluster.unhealthy)
     health = f"{unhealthy} unhealthy" if unhealthy else "all healthy"
     if not cluster.nodes:
@@ -207,7 +213,7 @@ def _use_row(each: KindCount, use: Mapping[str, Tally]) -> Row:
 
 
 def _short(place: str) -> str:
-    """Return the name of a domain, truncated to the length of usual ones: it may be any label value."""
+    """Return the name of a domain for a table, truncated: it may be any label value."""
     return place if len(place) <= _LONGEST_PLACE else f"{place[: _LONGEST_PLACE - 1]}…"
 
 

@@ -1,4 +1,4 @@
-"""The text of ``podberth topology``: tables, the link matrix, MIG bars, differences."""
+"""The text output of ``podberth topology``: tables, the link matrix, MIG bars, differences."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -38,7 +38,7 @@ _EVENTS: Final = {"added": ("+", "green"), "removed": ("-", "red"), "changed": (
 
 
 def show_node(node: NodePicture, terminal: Terminal) -> None:
-    """Print the text about a node."""
+    """Print the picture of a node as text."""
     state = state_of(node.transient)
     terminal.put([Line((Span(f"{node.name}: ", "bold"), Span(state.text, f"bold {state.style}")))])
     for what, text in facts(node):
@@ -53,7 +53,7 @@ def show_node(node: NodePicture, terminal: Terminal) -> None:
 
 
 def show_cluster(cluster: ClusterPicture, terminal: Terminal) -> None:
-    """Print the text about a cluster."""
+    """Print the picture of a cluster as text."""
     terminal.line(summary(cluster), "bold")
     for section in cluster_sections(cluster):
         _show_section(section, terminal)
@@ -122,7 +122,7 @@ def _show_cuts(node: NodePicture, terminal: Terminal) -> None:
 
 
 def _bar(gpu: GpuPicture, lead: str, terminal: Terminal) -> Line:
-    """Return a line with a GPU's memory slices side by side, each as wide as its share."""
+    """Return a line that shows a GPU's memory slices side by side, each as wide as its share of the memory."""
     side, blank = ("│", "·") if terminal.has("│·") else ("|", ".")
     blank = "?" if gpu.unplaced else blank
     slices = gpu.segments[-1].start + gpu.segments[-1].size
@@ -138,7 +138,7 @@ def _bar(gpu: GpuPicture, lead: str, terminal: Terminal) -> Line:
 
 
 def show_difference(found: Difference, terminal: Terminal) -> None:
-    """Print the differences of two snapshots; nodes of one kind with the same change are printed once."""
+    """Print the differences of two snapshots; equal nodes with the same change are printed once."""
     if found.empty:
         terminal.line("nothing changed")
         return

@@ -1,4 +1,4 @@
-"""The texts of ``podberth topology show`` about what pods hold of nodes, and what is free."""
+"""Texts of ``podberth topology show`` about the devices that pods hold on nodes, and those that are free."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,7 +9,7 @@ _KINDS = {"mig": "MIG instances", "shared": "shares"}
 
 
 def source_of_use(holdings: Holdings | None) -> str:
-    """Return a line that says from which pods the use is known, or how to get them."""
+    """Return a line that says from which pods the use of devices is known, or how to make it known."""
     if holdings is None:
         return (
             "used and free are unknown, because the snapshot has no Pods; "
@@ -25,7 +25,7 @@ def source_of_use(holdings: Holdings | None) -> str:
 
 
 def free_text(use: NodeUse) -> str:
-    """Return what is free on a node in one line: ``4 of 8 nvidia.com/gpu, 2 to 4 of them linked``."""
+    """Return a line about what is free on a node, such as ``4 of 8 nvidia.com/gpu, 2 to 4 of them linked``."""
     return "; ".join(_free_of(each, use) for each in use.accelerators)
 
 
@@ -40,17 +40,17 @@ def _free_of(device: DeviceUse, use: NodeUse) -> str:
 
 
 def free_and_more(tally: Tally) -> str:
-    """Return the free units of several nodes as text, those on unhealthy nodes in brackets: ``33 (+17)``."""
+    """Return the free units of several nodes as text, those on unhealthy nodes in brackets, as in ``33 (+17)``."""
     return f"{tally.free} (+{tally.free_unhealthy})" if tally.free_unhealthy else str(tally.free)
 
 
 def brackets(tallies: Iterable[Tally]) -> tuple[str, ...]:
-    """Return the line that explains the brackets of ``free_and_more``; empty if none of the texts has any."""
+    """Return the line that explains the brackets of ``free_and_more``, in a tuple; empty if no text has brackets."""
     return ("(+n): free on unhealthy nodes",) if any(each.free_unhealthy for each in tallies) else ()
 
 
 def beyond(use: NodeUse) -> Iterator[str]:
-    """Yield a line for each resource of which pods hold more than is allocatable."""
+    """Yield a line for each resource of a node of which pods hold more than is allocatable."""
     for each in use.devices:
         if each.held > each.allocatable:
             yield f"pods hold {each.held} {each.resource}, but {each.allocatable} are allocatable: devices were lost"

@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read the cluster, print the answer and return the exit code."""
+    """Read the cluster, print why the pod waits, and return the exit code."""
     kubeconfig = kubeconfig_of(arguments)
     namespace = arguments.namespace or namespace_of(kubeconfig)
     gc.disable()  # a collection walks every pod of the cluster, and finds nothing
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def show_answer(found: Answer, terminal: "Terminal") -> None:
-    """Print an answer as text; its first line is the cause."""
+    """Print the answer to ``podberth why`` as text; its first line is the cause."""
     diagnosis = found.diagnosis
     waits = f" waits {lasting(found.waits_seconds)}" if diagnosis.waits and found.waits_seconds else ""
     style = "bold red" if diagnosis.waits else "bold"
@@ -69,7 +69,10 @@ def show_answer(found: Answer, terminal: "Terminal") -> None:
 
 
 def _brief(message: str) -> str:
-    """Return the scheduler's message without its part about preemption, which repeats the first; JSON has it all."""
+    """Return the scheduler's message without its part about preemption, which repeats the rest.
+
+    The whole message is in the JSON output.
+    """
     return message.partition("preemption:")[0].rstrip(" ,")
 
 

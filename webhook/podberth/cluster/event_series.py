@@ -1,7 +1,8 @@
 """Decides which Events are sent, and when: equal notices form one series, and the number of Events is limited.
 
-The limits are client-go's wherever it has one: tools/record/events_cache.go (the spam filter of the legacy recorder)
-and tools/events/event_broadcaster.go (series). The module has no clock and no I/O.
+A notice is the text of an Event before it is sent. The limits are client-go's wherever it has one:
+tools/record/events_cache.go (the spam filter of the legacy recorder) and tools/events/event_broadcaster.go (series).
+The module has no clock and no I/O.
 """
 
 from collections import OrderedDict
@@ -13,7 +14,7 @@ from ..admission.notices import Notice, Regarding
 from ..telemetry.bucket import Bucket
 
 Fate: TypeAlias = Literal["kept", "limited", "dropped"]
-"""The fate of a notice.
+"""The fate of a notice, which may become an Event.
 
 kept: it is sent, or counted in an Event. limited: too many notices are about its object, or come from callers without
 proven identity. dropped: there are too many notices in all.
@@ -25,44 +26,45 @@ class Limits:
     """The limits on the number and the times of Events; times are in seconds."""
 
     object_burst: float = 25.0
-    """The number of new Events about one object that may be sent at once (defaultSpamBurst)."""
+    """The number of new Events about one object that may be sent in a burst (defaultSpamBurst)."""
     object_refill_seconds: float = 300.0
-    """The time after which one more Event about the same object is allowed (defaultSpamQPS)."""
+    """The seconds after which one more Event about the same object is allowed (defaultSpamQPS)."""
     objects: int = 4096
-    """The number of objects whose new Events are counted for ``object_burst`` (maxLruCacheEntries)."""
+    """The maximum number of objects whose new Events are counted for ``object_burst`` (maxLruCacheEntries)."""
     series: int = 1000
-    """The number of series that may be open at once (maxQueuedEvents)."""
+    """The maximum number of series that may be open at once (maxQueuedEvents)."""
     burst: float = 10.0
-    """The number of requests to the API server that may be sent at once (client-go rest.DefaultBurst)."""
+    """The number of requests to the API server that may be sent in a burst (client-go rest.DefaultBurst)."""
     requests_per_second: float = 5.0
     together_seconds: float = 1.0
-    """How long the first notice of a series waits for equal notices, so that the pods of a Job make one request."""
+    """The seconds for which the first notice of a series waits for equal ones, so that the pods of a Job make one
+    request."""
     repeat_seconds: float = 5.0
-    """The time between the first and the second request of a series; it doubles with each further request."""
+    """The seconds between the first and the second request of a series; they double with each further request."""
     longest_repeat_seconds: float = 300.0
-    """The longest time between two requests of a series.
+    """The maximum number of seconds between two requests of a series.
 
     The API server keeps an Event for an hour after a change (--event-ttl).
     """
     unproved_burst: float = 25.0
-    """The largest number of new Events at once that callers without proven identity may cause.
+    """The number of new Events that callers without proven identity may cause in a burst.
 
     They share one limit, because such a caller chooses the objects that its reviews name.
     """
     unproved_refill_seconds: float = 30.0
-    """The time after which callers without proven identity may cause one more Event.
+    """The seconds after which callers without proven identity may cause one more Event.
 
     The API server keeps each Event for an hour, so at most 145 Events of such callers exist at once.
     """
     unproved_namespaces: int = 16
-    """The largest number of namespaces with open series from callers without proven identity."""
+    """The maximum number of namespaces with open series from callers without proven identity."""
     finish_seconds: float = 360.0
-    """A series ends after this long without a notice (finishTime)."""
+    """The seconds without a notice after which a series ends (finishTime)."""
 
 
 @dataclass(slots=True)
 class Series:
-    """The notices with equal text about one object, which become one Event."""
+    """The notices with the same text about one object; they become one Event with a count."""
 
     notice: Notice
     first: datetime
@@ -76,14 +78,14 @@ class Series:
     count: int = 0
     """The number of occurrences that the Event has at ``version``."""
     tries: int = 0
-    """The number of failed requests since the last success."""
+    """The number of requests that failed since the last success."""
     proved: bool = True
     """Whether it is proven that the notices come from podberth itself or from reviews by the API server."""
 
 
 @dataclass(slots=True)
 class OpenSeries:
-    """All series that have not ended yet."""
+    """All series of notices that have not ended yet."""
 
     limits: Limits
     _series: dict[Notice, Series] = field(default_factory=dict)
@@ -97,7 +99,7 @@ class OpenSeries:
         return len(self._series)
 
     def observe(self, notice: Notice, at: float, now: datetime, *, proved: bool = True) -> Fate:
-        """Add a notice to its series, or open a series for it; return what has happened to it.
+        """Add a notice to its series, or open a series for it; return whether it will be sent.
 
         "kept": the notice will be sent as part of an Event. "dropped": too many series are open. "limited": there are
         too many new Events about the object, or from callers whose identity is not proved.
@@ -120,17 +122,17 @@ class OpenSeries:
         return "kept"
 
     def _has_room_for(self, notice: Notice, at: float) -> bool:
-        """Count a notice that any caller may have caused; return False if it exceeds the limits for such notices."""
+        """Count a notice that any caller may have caused; return whether it is within the limits for such notices."""
         open_in = {each.notice.regarding.namespace for each in self._series.values() if not each.proved}
         elsewhere = open_in - {notice.regarding.namespace}
         return len(elsewhere) < self.limits.unproved_namespaces and self._unproved.take(at)
 
     def next(self) -> Series | None:
-        """Return the series to send next, even if it is not due yet; None if there is nothing to send."""
+        """Return the series that is sent next, even if it is not due yet; None if nothing is to be sent."""
         return min((each for each in self._series.values() if each.unsent), key=lambda each: each.due, default=None)
 
     def sent(self, series: Series, occurrences: int, at: float) -> None:
-        """Note that ``occurrences`` notices of a series were sent at the time ``at``, and postpone the next request."""
+        """Record that ``occurrences`` notices of a series were sent at the time ``at``; postpone its next request."""
         series.unsent -= occurrences
         series.tries = 0
         self.put_off(series, at)
@@ -145,7 +147,7 @@ class OpenSeries:
         del self._series[series.notice]
 
     def end_quiet(self, at: float) -> None:
-        """Remove the series that had no notice for ``finish_seconds`` and have none left to send."""
+        """Remove each series without a notice for ``finish_seconds`` that has none left to send."""
         over = at - self.limits.finish_seconds
         self._series = {key: each for key, each in self._series.items() if each.unsent or each.heard > over}
 

@@ -1,8 +1,8 @@
 """Writes Events (events.k8s.io/v1) to the API server, in one task and never inside a review.
 
 Equal notices make one Event. Its name follows from its content, so that all replicas, and a restarted process, find the
-present Event and add to its ``series``. Every change names the version that it is made from, so that no replica's count
-is lost. An Event that the API server refuses is counted, and blocks nothing.
+present Event and add to its ``series``. Every change names the resourceVersion that it is made from, so that no
+replica's count is lost. An Event that the API server refuses is counted, and blocks nothing.
 """
 
 import asyncio
@@ -46,24 +46,24 @@ _MOST_REFUSALS: Final = 3
 # Any other failure is an answer, which may concern only one namespace, for example because of a quota or a webhook.
 _NOBODY_ANSWERS: Final = frozenset({"lost", "silent"})
 FINISH_SECONDS: Final = 1.0
-"""How long a process that ends waits for unsent Events; less than what is left of manifests/base's grace period."""
+"""The seconds for which a process that ends waits for unsent Events; fewer than the rest of its grace period."""
 # The number of conflicts in a row with other replicas that write the same Event; the next try follows after a wait.
 _MOST_CONFLICTS: Final = 5
 
 
 @dataclass
 class Events:
-    """Queues and sends the Events of one process. Used only by the event loop's thread."""
+    """Queues and sends the Events of one process. Only the thread of the event loop may use it."""
 
     client: Client
     instance: str
-    """The name of the pod that podberth runs in."""
+    """The name of the pod in which this process runs."""
     metrics: EventMetrics
     log: Log
     timing: Timing = field(default_factory=Timing)
     limits: Limits = field(default_factory=Limits)
     controller: str = CONTROLLER
-    """The name in the Events' field reportingController."""
+    """The value of the field ``reportingController`` in the Events."""
 
     def __post_init__(self) -> None:
         self._series = OpenSeries(self.limits)
@@ -73,7 +73,7 @@ class Events:
         self._well = True
 
     def publish(self, notice: Notice, *, proved: bool = True) -> None:
-        """Queue a notice and return at once.
+        """Queue a notice, to be sent as an Event, and return at once.
 
         A notice beyond the limits, or about an object that cannot exist, is only counted. ``proved`` is False if any
         caller who reaches the port may have caused the notice, which then has lower limits.
@@ -128,7 +128,10 @@ class Events:
         await self.client.reset()
 
     async def _try(self, series: Series) -> None:
-        """Send a series. If the API server refuses it, only this series waits; after another error, all series wait."""
+        """Send the notices of a series as a request.
+
+        If the API server refuses it, only this series waits; after another error, all series wait.
+        """
         error = await self._send(series)
         if error is None:
             self._pace.succeeded()
@@ -147,7 +150,10 @@ class Events:
         self._series.give_up(series)
 
     async def _send(self, series: Series) -> ClusterError | None:
-        """Send the whole series; return the error, or None. An error is logged once until sending works again."""
+        """Send all notices of a series; return the error, None if there was none.
+
+        An error is logged once, until sending works again.
+        """
         try:
             await self._write(series)
         except ClusterError as error:
@@ -165,7 +171,7 @@ class Events:
         return None
 
     async def _write(self, series: Series) -> None:
-        """Create the Event, or add the unsent notices to it if it exists.
+        """Create the Event of a series, or add the unsent notices to it if it exists already.
 
         Raises:
             ClusterError: the API server accepted neither.
@@ -201,7 +207,10 @@ class Events:
         return await self.client.send("PATCH", _path(series.notice), change, MERGE_PATCH)
 
     async def _look(self, series: Series) -> None:
-        """Read the Event with a patch that changes nothing, so that podberth needs no right to read Events."""
+        """Note the version and the count of the series' Event in the API server, if the Event exists.
+
+        The request is a patch that changes nothing, so that podberth needs no right to read Events.
+        """
         try:
             _take_in(series, await self.client.send("PATCH", _path(series.notice), {}, MERGE_PATCH))
         except ClusterError as error:
@@ -211,7 +220,7 @@ class Events:
 
 
 def event(series: Series, controller: str, instance: str) -> dict[str, Any]:
-    """Return the Event, as JSON, for the unsent notices of a series."""
+    """Return the Event, as JSON, that has the unsent notices of a series."""
     notice, about = series.notice, series.notice.regarding
     regarding = {"apiVersion": about.api_version, "kind": about.kind, "name": about.name, "uid": about.uid}
     document = {
@@ -255,7 +264,7 @@ def _path(notice: Notice) -> ApiPath:
 
 
 def _take_in(series: Series, answer: bytes) -> None:
-    """Note in ``series`` the version and the count from the API server's answer.
+    """Note in ``series`` the version and the count of its Event, which are in the API server's answer.
 
     Raises:
         ClusterError: the answer is not valid.
@@ -279,12 +288,12 @@ class ReviewEvents:
 
     events: Events
     snapshot: Callable[[], Snapshot | None]
-    """Returns the snapshot in force, or None before the first one."""
+    """A function that returns the snapshot in force; None before the first one."""
     proved: bool
-    """Whether every client of the review port must show a valid certificate."""
+    """Whether every client of the webhook's port must show a valid certificate."""
 
     def observe(self, request: AdmissionRequest, outcome: Outcome) -> None:
-        """Queue the Events of an answer and return at once."""
+        """Queue the Events about a review and its outcome, and return at once."""
         if self.proved:
             for notice in notices(request, outcome):
                 self.events.publish(notice)

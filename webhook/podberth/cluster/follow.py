@@ -1,4 +1,4 @@
-"""Follows a whole cluster: one reflector for each resource, and the consumers of its objects.
+"""Follows a whole cluster: one reflector for each resource, and the consumers that receive its objects.
 
 All of it runs on the event loop, in steps of a few milliseconds between reviews, so nothing is locked.
 """
@@ -26,13 +26,13 @@ class ClusterConsumer(Protocol):
 
     @property
     def sinks(self) -> Mapping[Resource, Sink]:
-        """The sinks of the resources that this consumer uses."""
+        """The receivers of the objects of each resource that this consumer uses."""
 
     def left_out(self, resource: Resource) -> Mapping[str, int]:
-        """Return, for each reason, the number of objects of a resource that cannot be used."""
+        """Return, for each reason, the number of objects of a resource that this consumer cannot use."""
 
     async def hand_on(self) -> None:
-        """Pass the facts of all objects to the parts that decide: now, and whenever they change, until cancelled.
+        """Pass facts about all objects to the code that decides: now, and whenever they change, until cancelled.
 
         This method is called when all objects are listed.
         """
@@ -40,13 +40,13 @@ class ClusterConsumer(Protocol):
 
 @dataclass
 class LiveCluster:
-    """Follows one cluster; it has no facts before ``run``."""
+    """Follows the objects of one cluster; it knows none before ``run``."""
 
     connect: Callable[[], Client]
     topology: LiveTopology
     others: Sequence[ClusterConsumer]
     workloads: LiveWorkloads
-    """The consumer of the kinds that are followed if the cluster serves them."""
+    """The consumer of the kinds that a cluster may lack: they are followed if the cluster serves them."""
     take_policies: TakesPolicies
     take_exceptions: TakesExceptions
     metrics: InitVar[Metrics]
@@ -66,20 +66,20 @@ class LiveCluster:
         ]
 
     def unlisted(self) -> list[str]:
-        """Return the names of the resources that have not been listed yet; empty if all are listed."""
+        """Return the names of the resources whose objects have not been listed yet; empty if all are listed."""
         needed = [each.resource.name for _, each in self._reflectors() if not each.listed.is_set()]
         return [*needed, *self._policies.unlisted(), *self._served.unlisted()]
 
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
         """Return whether a review may wait for this owner, because the watch of the owner's kind will report it.
 
-        False if the kind is not watched or not listed yet, if its watch is in trouble, or if the owner's object exists
-        but cannot be used.
+        False if the kind is not watched or not listed yet, if its watch has failed, or if the owner exists and cannot
+        be used.
         """
         return self._served.follows_owner(group, kind, uid)
 
     async def run(self) -> None:
-        """Follow the cluster until the task is cancelled.
+        """Follow the objects of the cluster until the task is cancelled.
 
         Raises:
             ClusterError: the API server has refused to list a required resource, which was never listed before, for

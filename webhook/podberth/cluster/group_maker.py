@@ -1,4 +1,4 @@
-"""Follows the Lease of podberth's controller, without which nobody makes the PodGroups that policies name."""
+"""Follows the Lease of podberth's controller; if nobody holds it, nobody makes the PodGroups that policies name."""
 
 import asyncio
 import time
@@ -18,14 +18,14 @@ _SILENCE_SECONDS: Final = Timing().silence_seconds
 
 
 class GroupMaker:
-    """Knows whether a replica of podberth's controller runs: it has renewed the Lease in time."""
+    """Knows whether a replica of podberth's controller runs, because it has renewed its Lease in time."""
 
     def __init__(self, notify: Callable[[], None]) -> None:
-        """Create the object, for which nothing is known yet. ``notify`` is called when ``is_away`` has changed."""
+        """Create the object without knowledge of the Lease. ``notify`` is called when ``is_away`` has changed."""
         self.is_away = False
-        """Whether certainly no replica runs: the Lease was listed, and there is none, or nobody holds it any more.
+        """Whether surely no replica of the controller runs: the Lease was listed, and it is missing or nobody holds it.
 
-        A Lease that ran out since the last event counts as held until the watch would be noticed as broken.
+        A Lease that expired after the last event still counts as held, until the watch would be noticed as broken.
         """
         self.sinks: Mapping[Resource, GroupMaker] = {CONTROLLER: self}
         self._notify = notify
@@ -36,7 +36,7 @@ class GroupMaker:
         self._wake = asyncio.Event()
 
     def left_out(self, resource: Resource) -> Mapping[str, int]:
-        """Return the number of unusable objects by reason: always empty, a Lease that says nothing has expired."""
+        """Return an empty map: every Lease can be used, because one without a holder or a time counts as expired."""
         del resource
         return {}
 
@@ -53,7 +53,7 @@ class GroupMaker:
                 await asyncio.wait_for(self._wake.wait(), _LOOK_SECONDS)
 
     def put(self, name: str, document: Document) -> None:
-        """Note that the Lease is there, or was renewed."""
+        """Record that the Lease exists, and that its holder renewed it."""
         self._heard_at = self._sight.read(time.monotonic())
         if text_at(document, "spec", "holderIdentity"):
             self._held.add(name)
@@ -63,15 +63,15 @@ class GroupMaker:
         self._wake.set()
 
     def drop(self, name: str) -> None:
-        """Note that the Lease is gone."""
+        """Record that the Lease was deleted."""
         self._held.discard(name)
         self._beats.forget(name)
         self._wake.set()
 
     def lost(self, at: float) -> None:
-        """Note that the watch is lost: until it is regained, the Lease does not expire."""
+        """Record that the watch of the Lease is lost: until it is regained, the Lease does not expire."""
         self._sight.lose(at)
 
     def regained(self, at: float) -> None:
-        """Note that the Lease is watched again."""
+        """Record that the Lease is watched again."""
         self._sight.regain(at)

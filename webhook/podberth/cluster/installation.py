@@ -1,4 +1,4 @@
-"""Reads the objects for ``podberth status``. Each part is read separately: a refusal of one does not affect the others.
+"""Reads the objects that ``podberth status`` reports on. If one of them cannot be read, the others still are.
 
 Every request is a get or a list, and none is for a Secret; manifests/base/viewer.yaml grants exactly these rights.
 """
@@ -63,7 +63,8 @@ _GUARDS: Final = {
         ("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
     )
 }
-"""The API paths of the admission policies in manifests/base, shared-ca and controller, and of their bindings."""
+"""The API paths of the native policies that podberth's manifests install (base, shared-ca, controller), with their
+bindings."""
 _METRICS_PORT: Final = "metrics"
 # Pages of Events: 10,000 are some 10 MB, and more are not worth reading.
 _MOST_PAGES: Final = 20
@@ -75,7 +76,7 @@ _METRICS: Final = AnswerLimits(seconds=5.0)
 
 
 class StatusReader:
-    """Reads the state of an installation in a cluster, once."""
+    """Reads, once, the objects of a cluster that belong to podberth's installation."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -145,7 +146,10 @@ class StatusReader:
     async def _pages(
         self, resource: Resource, most: int | None = None, keep: Callable[[Document], bool] = lambda _: True
     ) -> tuple[tuple[Document, ...], bool]:
-        """Read at most ``most`` pages of a list; return the objects that ``keep`` accepts, and whether more follow."""
+        """Read at most ``most`` pages of a list.
+
+        Return the objects that ``keep`` accepts, and whether the list has more pages.
+        """
         items: list[Document] = []
         read, cut = 0, False
         async for page in pages(self._client, resource):
@@ -156,7 +160,7 @@ class StatusReader:
         return tuple(items), cut
 
     async def _replicas(self) -> Read[tuple[Replica, ...]]:
-        """Read the metrics of every running replica through the API server's proxy for pods."""
+        """Read the metrics of every running replica of the webhook, through the API server's proxy for pods."""
         pods = await self._listed(_PODS, f"pods in {NAMESPACE}")
         if isinstance(pods, Unread):
             return pods
@@ -177,7 +181,7 @@ class StatusReader:
 
 
 async def read_installation(kubeconfig: Kubeconfig | None, now: datetime) -> InstallationState:
-    """Return the state that ``StatusReader.read`` reads from the cluster that the kubeconfig leads to.
+    """Return the state of podberth's installation in the cluster that the kubeconfig leads to.
 
     Raises:
         ClusterError: as ``StatusReader.read``.
@@ -188,14 +192,14 @@ async def read_installation(kubeconfig: Kubeconfig | None, now: datetime) -> Ins
 
 
 async def _together(reading: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Run the coroutines together and return their results in order; the first error cancels the others."""
+    """Run the coroutines together and return their results in their order; the first error cancels the others."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(each) for each in reading]
     return [each.result() for each in tasks]
 
 
 async def _guarded(reading: Awaitable[T], want: str) -> T | Unread | None:
-    """Return the result of a read, the reason why it failed, or None if no object has the name.
+    """Return the result of ``reading``; None if there is no such object, ``Unread`` with the reason if it failed.
 
     ``want`` is the right that the read needs; the reason names it.
     """
@@ -209,9 +213,9 @@ async def _guarded(reading: Awaitable[T], want: str) -> T | Unread | None:
 
 
 def _is_unrecorded(pod: Document) -> bool:
-    """Return whether a pod asks for accelerators, has not ended, and has no record of what podberth wrote on it.
+    """Return whether a pod requests accelerators, has not ended, and has no record of what podberth wrote on it.
 
-    The result is False for a static pod's mirror, because podberth's webhook configurations exclude mirrors.
+    The result is False for the mirror of a static pod, because podberth's webhook configurations exclude mirrors.
     """
     metadata = pod["metadata"]
     said = metadata.get("annotations") or {}
@@ -228,6 +232,6 @@ def _runs(pod: Document) -> bool:
 
 
 def _port(pod: Document) -> int:
-    """Return the number of the metrics port of a pod; podberth's default if the pod does not name that port."""
+    """Return the port number of a pod's metrics; podberth's default if the pod does not declare that port."""
     ports: list[Any] = [each for one in pod["spec"]["containers"] for each in one.get("ports") or ()]
     return next((int(each["containerPort"]) for each in ports if each.get("name") == _METRICS_PORT), 8080)

@@ -1,12 +1,12 @@
-"""One source of snapshots from two layers: the policies of files, and above them the GPUPolicies of the cluster.
+"""Combines two layers of policies: those of files, and above them the GPUPolicies of the cluster.
 
 A GPUPolicy replaces the policy of the same name from files for as long as the object exists; a disabled GPUPolicy
-switches that policy off. Files take effect together or not at all. A broken GPUPolicy affects no other policy: its last
-working version stays in force, else the policy of the same name from files. The problems of a GPUPolicy have positions
-in the output of ``kubectl get gpupolicy NAME -o yaml``, because the file that a user applied is not known.
+switches that policy off. Files take effect together or not at all. A GPUPolicy with errors affects no other policy: its
+last working version stays in force, else the policy of the same name from files. The problems of a GPUPolicy have
+positions in the output of ``kubectl get gpupolicy NAME -o yaml``, because the file that a user applied is not known.
 
-A GPUPolicyException of the cluster replaces the exception of the same name from files. A broken exception has no
-effect, so the policies still apply to its pods; the exception's problems become notes of the snapshot.
+A GPUPolicyException of the cluster replaces the exception of the same name from files. An exception with errors has no
+effect, so the policies still apply to its pods; its problems become notes of the snapshot.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,10 +31,10 @@ _OF_EXCEPTIONS: Final = "gpupolicyexception/"
 
 
 class LayeredPolicies:
-    """A ``SnapshotSource`` of the policies in files and the GPUPolicies of a cluster."""
+    """A ``SnapshotSource`` whose policies are those of files and the GPUPolicies of a cluster."""
 
     def __init__(self, files: PolicyFiles | None, conventions: Conventions, pod_schema: PodSchema) -> None:
-        """Create the source without GPUPolicies; policies will be checked against ``pod_schema``.
+        """Create the source without GPUPolicies. Policies are checked against the Pod schema ``pod_schema``.
 
         ``files`` is None if all policies are GPUPolicies of the cluster.
         """
@@ -43,23 +43,26 @@ class LayeredPolicies:
         self._pod_schema = pod_schema
         self._files_seen: object = None
         self._refused: tuple[Problem, ...] = ()
-        """The problems of the files as they were last read."""
+        """The problems of the policy files as they were last read."""
         self._base = None if files else ParsedPolicies()
-        """The last good set of files; None if there has been none."""
+        """The policies of the files when they last had no errors; None if that was never so."""
         self._alone: Snapshot | None = None
-        """The snapshot of the files without any GPUPolicy, if it is compiled."""
+        """The compiled snapshot of the files without any GPUPolicy; None if it is not compiled yet."""
         self.documents: Mapping[str, Document] | None = None
-        """The GPUPolicies by name; None until they are known."""
+        """The GPUPolicies of the cluster by name; None until they are known."""
         self._exceptions: Mapping[str, Document] = {}
-        """The GPUPolicyExceptions by name."""
+        """The GPUPolicyExceptions of the cluster by name."""
         self._changes = 0
         self._judged: Mapping[str, tuple[object, int]] = {}
-        """The uids and generations of the GPUPolicies of the last load."""
+        """The uid and the generation of each GPUPolicy in the last call of ``load``."""
         self._good: dict[str, ParsedPolicy] = {}
-        """The GPUPolicies in force since the last load, disabled ones included, by name."""
+        """The GPUPolicies that are in force since the last call of ``load``, by name, including disabled ones."""
 
     def take(self, documents: Mapping[str, Document]) -> None:
-        """Receive the present GPUPolicies; a change that keeps the generation, such as a new status, loads nothing."""
+        """Receive the present GPUPolicies, which take effect with the next call of ``load``.
+
+        A change that keeps the generation of every policy, such as a new status, needs no call.
+        """
         changed = self.documents is None or _versions(documents) != _versions(self.documents)
         # The mapping is replaced and not changed, because a load in a thread may be reading it. It is replaced before
         # the revision changes.
@@ -67,15 +70,15 @@ class LayeredPolicies:
         self._changes += changed
 
     def take_exceptions(self, documents: Mapping[str, Document]) -> None:
-        """Receive the present GPUPolicyExceptions; they take effect with the next load."""
+        """Receive the present GPUPolicyExceptions; they take effect with the next call of ``load``."""
         changed = _versions(documents) != _versions(self._exceptions)
         self._exceptions = documents
         self._changes += changed
 
     def judged(self) -> dict[str, Document]:
-        """Return, by name, the present GPUPolicies whose present version is the one that the last load compiled.
+        """Return the present GPUPolicies, by name, that have not changed since the last call of ``load`` compiled them.
 
-        The verdicts of the last load are about these GPUPolicies. New or changed GPUPolicies are left out.
+        The verdicts of that call are about these GPUPolicies.
         """
         documents = self.documents or {}
         versions = _versions(documents)
@@ -86,10 +89,10 @@ class LayeredPolicies:
         return {"policies": (self._files and self._files.revision(), self._changes)}
 
     def load(self) -> Loaded:
-        """Compile all policies. If files are refused, their last good set stays in force.
+        """Compile all policies. If the files have errors, their policies from before stay in force.
 
         Raises:
-            PolicyError: the files cannot be used, and there is no good set of them yet.
+            PolicyError: the files have errors, and no earlier policies of the files are known.
         """
         documents = self.documents
         refused = self._read_files()
@@ -98,7 +101,7 @@ class LayeredPolicies:
         return replace(loaded, complete=documents is not None, refused=refused)
 
     def _read_files(self) -> tuple[Problem, ...]:
-        """Read the files if they have changed; return the problems because of which the present files are refused."""
+        """Read the policy files if they have changed; return the problems for which the present files are refused."""
         if self._files is None or (revision := self._files.revision()) == self._files_seen:
             return self._refused
         try:
@@ -159,7 +162,7 @@ class LayeredPolicies:
         return Loaded(replace(snapshot, notes=(*snapshot.notes, *sorted(unused))), verdicts=verdicts)
 
     def _excepting(self) -> ParsedPolicies:
-        """Return the exceptions of files and cluster; of two exceptions with one name, only that of the cluster."""
+        """Return the exceptions of files and cluster; one of the cluster replaces that of the same name from files."""
         objects = [_parsed(name, each, _OF_EXCEPTIONS) for name, each in sorted(self._exceptions.items())]
         files = self._base.exceptions if self._base else ()
         found = {each.source.name: each for each in files if each.source.name not in self._exceptions}
@@ -170,7 +173,7 @@ class LayeredPolicies:
     def _in_force(
         self, documents: Mapping[str, Document], found: Mapping[str, ParsedPolicy]
     ) -> dict[str, ParsedPolicy]:
-        """Return the policies by name: those of files that no GPUPolicy replaces, then GPUPolicies."""
+        """Return the policies in force by name: those of files that no GPUPolicy replaces, and the GPUPolicies."""
         objects = {**self._kept(documents.keys() - found.keys()), **found}
         files = self._base.policies if self._base else ()
         return {**{each.policy.name: each for each in files if each.policy.name not in objects}, **objects}
@@ -203,27 +206,27 @@ def _parsed(name: str, document: Document, prefix: str = _PREFIX) -> ParsedPolic
 
 
 def text(document: Mapping[str, Any]) -> str:
-    """Return the YAML text of a GPUPolicy to which the lines and columns of its problems refer."""
+    """Return the YAML text of a GPUPolicy; the lines and columns of its problems refer to this text."""
     return as_yaml({key: value for key, value in document.items() if key != "status"})
 
 
 def texts_of(documents: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return the GPUPolicies in the form of policy files: pairs of (``file_of`` the policy's name, YAML text)."""
+    """Return the texts of GPUPolicies in the form of policy files: pairs of (``file_of`` the name, YAML text)."""
     return tuple((file_of(each["metadata"]["name"]), text(each)) for each in documents)
 
 
 def texts_of_exceptions(documents: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return the GPUPolicyExceptions in the form of policy files, as ``texts_of`` does for GPUPolicies."""
+    """Return the texts of GPUPolicyExceptions in the form of policy files, as ``texts_of`` does for GPUPolicies."""
     return tuple((f"{_OF_EXCEPTIONS}{each['metadata']['name']}", text(each)) for each in documents)
 
 
 def file_of(name: str) -> str:
-    """Return the text that problems of a GPUPolicy have in place of a file name: its name as kubectl writes it."""
+    """Return the text in place of a file name for the problems of a GPUPolicy: its name as kubectl writes it."""
     return f"{_PREFIX}{name}"
 
 
 def _versions(documents: Mapping[str, Document]) -> dict[str, tuple[object, int]]:
-    """Return the identity and version of each policy; a policy that was deleted and created again counts as changed."""
+    """Return the uid and the generation of each policy; one that was deleted and created again counts as changed."""
     return {name: (each["metadata"].get("uid"), _generation(each)) for name, each in documents.items()}
 
 

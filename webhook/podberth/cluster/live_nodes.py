@@ -1,8 +1,8 @@
-"""Keeps the index of the cluster's nodes up to date from three watched resources of the API server.
+"""Keeps the index of the cluster's nodes up to date from three watched resources: Nodes, ConfigMaps and Leases.
 
 All of it runs on the event loop, in steps of a few milliseconds between reviews, so nothing is locked.
-``topology.known`` keeps the facts and ``topology.heartbeats`` the stale nodes; this module feeds both and passes the
-index on.
+``topology.known`` keeps the facts and ``topology.heartbeats`` the stale nodes; this module passes the objects to both,
+and passes the index on.
 """
 
 import asyncio
@@ -31,10 +31,10 @@ _ORPHAN_SECONDS = 30.0
 
 
 class LiveTopology:
-    """Follows the Nodes, topology ConfigMaps and heartbeat Leases of one cluster."""
+    """Follows the Nodes, topology ConfigMaps and heartbeat Leases of one cluster, and keeps an index of its nodes."""
 
     def __init__(self, conventions: Conventions, log: Log, on_change: Callable[[TopologyIndex], None]) -> None:
-        """Create the object without facts. ``on_change`` is first called when all resources are listed."""
+        """Create the object without nodes. ``on_change`` receives the index, first when all resources are listed."""
         self._log = log
         self._on_change = on_change
         self._known = KnownNodes(conventions)
@@ -54,7 +54,7 @@ class LiveTopology:
 
     @property
     def stale_count(self) -> int:
-        """The number of nodes whose topology is known and whose agent's heartbeat has expired."""
+        """The number of nodes with a known topology whose agent's heartbeat has expired."""
         return self._known.stale_count
 
     def left_out(self, resource: Resource) -> Mapping[str, int]:
@@ -85,7 +85,7 @@ class LiveTopology:
                     self._on_change(self._index)
 
     async def _update(self, step: int) -> None:
-        """Add all changes so far to the index, ``step`` objects at a time; later changes wait for the next update."""
+        """Add the changes so far to the index, ``step`` objects at a time; later changes wait for the next update."""
         self._run_out()
         for _ in range(0, self._known.changed, step):
             try:
@@ -95,7 +95,7 @@ class LiveTopology:
             await asyncio.sleep(0)
 
     def _patience(self) -> float:
-        """Return the seconds until the next check of the heartbeats and of documents without a Node.
+        """Return the seconds until the next check of the heartbeats, and of topology documents without a Node.
 
         The result is 0 if changes are waiting, else at least the time for which events are collected.
         """
@@ -107,7 +107,7 @@ class LiveTopology:
         return max(self._look_at - now, _TOGETHER_SECONDS)
 
     def _notify(self) -> None:
-        """Wake the task in ``hand_on`` if there is work for it; a renewed heartbeat alone is no work."""
+        """Wake the task in ``hand_on`` if the index has to change; a renewed heartbeat alone changes nothing."""
         due = self._heartbeats.next_at
         if self._known.changed or (due is not None and due < self._look_at):
             self._wake.set()
@@ -147,7 +147,7 @@ class LiveTopology:
 
 
 class Documents:
-    """A sink that passes documents to a function, and counts the documents that cannot be used."""
+    """Receives the objects of a resource, passes them to a function, and counts those that cannot be used."""
 
     def __init__(
         self,
@@ -158,17 +158,17 @@ class Documents:
         log: Log,
         sight: WatchClock | None = None,
     ) -> None:
-        """Pass each object of a resource to ``take``, or the name of a deleted one to ``drop``; then call ``notify``.
+        """Create the receiver. It calls ``take`` with each object, or ``drop`` with the name of a deleted one.
 
-        ``resource`` is the name for messages. ``sight`` is a clock that stops while the watch is lost; None: a new
-        clock.
+        After either of the two it calls ``notify``. ``resource`` is the name for messages. ``sight`` is a clock that
+        stops while the watch is lost; None: a new clock.
         """
         self.left_out: set[str] = set()
         self._resource, self._take, self._drop, self._notify, self._log = resource, take, drop, notify, log
         self._sight = sight or WatchClock()
 
     def put(self, name: str, document: Document) -> None:
-        """Pass a document to ``take``. An unusable document is logged once, until the object can be used again."""
+        """Pass an object to ``take``. An unusable object is logged once, until it can be used again."""
         reported = name in self.left_out
         self.left_out.add(name)
         try:
@@ -184,15 +184,15 @@ class Documents:
         self._notify()
 
     def drop(self, name: str) -> None:
-        """Report to ``drop`` that the object no longer exists."""
+        """Pass the name of an object that no longer exists to ``drop``."""
         self.left_out.discard(name)
         self._drop(name)
         self._notify()
 
     def lost(self, at: float) -> None:
-        """Note that the watch is lost: the last facts stay, and do not become older until it is regained."""
+        """Record that the watch is lost: the last facts stay, and do not become older until it is regained."""
         self._sight.lose(at)
 
     def regained(self, at: float) -> None:
-        """Note that the resource is watched again: from ``at`` on, the facts become older as time passes."""
+        """Record that the resource is watched again: from ``at`` on, the facts become older as time passes."""
         self._sight.regain(at)

@@ -28,17 +28,17 @@ def _whole(document: Document) -> Document:
 
 
 GPU_POLICY: Final = Kind("policy", _GROUP, (_VERSION,), POLICY_KIND, "gpupolicies", _whole, of_cluster=True)
-"""The kind of a policy, kept as the whole object; not in ``KINDS``, because no review reads it."""
+"""The kind GPUPolicy, kept as the whole object. It is not in ``KINDS``, because no review reads it."""
 
 GPU_EXCEPTION: Final = Kind(
     "exception", _GROUP, (_VERSION,), EXCEPTION_KIND, "gpupolicyexceptions", _whole, of_cluster=True
 )
-"""The kind of an exception, kept as the whole object."""
+"""The kind GPUPolicyException, kept as the whole object."""
 
 TakesPolicies = Callable[[Mapping[str, Document]], Awaitable[None]]
-"""A function that receives the present GPUPolicies by name."""
+"""A function that receives all present GPUPolicies, by name."""
 TakesExceptions = Callable[[Mapping[str, Document]], None]
-"""A function that receives the present GPUPolicyExceptions by name, each time before the policies are passed on."""
+"""A function that receives all present GPUPolicyExceptions, by name, each time before the GPUPolicies are passed on."""
 
 
 class LivePolicies:
@@ -54,7 +54,7 @@ class LivePolicies:
         *,
         on_exceptions: TakesExceptions | None = None,
     ) -> None:
-        """Create the object without policies.
+        """Create the object without policies; ``run`` starts to follow them.
 
         ``on_change`` is first called when the GPUPolicies are listed, or are known to be not served or refused.
         Exceptions are followed only if ``on_exceptions`` is given: a caller that decides on no pods does not need them.
@@ -68,19 +68,22 @@ class LivePolicies:
         self._served = ServedKinds(self._kinds, connect, metrics, log, timing, patient=True)
 
     def unlisted(self) -> list[str]:
-        """Return the names of the kinds whose first list podberth still waits for."""
+        """Return the names of the kinds that podberth has not listed for the first time yet, and still waits for."""
         return list(self._served.unlisted())
 
     def watched(self) -> Mapping[str, WatchFacts]:
-        """Return the facts about the watch of each followed kind, for the metrics."""
+        """Return facts about the watch of each followed kind, for the metrics."""
         return self._served.watched()
 
     def states(self) -> Mapping[str, KindState]:
-        """Return the state of each kind, as in ``ServedKinds.states``, by the name: ``gpupolicies.podberth.io``."""
+        """Return the state of each kind, as ``ServedKinds.states`` does.
+
+        The keys are names such as ``gpupolicies.podberth.io``.
+        """
         return self._served.states()
 
     async def run(self) -> None:
-        """Follow the policies until the task is cancelled."""
+        """Follow the GPUPolicies and GPUPolicyExceptions until the task is cancelled."""
         await run_together([self._served.run(), self._hand_on()])
 
     async def _hand_on(self) -> None:

@@ -39,11 +39,13 @@ _SILENT: Final = (
 )
 
 Entries: TypeAlias = Mapping[str, bool | str]
-"""For each kind of webhook configuration, whether it has an entry for every pod; a text says why that is unknown."""
+"""The result of ``entries``: for each kind of webhook configuration, whether it sends every pod to podberth.
+
+A text in place of the bool says why that is unknown."""
 
 
 async def entries(client: Client, name: str) -> Entries:
-    """Read the two webhook configurations called ``name``, and return which of them has an entry for every pod.
+    """Read the two webhook configurations called ``name``; return which of them have an entry for every pod.
 
     A configuration that does not exist has no entry.
 
@@ -85,7 +87,7 @@ def entries_condition(document: Document, verdict: Verdict, known: Entries) -> d
 
 
 def _condition(kind: str, verdict: Verdict, status: str, reason: str, message: str) -> dict[str, Any]:
-    """Return a condition for a status, without the time of its last change."""
+    """Return a condition for a policy's status, without the time of its last change."""
     return {
         "type": kind,
         "status": status,
@@ -102,14 +104,14 @@ class Settled:
     """
 
     def __init__(self, seconds: float) -> None:
-        """Create the object without a fact; ``seconds`` is how long a fact must stay the same."""
+        """Create the object without a state; ``seconds`` is how long a state must last before it counts."""
         self._seconds = seconds
         self._seen: bool | None = None
         self._since = 0.0
         self.value: bool | None = None
 
     def see(self, seen: bool, at: float) -> None:
-        """Record that the fact has the state ``seen`` at a time in seconds."""
+        """Record that the fact is ``seen`` (true or false) at the time ``at``, in seconds."""
         if seen != self._seen:
             self._seen, self._since = seen, at
         if at - self._since >= self._seconds:
@@ -117,9 +119,9 @@ class Settled:
 
 
 class Freshness:
-    """One replica's view of the condition TopologyFresh, which says whether the heartbeats of the nodes' agents arrive.
+    """Decides on the condition TopologyFresh for one replica: whether the heartbeats of the nodes' agents arrive.
 
-    The condition does not follow from the object, and replicas receive heartbeats at different moments. So each replica
+    The condition does not follow from the policy, and replicas receive heartbeats at different moments. So each replica
     writes it only after the state has stayed the same for a while, and once for each change that the replica has seen
     itself. No replica reacts to what another one writes, and nothing is written for a short interruption.
     """
@@ -130,22 +132,21 @@ class Freshness:
         self._fresh = Settled(settle_seconds)
         self._said: dict[str, object] = {}
         self.readers: Collection[str] = ()
-        """The names of the policies that ask for nodes."""
+        """The names of the policies that read the topology, and so have the condition."""
 
     def look(self, at: float) -> None:
         """Record whether the heartbeat of any agent has expired; ``at`` is the present time of ``time.monotonic``."""
         self._fresh.see(not self._stale_nodes(), at)
 
     def keep(self, names: Collection[str]) -> None:
-        """Forget the conditions of all policies but those with these names, because the others no longer exist."""
+        """Forget the conditions of all policies except ``names``, because the others no longer exist."""
         self._said = {name: each for name, each in self._said.items() if name in names}
 
     def due(self, document: Document, verdict: Verdict) -> dict[str, Any] | None:
         """Return the condition TopologyFresh that a policy's status should have.
 
-        If this replica has nothing new to write, this is the condition that the status has now.
-
-        None if the policy does not compile or asks for no nodes, or if there is neither a new nor a present condition.
+        If this replica has nothing new to write, this is the condition that the status has now. None if the policy does
+        not compile or does not read the topology, or if there is neither a new nor a present condition.
         """
         if verdict.problems or verdict.name not in self.readers:
             return None
@@ -157,7 +158,7 @@ class Freshness:
         return _condition(_TOPOLOGY_FRESH, verdict, *said)
 
     def said(self, document: Document, verdict: Verdict) -> None:
-        """Note that the policy's status has the condition that ``due`` returned, whichever replica wrote it."""
+        """Record that the policy's status has the condition that ``due`` returned, whichever replica wrote it."""
         if self._fresh.value is not None:
             self._said[verdict.name] = self._turn(document, verdict)
 
@@ -180,9 +181,9 @@ class PolicyStatuses:
     log: Log
     timing: Timing
     configuration: str
-    """The name that both webhook configurations have."""
+    """The name of both webhook configurations of podberth."""
     stale_nodes: InitVar[Callable[[], int]]
-    """Returns the number of nodes whose agent is silent."""
+    """A function that returns the number of nodes whose agent is silent."""
     notify: Callable[[Notice], None] | None = None
     """The function that receives notices, to be published as Events."""
 
@@ -197,14 +198,14 @@ class PolicyStatuses:
     def receive(
         self, documents: Mapping[str, Document], verdicts: Sequence[Verdict], readers: Collection[str] = ()
     ) -> None:
-        """Receive the present policies, their verdicts, and the names of the policies that ask for nodes."""
+        """Receive the present policies, the verdicts on them, and the names of the policies that read the topology."""
         self._documents, self._verdicts, self._freshness.readers = documents, verdicts, readers
         self._said = {name: each for name, each in self._said.items() if name in documents}
         self._freshness.keep(documents)
         self._due.set()
 
     async def run(self) -> None:
-        """Write each status that is due, until the task is cancelled."""
+        """Write the status of each policy whose status is out of date, until the task is cancelled."""
         try:
             while True:
                 # No event reports a change of the webhook configurations or the passing of time.
@@ -328,7 +329,7 @@ def turn(document: Document, verdict: Verdict) -> Notice | None:
 
 
 def _reported(document: Document) -> Mapping[str, Any]:
-    """Return the status that podberth has written; empty if podberth has written none.
+    """Return the part of a policy's status that podberth has written; empty if podberth has written none.
 
     The CRD's default status, which says that nobody has read the policy, has no observedGeneration.
     """
@@ -337,12 +338,12 @@ def _reported(document: Document) -> Mapping[str, Any]:
 
 
 def _for_that_of(verdict: Verdict, before: str) -> str:
-    """Return ``before`` and a phrase that names the policy of the same name from files; empty if files have none."""
+    """Return ``before`` and a phrase about the policy of the same name from files; empty if there is no such policy."""
     return f"{before} the policy of this name in {verdict.replaces}" if verdict.replaces else ""
 
 
 def _compiled(verdict: Verdict) -> tuple[str, str, str]:
-    """Return status, reason and message of the condition Compiled."""
+    """Return the status, the reason and the message of a policy's condition Compiled."""
     if verdict.problems:
         return "False", "Broken", "\n".join(map(str, verdict.problems))[:_LONGEST_MESSAGE]
     if verdict.state == "disabled":
@@ -351,7 +352,7 @@ def _compiled(verdict: Verdict) -> tuple[str, str, str]:
 
 
 def _active(verdict: Verdict) -> tuple[str, str, str]:
-    """Return status, reason and message of the condition Active."""
+    """Return the status, the reason and the message of a policy's condition Active."""
     if verdict.problems:
         kept = "not compiled; where an earlier generation was in force, that one stays in force"
         return "False", "NotCompiled", kept + _for_that_of(verdict, ", else")

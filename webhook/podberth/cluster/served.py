@@ -1,4 +1,4 @@
-"""Follows the kinds that a cluster may or may not serve: finds out which it serves, and follows each of them.
+"""Follows the kinds that a cluster may or may not serve: finds out which ones it serves, and follows these.
 
 None of these kinds is required. A kind that is not served delays nothing. The kinds that are served at the start are
 listed before podberth is ready. A kind that is refused or cannot be read delays readiness for ``refused_seconds`` at
@@ -29,13 +29,13 @@ _FORGOTTEN: Final = "no longer served; what was known of it is forgotten"
 
 
 def resource_of(kind: Kind, version: str) -> Resource:
-    """Return the resource to watch for a kind in the given API version."""
+    """Return the resource to watch for the objects of a kind in the given API version."""
     path = collection_path(f"{kind.group}/{version}", kind.plural)
     return Resource(kind.name, path, of_all_namespaces=not kind.of_cluster, optional=True)
 
 
 async def discover(client: Client, kinds: Iterable[Kind]) -> dict[Kind, Resource]:
-    """Return the resource to watch for each of the kinds that the cluster serves.
+    """Return the resource to watch for each of ``kinds`` that the cluster serves.
 
     Raises:
         ClusterError: the API server does not answer, or refuses.
@@ -74,7 +74,7 @@ class _Followed:
 
 
 class ServedKinds:
-    """Follows each of the given kinds while the cluster serves it."""
+    """Follows each of several kinds while the cluster serves it."""
 
     def __init__(
         self,
@@ -88,10 +88,11 @@ class ServedKinds:
     ) -> None:
         """Create the object; ``run`` starts to follow kinds and passes their objects to ``workloads``.
 
-        If ``patient`` is set, ``settled`` waits without limit for a kind that is served and cannot be read.
+        With ``patient``, the event ``settled`` is not set as long as a kind is served and cannot be read.
         """
         self.settled = asyncio.Event()
-        """Set when podberth no longer waits for a kind: each is listed, not served, refused or cannot be read."""
+        """An event that is set when podberth no longer waits for a kind: each is listed, not served, refused or
+        unreadable."""
         self._excused: frozenset[str] = frozenset() if patient else _BROKEN
         self._workloads = workloads
         self._client = connect()
@@ -106,13 +107,17 @@ class ServedKinds:
         self._known = False
         self._followed: dict[Kind, _Followed] = {}
         self._ended: dict[Kind, Mapping[str, str]] = {}
-        """The known objects of the kinds whose watch has ended, until discovery has said whether they are served."""
+        """The objects of each kind whose watch has ended, until API discovery has said whether the kind is still
+        served."""
         self._absent: dict[Kind, KindState] = {}
-        """The reason why each kind is not followed; a refused kind stays here until it has been listed."""
+        """The reason why each kind is not followed; for a refused kind, it stays until the kind has been listed."""
         self._reported: dict[str, str] = {}
 
     def unlisted(self) -> Sequence[str]:
-        """Return the names of the kinds whose first list podberth still waits for; empty once ``settled`` is set."""
+        """Return the names of the kinds that podberth has not listed for the first time yet, and still waits for.
+
+        Empty once ``settled`` is set.
+        """
         if self.settled.is_set():
             return ()
         return [kind.name for kind in self._workloads.sinks if self._keeps_waiting(kind)]
@@ -120,8 +125,8 @@ class ServedKinds:
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
         """Return whether a review may wait for this owner, because the watch of the owner's kind will report it.
 
-        False if the kind is not watched or not listed yet, if its watch is in trouble, or if the owner's object exists
-        but cannot be used.
+        False if the kind is not watched or not listed yet, if its watch has failed, or if the owner exists and cannot
+        be used.
         """
         found = self._owners.get((group, kind))
         followed = None if found is None else self._followed.get(found)
@@ -130,7 +135,7 @@ class ServedKinds:
         return followed.reflector.listed.is_set() and not followed.reflector.trouble
 
     def watched(self) -> Mapping[str, WatchFacts]:
-        """Return the facts about the watch of each followed kind, for the metrics."""
+        """Return facts about the watch of each followed kind, for the metrics."""
         now = time.monotonic()
         return {
             kind.name: WatchFacts(
@@ -149,11 +154,11 @@ class ServedKinds:
         return followed.reflector.resource.path.api_version
 
     def states(self) -> Mapping[str, KindState]:
-        """Return the state of every kind, by its name: followed, listing, not served or refused."""
+        """Return the state of every kind by the kind's name: followed, listing, not served or refused."""
         return {kind.name: self._state(kind) for kind in self._workloads.sinks}
 
     async def run(self) -> None:
-        """Follow the served kinds until the task is cancelled."""
+        """Find out again and again which kinds the cluster serves, and follow these until the task is cancelled."""
         try:
             while True:
                 looked_at = time.monotonic()
@@ -165,7 +170,7 @@ class ServedKinds:
             await self._client.reset()
 
     def _patience(self, *, calm: bool) -> float:
-        """Return the seconds until the next check of the served kinds: fewer soon after the start or a failure.
+        """Return the seconds until the next check of which kinds are served: fewer soon after the start or a failure.
 
         CRDs change only every few weeks.
         """
@@ -203,7 +208,7 @@ class ServedKinds:
         return True
 
     def _leave(self, kind: Kind) -> None:
-        """Note that API discovery does not list the kind, and forget its objects."""
+        """Record that API discovery does not list the kind, and forget its objects."""
         sink = self._workloads.sinks[kind]
         if sink.is_served:
             self._log_once(kind.name, f"{kind.name}: {_FORGOTTEN}")
@@ -223,7 +228,7 @@ class ServedKinds:
         self._followed[kind] = _Followed(reflector, task)
 
     async def _until_something_happens(self, seconds: float, looked_at: float) -> None:
-        """Wait until the next check is due, a kind can no longer be followed, or a kind was listed."""
+        """Wait until the next check of served kinds is due, a kind was listed, or one can no longer be followed."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             listing = [
@@ -250,7 +255,7 @@ class ServedKinds:
                 return
 
     async def _end(self, kind: Kind) -> None:
-        """Note the reason why a kind can no longer be followed."""
+        """Record the reason why a kind can no longer be followed."""
         followed = self._followed.pop(kind)
         error = followed.task.exception()
         await followed.reflector.close()
@@ -290,7 +295,7 @@ class ServedKinds:
         return kind in self._ended or (absent is None and not self._known)
 
     def _is_early(self) -> bool:
-        """Return whether a refusal may be temporary, because the API server has just started."""
+        """Return whether a refusal by the API server may be temporary, because the API server has just started."""
         return time.monotonic() - self._began < self._timing.refused_seconds
 
     def _settle(self) -> None:

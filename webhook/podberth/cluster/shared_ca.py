@@ -1,4 +1,4 @@
-"""Reads and writes the Secret of the shared CA, and the caBundles of the webhook configurations.
+"""Reads and writes the Secret of the CA that all replicas share, and the caBundles of the webhook configurations.
 
 Every write names the version that was read. So the API server refuses the second of two writers with 409, and that
 writer reads again.
@@ -29,7 +29,7 @@ KINDS: Final[Mapping[str, ApiPath]] = {
     "ValidatingWebhookConfiguration": collection_path(_ADMISSION, "validatingwebhookconfigurations"),
 }
 _KEY_BYTES: Final = 32
-"""The length in bytes of a new key for sealing records: as long as a SHA-256 hash."""
+"""The length in bytes of a new key for the seals of records: as long as a SHA-256 hash."""
 # https://cert-manager.io/docs/concepts/ca-injector/: cert-manager writes the caBundle of objects with an annotation
 # that begins like this.
 _INJECTED: Final = "cert-manager.io/inject-"
@@ -37,7 +37,7 @@ _INJECTED: Final = "cert-manager.io/inject-"
 
 @dataclass(frozen=True, slots=True)
 class ReadConfiguration:
-    """A webhook configuration, with the resourceVersion that a write has to name."""
+    """A webhook configuration that was read, with the resourceVersion that a write has to name."""
 
     registration: Registration
     path: ApiPath
@@ -46,7 +46,7 @@ class ReadConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class ReadSecret:
-    """The Secret of the shared CA as the API server has it."""
+    """The Secret of the shared CA, as it was read from the API server."""
 
     document: Mapping[str, Any]
     authorities: Authorities
@@ -65,9 +65,9 @@ class SharedAuthorities:
         self.where = f"Secret {NAMESPACE}/{name}"
 
     async def configurations(self, *, injected: bool = False) -> tuple[ReadConfiguration, ...]:
-        """Read the mutating and the validating webhook configuration, as far as they exist.
+        """Read podberth's mutating and validating webhook configuration; one that does not exist is left out.
 
-        With ``injected``, configurations whose caBundles cert-manager sets are returned too: they may be shown, but
+        With ``injected``, configurations whose caBundles cert-manager sets are returned, too: they may be shown, but
         podberth must not write them.
 
         Raises:
@@ -86,7 +86,7 @@ class SharedAuthorities:
         return read
 
     async def secret(self) -> ReadSecret | None:
-        """Read the Secret; None if it does not exist.
+        """Read the Secret of the shared CA; None if it does not exist.
 
         Raises:
             ClusterError: the API server does not answer, or refuses the request.
@@ -101,7 +101,7 @@ class SharedAuthorities:
         return ReadSecret(document, decode(data, self.where), usable)
 
     async def store(self, read: ReadSecret | None, authorities: Authorities, record_key: bytes = b"") -> None:
-        """Write the Secret with new CA certificates; all its other fields keep the values that were read.
+        """Write new CA certificates to the Secret; all its other fields keep the values that were read.
 
         Args:
             read: the Secret that was read; None creates a new Secret.

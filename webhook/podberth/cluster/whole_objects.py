@@ -1,4 +1,4 @@
-"""Keeps whole objects by name, and passes all of them on whenever one changes."""
+"""Keeps whole objects by name, and passes all of them on whenever one of them changes."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ _TOGETHER_SECONDS: Final = 0.1
 
 
 async def rounds(wake: asyncio.Event) -> AsyncIterator[None]:
-    """Yield at once, and again after ``wake`` has been set, without end.
+    """Yield at once, and again each time that ``wake`` has been set, without end.
 
     A round starts at least a tenth of a second after the end of the last one, so simultaneous changes share a round.
     After a longer quiet time a change starts a round at once: the first pod of a new Namespace or Job may be waiting.
@@ -36,13 +36,16 @@ class LiveObjects:
     """Follows some resources, keeps their objects, and passes all objects to a function when one of them changes."""
 
     def __init__(self, resources: Sequence[Resource], on_change: Callable[[Held], Awaitable[None]]) -> None:
-        """Create the collection without any object. ``on_change`` is first called when all resources are listed."""
+        """Create the collection without objects.
+
+        ``on_change`` is called with all objects: first when all resources are listed, then after changes.
+        """
         self._on_change = on_change
         self._wake = asyncio.Event()
         self.sinks = {resource: _Kept(self._wake.set) for resource in resources}
 
     def left_out(self, resource: Resource) -> Mapping[str, int]:
-        """Return the number of unusable objects by reason: always empty, because every object can be used."""
+        """Return an empty map, because every object can be used."""
         del resource
         return {}
 
@@ -53,14 +56,14 @@ class LiveObjects:
 
 
 class _Kept:
-    """A sink that keeps the objects of one resource."""
+    """Receives the objects of one resource, and keeps them."""
 
     def __init__(self, notify: Callable[[], None]) -> None:
         self.objects: dict[str, Document] = {}
         self._notify = notify
 
     def put(self, name: str, document: Document) -> None:
-        """Keep an object; an unchanged object has no effect."""
+        """Keep an object; if it has not changed, do nothing."""
         known = self.objects.get(name)
         self.objects[name] = _without(document, "managedFields")
         if known is None or _without(known, *_OF_THE_WRITE) != _without(document, *_OF_THE_WRITE):
@@ -72,10 +75,10 @@ class _Kept:
         self._notify()
 
     def lost(self, at: float) -> None:
-        """Keep the objects while the watch is lost."""
+        """Do nothing: the objects are kept while the watch is lost."""
 
     def regained(self, at: float) -> None:
-        """Do nothing: the objects were kept."""
+        """Do nothing: the objects were kept while the watch was lost."""
 
 
 def _without(document: Document, *fields: str) -> Document:

@@ -1,4 +1,4 @@
-"""Reads one picture of a cluster for ``podberth why``; every request is a get or a list, and none is for a Secret.
+"""Reads, once, what ``podberth why`` needs of a cluster; every request is a get or a list, and none is for a Secret.
 
 The number of requests depends on the objects that one pod names, and not on the size of the cluster. The nodes are one
 list, and so are all pods, unless only those of a few nodes are listed; other objects are read one by one. docs/why.md
@@ -51,7 +51,9 @@ _FORBIDDEN: Final = "forbidden"
 
 
 def parse_name(text: str) -> tuple[str, str]:
-    """Return kind and name from ``NAME`` or ``KIND/NAME``; the kind is lower case and singular, or empty if not given.
+    """Return the kind and the name in ``NAME`` or ``KIND/NAME``.
+
+    The kind is in lower case and singular; it is empty if the text has none.
 
     Raises:
         UsageError: the text has neither form.
@@ -65,14 +67,14 @@ def parse_name(text: str) -> tuple[str, str]:
 
 
 class WhyReader:
-    """Reads once the objects that an answer about one pod or workload needs."""
+    """Reads, once, the objects that are needed to say why one pod or workload waits."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._served: Mapping[str, tuple[str, ...]] | NotRead = {}
 
     async def read(self, text: str, namespace: str, now: datetime) -> Picture:
-        """Return the picture for ``NAME`` or ``KIND/NAME`` in a namespace.
+        """Return a Picture: the objects that are needed to say why the pod or workload ``text`` waits.
 
         Raises:
             ClusterError: the API server does not answer, or there is no such pod or workload.
@@ -122,7 +124,7 @@ class WhyReader:
         return found
 
     async def _of_workload(self, picture: Picture) -> Picture:
-        """Add the controllers and the pods of the workload that the picture names; return the new picture."""
+        """Return the picture with the controllers and the pods of the workload that it names added."""
         inside = pods_in(picture.namespace)
         pods, listed = await asyncio.gather(self._ref(inside), self._controllers(picture.namespace))
         known: dict[str, Document] = {}
@@ -145,7 +147,7 @@ class WhyReader:
         )
 
     async def _controllers(self, namespace: str) -> list[tuple[Document, ...] | NotRead]:
-        """Return the controllers of a namespace, one entry for each kind in ``_CONTROLLERS``."""
+        """Return the controllers (such as Jobs) of a namespace, one entry for each kind in ``_CONTROLLERS``."""
         return await asyncio.gather(
             *(
                 self._list(collection_path(version, plural, namespace), f"list {plural} in {namespace}")
@@ -154,9 +156,10 @@ class WhyReader:
         )
 
     async def _ref(self, ref: Ref) -> Document | NotRead | None:
-        """Return an object or a list, in the first served version of ``ref.versions``; None if there is none.
+        """Return an object or a list, in the first version of ``ref.versions`` that the cluster serves.
 
-        If it cannot be read, the result is NotRead with the reason, and the answer is made without it.
+        None if it does not exist. If it cannot be read, the result is NotRead with the reason, and ``podberth why``
+        goes on without it.
         """
         served: Iterable[str] = ref.versions
         if ref.group:
@@ -186,7 +189,7 @@ class WhyReader:
         return found if isinstance(found, NotRead) else tuple(list_at(found, "items"))
 
     async def _get(self, path: ApiPath, want: str, query: Mapping[str, str] | None = None) -> Document | NotRead | None:
-        """Return the object in the answer; None for status 404, NotRead for any other error status except 401.
+        """Return the object at a path; None for status 404, NotRead for any other error status except 401.
 
         Raises:
             ClusterError: the API server does not answer, or rejects the user's credentials (401).
@@ -204,7 +207,7 @@ class WhyReader:
 
 
 async def read_picture(kubeconfig: Kubeconfig | None, text: str, namespace: str, now: datetime) -> Picture:
-    """Return the picture that ``WhyReader.read`` reads from the cluster that the kubeconfig leads to.
+    """Return the Picture that ``WhyReader.read`` reads from the cluster that the kubeconfig leads to.
 
     Raises:
         ClusterError: as ``WhyReader.read``.
@@ -215,7 +218,7 @@ async def read_picture(kubeconfig: Kubeconfig | None, text: str, namespace: str,
 
 
 def _versions(groups: Document | NotRead | None) -> dict[str, tuple[str, ...]]:
-    """Return the served versions of each API group, as /apis lists them (meta/v1 APIGroupList)."""
+    """Return the API versions that the cluster serves, by API group, from an answer to /apis (meta/v1 APIGroupList)."""
     return {
         text_at(each, "name"): tuple(text_at(one, "version") for one in list_at(each, "versions"))
         for each in list_at(groups, "groups")
@@ -262,7 +265,7 @@ def _chosen(pods: Iterable[Document]) -> Document | None:
 
 
 def _check_there(picture: Picture) -> None:
-    """Raise ClusterError if the picture has no pod, no controller and no Event of the workload that it names."""
+    """Raise ClusterError if nothing of the workload that the picture names was found: no pod, controller or Event."""
     if picture.pod is not None or picture.controllers:
         return
     names = {text_at(each, "involvedObject", "name") for each in picture.listed(picture.refusals)}

@@ -1,6 +1,6 @@
-"""Keeps the facts about owners, PodGroups, DRA objects and PriorityClasses, and passes them on when some have changed.
+"""Keeps facts about owners, PodGroups, DRA objects and PriorityClasses, and passes them on when some have changed.
 
-Unlike nodes, these objects come and go with every job, in tens of thousands. So only the fields that the core reads are
+Unlike nodes, these objects come and go with every job, in tens of thousands. So only the fields that decisions read are
 kept, and a batch of changes copies only the tables of the changed kinds.
 """
 
@@ -29,10 +29,10 @@ _GROUPING: Final = ("pod group", "queue")
 
 
 class LiveKinds:
-    """Keeps the facts of the kinds that are followed if the cluster serves them."""
+    """Keeps facts about the objects of the kinds that are followed if the cluster serves them."""
 
     def __init__(self, kinds: Sequence[Kind], notify: Callable[[], None], log: Log) -> None:
-        """Create the object without facts. ``notify`` is called when a fact that the core reads has changed."""
+        """Create the object without facts. ``notify`` is called when a fact has changed that decisions read."""
         self.sinks = {kind: Filed(kind, notify, log) for kind in kinds}
 
     def left_out(self, kind: Kind) -> Mapping[str, int]:
@@ -42,10 +42,10 @@ class LiveKinds:
 
 
 class LiveWorkloads(LiveKinds):
-    """Keeps the facts of the objects that a review may need, and passes them on."""
+    """Keeps facts about the objects that a review may need, and passes them on."""
 
     def __init__(self, kinds: Sequence[Kind], on_change: Callable[[ClusterFacts], None], log: Log) -> None:
-        """Create the object without facts. ``on_change`` is first called when all served kinds are listed."""
+        """Create the object without facts. ``on_change`` receives them all, first when all served kinds are listed."""
         self._on_change = on_change
         self._wake = asyncio.Event()
         self._facts = ClusterFacts(listed=True)
@@ -58,7 +58,7 @@ class LiveWorkloads(LiveKinds):
             self._on_change(self.facts())
 
     def facts(self) -> ClusterFacts:
-        """Return the present facts. Only the facts of changed kinds are computed again."""
+        """Return the present facts about all objects. Only those of changed kinds are computed again."""
         filed = self.sinks.items()
         grouping = [each for kind, each in filed if kind.role in _GROUPING]
         templates = [each for kind, each in filed if kind.role == "template"]
@@ -76,13 +76,13 @@ class LiveWorkloads(LiveKinds):
 
 
 class Filed(Documents):
-    """A sink that keeps the objects of one kind as facts."""
+    """Receives the objects of one kind, and keeps facts about them."""
 
     def __init__(self, kind: Kind, notify: Callable[[], None], log: Log) -> None:
-        """Create the sink without objects. ``notify`` is called when a fact that the core reads has changed."""
+        """Create the receiver without objects. ``notify`` is called when a fact has changed that decisions read."""
         super().__init__(kind.name, self._file, self._unfile, lambda: None, log)
         self.beyond: set[str] = set()
-        """The names of the objects that are left out because the kind has too many."""
+        """The names of the objects that are left out because the kind has more than MOST_OBJECTS."""
         self._waiting: dict[str, Any] = {}
         self._useless: dict[str, str] = {}
         """The uids of the objects that cannot be used, by name."""
@@ -98,7 +98,10 @@ class Filed(Documents):
         self._changes: dict[ObjectKey, Any] = {}
 
     def table(self) -> Table:
-        """Return the present facts of all objects. The table is never changed: after changes, a new one is returned."""
+        """Return the present facts about all objects of the kind.
+
+        The returned table never changes: after a change of an object, a new table is returned.
+        """
         if self._changes:
             self._table = self._table.changed(self._kind, self._changes)
             self._changes = {}
@@ -117,30 +120,30 @@ class Filed(Documents):
         self._set_useless(name, text_at(document, "metadata", "uid") if name in self.left_out else "")
 
     def drop(self, name: str) -> None:
-        """Remove the facts of an object that no longer exists."""
+        """Remove the facts about an object that no longer exists."""
         super().drop(name)
         self._set_useless(name, "")
 
     def served(self) -> None:
-        """Note that the kind is served and was listed, even if no object of it exists."""
+        """Record that the kind is served and was listed, even if no object of it exists."""
         if not self.is_served:
             self.is_served, self.is_absent = True, False
             self._notify_readers()
 
     def discovered(self) -> None:
-        """Note that API discovery reports the kind as served. Its objects need not be listed yet."""
+        """Record that API discovery reports the kind as served. Its objects need not be listed yet."""
         if self.is_absent:
             self.is_absent = False
             self._notify_readers()
 
     def gone(self) -> None:
-        """Note that the kind is no longer served."""
+        """Record that the cluster no longer serves the kind."""
         if not self.is_absent:
             self.is_served, self.is_absent = False, True
             self._notify_readers()
 
     def forget(self) -> None:
-        """Forget all objects because the watch ended. The kind may still be served."""
+        """Forget all objects of the kind because its watch ended. The cluster may still serve the kind."""
         for name in list(self.left_out):
             self.drop(name)
         for place in self.table().facts:
@@ -172,7 +175,10 @@ class Filed(Documents):
         self._let_in()
 
     def _let_in(self) -> None:
-        """Add the objects that have waited longest for room: the watch does not report an unchanged object again."""
+        """Add objects that were left out, as far as there is room now; those that have waited longest come first.
+
+        They have to be kept until then, because the watch does not report an unchanged object again.
+        """
         while self._waiting and self._count < MOST_OBJECTS:
             name = next(iter(self._waiting))
             self._set(self._kind.place_of(name), self._waiting.pop(name))

@@ -1,4 +1,4 @@
-"""``podberth controller``: the leader of several replicas makes the objects that waiting pods need.
+"""``podberth controller``: makes the objects, such as PodGroups, that waiting pods need; one of its replicas leads.
 
-``plan`` is pure and decides which objects. The other modules handle requests, clocks and the leader's Lease.
+``plan`` is pure and decides which objects to make. The other modules handle requests, clocks and the leader's Lease.
 """

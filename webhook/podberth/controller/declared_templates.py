@@ -1,4 +1,7 @@
-"""Loads the policies in force, as ``podberth serve`` does, and collects the claim templates that they declare."""
+"""Loads the policies in force, as ``podberth serve`` does, and collects their claim templates.
+
+A claim template of a policy declares a ResourceClaimTemplate that waiting pods may name.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -11,7 +14,7 @@ from ..errors import PodberthError
 from ..telemetry.log import Log
 
 Templates: TypeAlias = Mapping[str, Mapping[str, Any]]
-"""The specs of claim templates, by the names that are written on pods."""
+"""The specs of ResourceClaimTemplates, by the names that are written on pods."""
 
 _KEPT: Final = "policies: the last good ones stay in force"
 # The interval at which podberth serve checks its files by default. A check of a few dozen files takes a millisecond.
@@ -19,12 +22,12 @@ _LOOK_SECONDS = 2.0
 
 
 class Declared:
-    """Keeps the claim templates that policies declare up to date. A broken policy never replaces a working version."""
+    """Keeps the claim templates of policies up to date. If a policy has errors, its last working version counts."""
 
     def __init__(self, source: LayeredPolicies, adopt: Callable[[Templates], None], log: Log) -> None:
         """Create the object without policies; ``adopt`` receives the templates after each change."""
         self.loaded = False
-        """Whether policies have been loaded at least once."""
+        """Whether the policies have been loaded at least once."""
         self._source = source
         self._adopt = adopt
         self._log = log
@@ -76,6 +79,6 @@ class Declared:
 
 
 def templates(snapshot: Snapshot) -> Templates:
-    """Return the claim templates that the policies in a snapshot declare."""
+    """Return the claim templates of the policies in a snapshot, by the names that are written on pods."""
     declared = (each for policy in snapshot.policies for each in policy.source.spec.claim_templates)
     return {each.written_name: each.document for each in declared}

@@ -1,4 +1,4 @@
-"""Limits the requests in progress, so that a slow request does not delay the loop."""
+"""Limits the number of requests that are sent at once, so that a slow request does not delay the controller's loop."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -15,7 +15,7 @@ Both together are client-go's default burst. So thousands of gangs after a resta
 
 
 class _Lane:
-    """The requests of one kind, look-ups or writes, with their own limit."""
+    """The requests of one kind, look-ups or writes, with a limit of their own."""
 
     def __init__(self) -> None:
         self.due: dict[Any, Action] = {}
@@ -24,7 +24,7 @@ class _Lane:
 
 
 class Sending:
-    """The requests in progress, and those that wait until others have finished."""
+    """The requests that are in progress, and those that wait until others have finished."""
 
     def __init__(self, send: Callable[[Action], Awaitable[None]]) -> None:
         """Create the object without requests. ``send`` must not raise exceptions."""
@@ -32,13 +32,13 @@ class Sending:
         self._look_ups, self._writes = self._lanes = (_Lane(), _Lane())
 
     def is_under_way(self, action: Action) -> bool:
-        """Return whether the request for an action was sent and has no answer yet."""
+        """Return whether the request for an action is in progress: sent, but not answered yet."""
         return key_of(action) in self._lane(action).under_way
 
     def offer(self, due: Iterable[Action]) -> None:
-        """Replace the waiting requests by these, and send them as others finish; requests in progress are not repeated.
+        """Replace the waiting requests by ``due``, and send these as others finish.
 
-        The replaced requests may no longer be wanted.
+        The replaced requests may no longer be wanted. A request that is in progress is not repeated.
         """
         for lane in self._lanes:
             lane.due.clear()

@@ -1,4 +1,4 @@
-"""The leader's loop: it reads the present state, sends the makers' actions and notices, and repeats after each change.
+"""The leader's loop: it reads the present state, sends the plan's actions and notices, and repeats after each change.
 
 A round waits for no answer: a request in progress is not sent again, and each answer starts another round. A notice is
 sent once while its problem lasts.
@@ -34,16 +34,16 @@ _LONGEST_SECONDS = 60.0
 
 @dataclass(slots=True)
 class Acting:
-    """Takes the controller's actions in one replica, while it leads; each call of ``act`` starts without memory."""
+    """Sends the controller's requests in one replica, while it leads; each call of ``act`` starts without memory."""
 
     sight: ObservedCluster
     requests: Requests
     publish: Callable[[Notice], None]
     wake: asyncio.Event
-    """Set when there may be new work for the loop."""
+    """An event that is set when there may be new work for the loop."""
     timing: Timing
     patience_seconds: float
-    """How long a pod may wait for its group before that is reported."""
+    """The seconds for which a pod may wait for its group before that is reported."""
     metrics: ControllerMetrics
     log: Log
     _known: LookedUp = field(init=False, default_factory=LookedUp)
@@ -53,7 +53,7 @@ class Acting:
     _served: Mapping[str, str] = field(init=False, default_factory=dict)
     _reported: set[Notice] = field(init=False, default_factory=set)
     _broken: set[str] = field(init=False, default_factory=set)
-    """The namespaces for which the makers failed because of a bug."""
+    """The namespaces for which planning failed because of a bug."""
 
     def __post_init__(self) -> None:
         self._waits = Waits(self.timing)
@@ -111,9 +111,9 @@ class Acting:
         return min(until - now, plan.again_at - time.time())
 
     def _plan(self, world: World) -> ActionPlan:
-        """Return the combined plan of all makers.
+        """Return the actions and notices for all waiting pods.
 
-        If a maker fails because of a bug, the makers are called for each namespace separately, so that gangs in other
+        If planning fails because of a bug, it is repeated for each namespace separately, so that gangs in other
         namespaces still get their groups.
         """
         now = time.time()
@@ -150,7 +150,7 @@ class Acting:
         self.wake.set()
 
     def _settle(self, action: Action, answer: RequestResult) -> None:
-        """Process the result of the request for an action."""
+        """Process the API server's answer to the request for an action."""
         now = time.monotonic()
         if isinstance(action, LookUp):
             self._learn(action, answer, now)
@@ -167,7 +167,7 @@ class Acting:
             self.log.event("warning", f"{action.noun}: {word(action)} failed; tried again", problem=said)
 
     def _learn(self, action: LookUp, answer: RequestResult, now: float) -> None:
-        """Record the result of a look-up: the owner, that it is gone, or that it cannot be read.
+        """Record the result of a look-up of an owner: the owner, that it is gone, or that it cannot be read.
 
         An owner that cannot be read counts as the topmost owner.
         """

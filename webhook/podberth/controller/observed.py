@@ -1,4 +1,4 @@
-"""The controller's view of a cluster: the waiting pods, and the objects of the kinds that the controller makes."""
+"""The controller's knowledge of a cluster: the waiting pods, and the objects of the kinds that it makes."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ from .plan.world import Made, Owned, WaitingPod, World
 
 
 def _seen(kind: Kind) -> Kind:
-    """Return the kind with a ``read`` of the controller's own, which returns a ``Made`` with owners and ``ours``."""
+    """Return the kind with a ``read`` function for the controller: it returns a ``Made``, with owners and ``ours``."""
 
     def read(document: Document) -> Made:
         # A PodGroup without a minimum lets its pods start one by one.
@@ -36,7 +36,7 @@ SEEN_KINDS: Final[tuple[Kind, ...]] = tuple(_seen(kind) for kind in of_role("pod
 
 
 class ObservedCluster:
-    """Follows everything that the controller needs of a cluster. ``notify`` is called after each change."""
+    """Follows the objects of a cluster that the controller needs. ``notify`` is called after each change."""
 
     def __init__(
         self,
@@ -46,11 +46,11 @@ class ObservedCluster:
         log: Log,
         timing: Timing,
     ) -> None:
-        """Create the view without objects; ``run`` starts to follow the cluster."""
+        """Create the object without knowledge of the cluster; ``run`` starts to follow it."""
         self.pods: dict[str, WaitingPod] = {}
-        """The waiting pods that name a group or a claim template, by NAMESPACE/NAME."""
+        """The waiting pods that name a group or a claim template, by ``namespace/name``."""
         self.declared: Mapping[str, Mapping[str, Any]] | None = None
-        """The claim templates that policies declare; None if they are not known yet."""
+        """The claim templates that policies declare, by name; None if they are not known yet."""
         self._notify = notify
         sink = Documents(WAITING_PODS.name, self._put, self._drop, lambda: None, log)
         self._reflector = Reflector(WAITING_PODS, connect(), sink, metrics, log, timing)
@@ -58,12 +58,12 @@ class ObservedCluster:
         self._served = ServedKinds(self._objects, connect, metrics, log, timing)
 
     def unlisted(self) -> list[str]:
-        """Return the names of resources that have not been listed yet."""
+        """Return the names of the resources whose objects have not been listed yet."""
         pods = [] if self._reflector.listed.is_set() else [WAITING_PODS.name]
         return [*pods, *self._served.unlisted()]
 
     async def listed(self) -> None:
-        """Return when all resources have been listed."""
+        """Wait until all resources have been listed."""
         await self._reflector.listed.wait()
         await self._served.settled.wait()
 
@@ -85,7 +85,7 @@ class ObservedCluster:
         fixed: Mapping[str, int],
         patience_seconds: float,
     ) -> World:
-        """Return the present input of the makers; the arguments become the fields of ``World`` with the same names."""
+        """Return the World from which the makers plan; the arguments become its fields of the same names."""
         states = self._served.states()
         served = {kind: version for kind in SEEN_KINDS if (version := self._served.version(kind))}
         known = {kind.name: self._objects.sinks[kind].table().facts for kind in served}
@@ -102,7 +102,7 @@ class ObservedCluster:
         )
 
     def declare(self, templates: Mapping[str, Mapping[str, Any]]) -> None:
-        """Replace the claim templates that policies declare by ``templates``, which has them by name."""
+        """Receive the claim templates that policies declare, by name, in place of the earlier ones."""
         self.declared = templates
         self._notify()
 
@@ -111,12 +111,12 @@ class ObservedCluster:
         return sum(bool(pod.groups) for pod in self.pods.values())
 
     def watched(self) -> Mapping[str, WatchFacts]:
-        """Return the facts about the watch of each followed resource, for the metrics."""
+        """Return facts about the watch of each followed resource, for the metrics."""
         pods = WatchFacts(self._reflector.count, time.monotonic() - self._reflector.contact_at, {})
         return {WAITING_PODS.name: pods, **self._served.watched()}
 
     def kinds(self) -> Mapping[str, KindState]:
-        """Return the state of every kind, by its name: followed, listing, not served or refused."""
+        """Return the state of every kind by the kind's name: followed, listing, not served or refused."""
         return self._served.states()
 
     def _put(self, name: str, document: Document) -> None:
@@ -133,7 +133,7 @@ class ObservedCluster:
 
 
 def owners_of(pods: Sequence[WaitingPod], owners: Mapping[Owned, OwnerReference | None]) -> set[Owned]:
-    """Return all owners of these pods, and the owners of these owners, as far as they are known."""
+    """Return the owners of these pods, the owners of these owners and so on, as far as they are known."""
     found: set[Owned] = set()
     for pod in pods:
         owner = pod.owner

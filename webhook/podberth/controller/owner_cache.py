@@ -1,4 +1,4 @@
-"""Remembers the results of look-ups of owners while some pod has the owner. Pure: the caller gives the time."""
+"""Remembers the looked-up owners of pods for as long as some pod has the owner. Pure: the caller gives the time."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 # If a user grants a missing right, or makes a too large owner smaller, it takes about this long to have an effect.
 ASK_AGAIN_SECONDS: Final = 60.0
-"""The shortest time between two look-ups of an owner that could not be read."""
+"""The minimum number of seconds between two look-ups of an owner that could not be read."""
 MOST_ASKED_PER_SECOND: Final = 10.0
-"""The largest number of repeated look-ups in a second, over all unreadable owners: twice client-go's default QPS.
+"""The maximum number of repeated look-ups in a second, of all unreadable owners: twice client-go's default QPS.
 
 One missing right may make the owners of all gangs unreadable.
 """
@@ -28,7 +28,7 @@ class LookedUp:
 
     def __init__(self) -> None:
         self.controllers: dict[Owned, OwnerReference | None] = {}
-        """The controllers of owners that were looked up, as in ``World.owners``."""
+        """The controller of each owner that was looked up; None if the owner has none or cannot be read."""
         self.documents: dict[Owned, Mapping[str, Any]] = {}
         self.gone: set[Owned] = set()
         self._ask_at: dict[Owned, float] = {}
@@ -39,14 +39,14 @@ class LookedUp:
         self.keep(frozenset())
 
     def keep(self, asked: AbstractSet[Owned]) -> None:
-        """Forget all owners except those in ``asked``, which some pod still has."""
+        """Forget all owners except ``asked``, those that some pod still has."""
         self.controllers = {owned: each for owned, each in self.controllers.items() if owned in asked}
         self.documents = {owned: each for owned, each in self.documents.items() if owned in asked}
         self.gone &= asked
         self._ask_at = {owned: each for owned, each in self._ask_at.items() if owned in asked}
 
     def found(self, action: LookUp, document: Mapping[str, Any]) -> None:
-        """Record the object that a look-up has found; if it has another uid, the owner counts as gone."""
+        """Record the object that a look-up of an owner has found; if it has another uid, the owner counts as gone."""
         if text_at(document, "metadata", "uid") != action.owner.uid:
             self.lost(action)
             return
@@ -66,7 +66,7 @@ class LookedUp:
         self._ask_at.pop(owned, None)
 
     def cannot_be_read(self, action: LookUp, at: float) -> bool:
-        """Treat an owner that cannot be read as the topmost owner, and schedule its next look-up.
+        """Record that an owner cannot be read, so that it counts as the topmost owner; schedule its next look-up.
 
         Return True if the owner was not treated like this before.
         """
@@ -78,13 +78,13 @@ class LookedUp:
         return new
 
     def is_unreadable(self, action: LookUp) -> bool:
-        """Return whether an owner is treated as the topmost owner because it cannot be read."""
+        """Return whether an owner counts as the topmost owner because it cannot be read."""
         return (action.namespace, action.owner) in self._ask_at
 
     def due(self, at: float) -> list[LookUp]:
-        """Return the look-ups that are to be repeated now."""
+        """Return the look-ups of unreadable owners that are to be repeated at the time ``at``."""
         return [LookUp(*owned) for owned, ask_at in self._ask_at.items() if ask_at <= at]
 
     def next_at(self, after: float) -> float:
-        """Return the time of the next look-up after ``after``; infinity if there is none."""
+        """Return the time of the first repeated look-up after the time ``after``; infinity if there is none."""
         return min((each for each in self._ask_at.values() if each > after), default=float("inf"))

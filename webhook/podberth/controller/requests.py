@@ -1,4 +1,4 @@
-"""Sends a plan's actions to the API server: one request for each action, with a result."""
+"""Sends the actions of a plan to the API server: one request for each action, with a result."""
 
 import re
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ Result: TypeAlias = Literal["ok", "conflict", "refused", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class RequestResult:
-    """The result of the request for an action."""
+    """The result of the API request for an action."""
 
     result: Result
     document: dict[str, Any] | None = None
@@ -37,7 +37,7 @@ class RequestResult:
 
 
 def word(action: Action) -> str:
-    """Return the verb of an action for metrics and messages: "create", "change" or "look up"."""
+    """Return the verb for an action in metrics and messages: "create", "change" or "look up"."""
     return {Create: "create", GroupChange: "change", LookUp: "look up"}[type(action)]
 
 
@@ -48,7 +48,7 @@ class Requests:
         self._client = client
 
     async def send(self, action: Action, served: Mapping[str, str]) -> RequestResult:
-        """Send an action and return its result; ``served`` has the API version of each kind."""
+        """Send the request for an action and return its result; ``served`` has the API version of each kind."""
         try:
             body = await self._send(action, served)
             return RequestResult("ok", _document(action, body))
@@ -95,7 +95,7 @@ def _owner_path(action: LookUp) -> ApiPath:
 
 
 def keeps_minimum(action: GroupChange, answer: RequestResult) -> bool:
-    """Return whether the API server refused a change because the group's minimum cannot change.
+    """Return whether the API server refused a change of a PodGroup because the group's minimum cannot change.
 
     The refused field is in the API server's message, which has the form of ErrorList.ToAggregate (k8s.io/apimachinery
     pkg/util/validation/field): FIELD: text.

@@ -17,7 +17,7 @@ from .plan.world import Action, Create, GroupChange, LookUp, Owned
 from .requests import RequestResult, word
 
 LONGEST_REFUSED_SECONDS: Final = 300.0
-"""The longest wait before a refused request is sent again.
+"""The maximum number of seconds before a refused request is sent again.
 
 A person fixes its cause, a quota or a webhook, in minutes. With this wait, 1,000 groups over a quota cause some seven
 requests a second instead of 200.
@@ -26,12 +26,12 @@ requests a second instead of 200.
 _SEEN_SECONDS: Final = 5.0
 
 Subject: TypeAlias = Owned | tuple[str, NamespacedName]
-"""The owner or object that an action is about, as in ``World.failed``."""
+"""The owner or the object that an action is about, as in ``World.failed``."""
 
 
 @dataclass(slots=True)
 class _Wait:
-    """A request that may not be sent again before the time ``until``."""
+    """A request that is not sent again before the time ``until``."""
 
     of: Subject
     failing: Pace
@@ -39,17 +39,17 @@ class _Wait:
     until: float = 0.0
     notice: Notice | None = None
     failed: str = ""
-    """The error of the request if the API server neither executed nor refused it."""
+    """The error of the request, if the API server neither executed nor refused it; else empty."""
     refused: object = None
-    """The content of the request if the API server refused it."""
+    """The content of the request, if the API server refused it; else None."""
     unreadable_since: float | None = None
 
 
 class Waits:
-    """All requests that wait before they are sent again."""
+    """The requests that wait before they are sent again."""
 
     def __init__(self, timing: Timing, draw: Callable[[], float] = random) -> None:
-        """Create the object without requests. ``draw`` returns random numbers from 0 to 1."""
+        """Create the object, in which no request waits. ``draw`` returns random numbers from 0 to 1."""
         self._timing = timing
         self._refused = replace(timing, longest_wait_seconds=LONGEST_REFUSED_SECONDS)
         self._draw = draw
@@ -64,14 +64,17 @@ class Waits:
         self._each = {key: each for key, each in self._each.items() if key in wanted}
 
     def due(self, action: Action, at: float) -> bool:
-        """Return whether the request for an action may be sent; a refused request with new content need not wait."""
+        """Return whether the request for an action may be sent at the time ``at``.
+
+        A refused request whose content has changed need not wait.
+        """
         wait = self._each.get(key_of(action))
         if wait is None or wait.until <= at:
             return True
         return wait.refused is not None and wait.refused != _asked(action)
 
     def in_turn(self, actions: Iterable[Action], at: float) -> list[Action]:
-        """Return the requests that may be sent: first those never tried, then those that have waited longest.
+        """Return the actions whose requests may be sent: first those never tried, then those that have waited longest.
 
         In any other order, repeated look-ups of owners that never answer would delay the first look-up of others.
         """
@@ -82,33 +85,33 @@ class Waits:
         return wait.until if wait is not None else float("-inf")
 
     def next_at(self, after: float) -> float:
-        """Return the next time after ``after`` at which a request becomes due; infinity if there is none."""
+        """Return the first time after ``after`` at which a request may be sent again; infinity if there is none."""
         return min((each.until for each in self._each.values() if each.until > after), default=float("inf"))
 
     def failed(self) -> dict[Subject, str]:
-        """Return the errors of requests that failed, for ``World.failed``; refused writes have a notice instead."""
+        """Return the errors of the requests that failed, for ``World.failed``; refused writes have a notice instead."""
         return {each.of: each.failed for each in self._each.values() if each.failed}
 
     def notices(self) -> Iterator[Notice]:
-        """Yield the notices about writes that the API server refused."""
+        """Yield a notice about each write that the API server refused."""
         yield from (each.notice for each in self._each.values() if each.notice)
 
     def written(self, action: Action, at: float) -> None:
-        """Record a successful write: its action is repeated only if the watch has not shown the effect after 5 s."""
+        """Record that a write succeeded; it is repeated only if the watch has not shown its effect after 5 s."""
         self._each[key_of(action)] = wait = self._new(action)
         wait.until = at + _SEEN_SECONDS
 
     def overtaken(self, action: Action, answer: RequestResult, at: float) -> None:
-        """Record a write that failed without an error: the action waits for its next try, and its errors are forgotten.
+        """Record that a write was not executed, for a reason that is no error; it waits for its next try.
 
         Another writer was faster, or a group's minimum cannot change. Mostly the watch then shows that the action is no
-        longer needed.
+        longer needed. Earlier errors of the action are forgotten.
         """
         wait = self._later(action, answer, at)
         wait.notice, wait.failed, wait.refused = None, "", None
 
     def put_off(self, action: Action, answer: RequestResult, at: float) -> str:
-        """Record a failure, after which the action waits for its next try; return the error."""
+        """Record that the request for an action failed, and when it may be sent again; return the error."""
         wait, said = self._later(action, answer, at), str(answer.error)
         wait.failed, wait.refused = said, None
         if answer.result == "refused" and not isinstance(action, LookUp):
@@ -158,7 +161,7 @@ def _asked(action: Action) -> object:
 
 
 def subject_of(action: Action) -> Subject:
-    """Return what an action is about: the owner to be looked up, or the object to be written."""
+    """Return the owner or the object that an action is about."""
     return (action.namespace, action.owner) if isinstance(action, LookUp) else (action.kind, action.place)
 
 

@@ -22,7 +22,7 @@ LIBRARIES: tuple[Overload, ...] = (
     *semver.OVERLOADS,
     *optionals.OVERLOADS,
 )
-"""All functions of these libraries, which policies can call."""
+"""All functions of Kubernetes' CEL libraries, which policies can call."""
 
 INTERNAL: tuple[Overload, ...] = (
     overload("internal_fail", "internal.fail(string): dyn", _fail),
@@ -32,4 +32,4 @@ INTERNAL: tuple[Overload, ...] = (
     *conversions.INTERNAL,
     *text.INTERNAL,
 )
-"""Additional functions that only the CEL bodies of library functions can call; policies cannot."""
+"""The functions that only the CEL bodies of library functions can call; policies cannot."""

@@ -15,7 +15,7 @@ _BITS: Final = re.compile(r"0|[1-9][0-9]{0,2}")
 
 
 def parse(text: str) -> str:
-    """Return the canonical text of a CIDR prefix.
+    """Return the canonical text of the CIDR prefix in ``text``.
 
     Raises:
         LibraryError: the text is not a CIDR prefix.

@@ -1,8 +1,8 @@
 """Conversions of numbers and times from and to text, with the results of Go's standard library, as upstream.
 
-The engine's own conversions accept and write other texts. So this module reads a text first, and passes it to the
-engine in a form that the engine reads as the same value. It also rewrites the engine's output. Sources: cel-go
-common/types, and Go's strconv and time, which cel-go calls.
+The engine's own conversions read and write other texts. So this module reads a text first, and passes it to the engine
+in a form that the engine reads as the same value. It also rewrites the engine's output. Sources: cel-go common/types,
+and Go's strconv and time, which cel-go calls.
 """
 
 import math
@@ -39,7 +39,7 @@ def _unsigned(text: str) -> str:
 
 
 def double_of(text: str) -> float:
-    """Return the double that Go's strconv.ParseFloat reads from a text; raise LibraryError if it reads none."""
+    """Return the double that Go's strconv.ParseFloat reads from a text; raise LibraryError if it refuses the text."""
     if _DECIMAL.fullmatch(text):
         found = float(text.replace("_", ""))
     elif _HEXADECIMAL.fullmatch(text):
@@ -73,7 +73,7 @@ def double_text(value: float) -> str:
 
 
 def _plain(value: float) -> str:
-    """Return the shortest text without an exponent that denotes the same number (strconv: 'f', -1)."""
+    """Return the shortest text of a number without an exponent (Go's strconv: 'f', -1)."""
     return format(Decimal(repr(value)), "f").removesuffix(".0")
 
 
@@ -110,14 +110,14 @@ def _nanoseconds(text: str) -> int:
 
 
 def _duration(text: str) -> str:
-    """Return a duration text, read as by Go, in a form that the engine reads as the same duration."""
+    """Return a text that the CEL engine reads as the duration which Go reads from ``text``."""
     nanoseconds = _nanoseconds(text)
     seconds, rest = divmod(abs(nanoseconds), _NANOS)
     return f"{'-' if nanoseconds < 0 else ''}{seconds}.{rest:09d}s"
 
 
 def _duration_text(text: str) -> str:
-    """Return a duration as Go writes it, from the engine's text, which has the seconds as a double."""
+    """Return a duration as Go writes it; ``text`` is the CEL engine's text, which has the seconds as a double."""
     nanoseconds = _nanoseconds(text)
     seconds, rest = divmod(abs(nanoseconds), _NANOS)
     value = seconds + rest / 1e9
@@ -162,7 +162,7 @@ class _Time(NamedTuple):
 
     @property
     def instant(self) -> str:
-        """The same time in UTC, as a text that the engine reads."""
+        """The same time in UTC, as a text that the CEL engine reads."""
         return f"{_clock(self.local - timedelta(minutes=self.ahead))}.{self.nanos}Z"
 
 
@@ -187,7 +187,7 @@ def _time(text: str) -> _Time:
 
 
 def _instant_of_utc(text: str) -> str:
-    """Return a time in UTC as a text that the engine reads; raise LibraryError for a time with an offset."""
+    """Return a time in UTC as a text that the CEL engine reads; raise LibraryError for a time that is not in UTC."""
     found = _time(text)
     if found.ahead:
         raise LibraryError(_LOST_ZONE.format(offset=found.offset))
@@ -195,7 +195,7 @@ def _instant_of_utc(text: str) -> str:
 
 
 def _time_text(text: str) -> str:
-    """Return the time in a text as Go writes it."""
+    """Return the time in ``text`` as Go writes it."""
     found = _time(text)
     nanos = found.nanos.rstrip("0")
     return f"{_clock(found.local)}{'.' if nanos else ''}{nanos}{found.offset}"
@@ -203,7 +203,7 @@ def _time_text(text: str) -> str:
 
 INSTANT: Final = "internal.instant"
 INSTANT_OF_UTC: Final = "internal.instantOfUtc"
-"""The name of the function that replaces ``INSTANT`` in a program that writes times as text."""
+"""The name of the function that replaces ``INSTANT`` in a program that writes times as text; it accepts only UTC."""
 TIME_TEXT: Final = "internal.timeText"
 INTERNAL: tuple[Overload, ...] = (
     overload("internal_signed", "internal.signed(string): string", _signed),

@@ -1,7 +1,7 @@
-"""Kubernetes' format library (apiserver pkg/cel/library/format.go): named formats. A format's text is its name.
+"""Kubernetes' format library (apiserver pkg/cel/library/format.go): named formats such as dns1123Label.
 
-The messages about invalid texts are upstream's: apimachinery pkg/util/validation and pkg/api/validate/content,
-kube-openapi pkg/validation/strfmt.
+A format is represented by its name. The messages about invalid texts are upstream's: apimachinery pkg/util/validation
+and pkg/api/validate/content, kube-openapi pkg/validation/strfmt.
 """
 
 import re
@@ -47,7 +47,7 @@ _VALUE_WORDS: Final = (
 
 
 def _regex_error(words: str, pattern: str, *examples: str) -> str:
-    """Return the message of apimachinery's validation.RegexError."""
+    """Return the message that apimachinery's validation.RegexError makes of these arguments."""
     shown = " or ".join(f"'{each}', " for each in examples)
     return f"{words} (e.g. {shown}regex used for validation is '{pattern}')"
 
@@ -135,7 +135,10 @@ def _said(words: str, holds: Callable[[str], object]) -> Callable[[str], list[st
 
 
 def _prefixed(problems: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
-    """Return the check ``problems`` for a prefix of a name, which may also end in a dash (maskTrailingDash)."""
+    """Return a function that checks a prefix of a name: like ``problems``, but a dash at the end is allowed.
+
+    Source: maskTrailingDash in apimachinery.
+    """
     return lambda text: problems(f"{text[:-2]}a" if len(text) > 1 and text.endswith("-") else text)
 
 
@@ -156,7 +159,7 @@ FORMATS: Mapping[str, Callable[[str], list[str]]] = MappingProxyType(
         "datetime": _said("invalid datetime", _is_datetime),
     }
 )
-"""The function that returns the problems of a text, for each named format."""
+"""For each named format, the function that returns the problems of a text."""
 
 
 def _named(name: str) -> str:

@@ -17,7 +17,7 @@ _BROADCAST: Final = IPv4Address("255.255.255.255")
 
 
 def parse(text: str) -> Address:
-    """Return the address, as upstream's parseIPAddr does, which refuses zones and IPv4-mapped IPv6 addresses.
+    """Return the IP address in a text, as upstream's parseIPAddr; zones and IPv4-mapped IPv6 addresses are refused.
 
     Raises:
         LibraryError: the text is not such an address.
@@ -31,7 +31,7 @@ def parse(text: str) -> Address:
 
 
 def parse_any(text: str) -> Address:
-    """Return the address; IPv4-mapped IPv6 addresses are accepted.
+    """Return the IP address in a text; IPv4-mapped IPv6 addresses are accepted.
 
     Raises:
         LibraryError: the text is not an address, or has a zone.
@@ -57,7 +57,7 @@ def _is_link_local_multicast(address: Address) -> bool:
 
 
 def _is_global_unicast(address: Address) -> bool:
-    """Return the result of netip's IsGlobalUnicast: True for private addresses, False for the broadcast address."""
+    """Return what netip's IsGlobalUnicast returns: True also for private addresses, False for the broadcast address."""
     kept_off = address.is_multicast or int(address) == 0 or address == _BROADCAST
     return not (kept_off or _is_loopback(address) or _is_link_local(address))
 

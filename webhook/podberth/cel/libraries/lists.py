@@ -33,7 +33,7 @@ _LONGEST_RANGE: Final = 10_000
 
 
 def _bounded(length: int) -> int:
-    """Return the argument of ``lists.range``, with 0 for a negative one; raise LibraryError if it is too large."""
+    """Return the argument for ``lists.range``: 0 if it is negative; raise LibraryError if it is too large."""
     if length > _LONGEST_RANGE:
         raise LibraryError(f"lists.range: got {length}, want at most {_LONGEST_RANGE}")
     return max(length, 0)  # the engine, unlike upstream, refuses a negative one
@@ -61,5 +61,5 @@ OVERLOADS: tuple[Overload, ...] = (
     overload("list_a_last_index_of_int", ".lastIndexOf(list(A), A): int", _LAST_INDEX_OF),
 )
 BOUNDED = "internal.bounded"
-"""The name of the function that limits the argument of ``lists.range``."""
+"""The name of the function that checks the argument of ``lists.range``."""
 INTERNAL: tuple[Overload, ...] = (overload("internal_bounded", f"{BOUNDED}(int): int", _bounded),)

@@ -24,10 +24,10 @@ def _table(name: str) -> tuple[Overload, ...]:
 
 
 OPERATORS = _table("operators")
-"""The operators, under their names in a checked expression, such as ``_+_`` for a + b."""
+"""The operators, by their names in a checked expression, such as ``_+_`` for a + b."""
 ORDERS = tuple(row for row in OPERATORS if row.name in {"_<_", "_<=_", "_>_", "_>=_"})
-"""The order of values. The engine's checker does not declare that of two types of number, so podberth's declaration
-takes its place (cel-go CrossTypeNumericComparisons)."""
+"""The comparisons ``<``, ``<=``, ``>`` and ``>=``. The engine's type checker does not declare them for two different
+types of number, so podberth's declaration replaces the CEL engine's (cel-go CrossTypeNumericComparisons)."""
 FUNCTIONS = _table("functions")
 CONVERSIONS = _table("conversions")
 """The type conversion functions, except ``string``."""
@@ -39,8 +39,8 @@ NATIVE = (*OPERATORS, *FUNCTIONS, *CONVERSIONS, *TIMES, *LISTS, *SETS, *OPTIONAL
 
 STRINGS = _table("strings")
 """The functions of the strings extension, and the conversion to string. The engine accepts only one declaration of a
-function. As podberth adds overloads (``indexOf`` of a list, ``string`` of an IP), its declaration repeats the engine's
-own."""
+function. As podberth adds overloads (``indexOf`` of a list, ``string`` of an IP), its declaration repeats the CEL
+engine's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,5 +89,5 @@ _CALLED = {row.name for row in NATIVE} | {macro.name for macro in MACROS}
 _WORDS = {part for name in _CALLED for part in name.split(".") if part.replace("_", "").isalpha()}
 # Near to "regex", and only for lists.
 NAMES: frozenset[str] = frozenset(_WORDS - {"range"})
-"""The words in the names of functions and macros, for suggestions after a misspelt name; ``optional.of`` has two
-words."""
+"""The words in the names of functions and macros, for suggestions after a misspelt name. ``optional.of``, for example,
+has two words."""

@@ -1,4 +1,4 @@
-"""The two functions of upstream's optional types that the engine's own extension lacks (cel-go cel/library.go)."""
+"""The two functions of upstream's optional types that the CEL engine's own extension lacks (cel-go cel/library.go)."""
 
 from .overload import Overload, overload
 

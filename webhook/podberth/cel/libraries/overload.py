@@ -1,4 +1,4 @@
-"""The declaration of one library function, as upstream declares it, with podberth's implementation.
+"""Declares library functions: each with upstream's signature and podberth's implementation.
 
 A library is a table of overloads with upstream's names, ids and types; their implementations work on plain Python
 values. A value of a type that CEL does not have (a Quantity, an IP, ...) is a canonical text in Python. Two such texts
@@ -28,7 +28,10 @@ _SPACED: Mapping[str, str] = {"@in": "_ in _", "_?_:_": "_ ? _ : _", "_?._": "_.
 
 
 class LibraryError(Exception):
-    """A function has no value for its arguments. The expression fails, unless ``||`` or ``&&`` absorbs the error."""
+    """A library function has no value for its arguments.
+
+    The expression then fails, unless ``||`` or ``&&`` absorbs the error.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +46,8 @@ class Overload:
     name: str
     """The name of the function in policies, such as "quantity" or "format.named"."""
     parameters: tuple[str, ...]
-    """The parameter types as CEL's messages spell them; the receiver is the first. A capital letter is any type."""
+    """The types of the parameters as CEL's messages write them; the receiver is the first. A capital letter is any
+    type."""
     result: str
     is_member: bool = True
     call: Callable[..., Any] | None = None
@@ -52,12 +56,12 @@ class Overload:
     The function may raise LibraryError. Its parameters are strings, numbers, bools and values of opaque types. Only
     ``format`` gets a list, which is checked first, because the engine crashes if it converts a map with an optional."""
     body: str = ""
-    """The implementation in CEL, with the arguments ``a``, ``b`` and ``c``; it may call the functions of
+    """The implementation in CEL, with the arguments ``a``, ``b`` and ``c``. It may also call the functions that are in
     ``INTERNAL``."""
 
     @property
     def is_native(self) -> bool:
-        """Whether the engine itself implements the function."""
+        """Whether the CEL engine itself implements the function."""
         return self.call is None and not self.body
 
     def written(self, operands: Sequence[str]) -> str:
@@ -77,8 +81,8 @@ _COMMA = re.compile(r", (?![^(]*\))")
 def overload(each: str, signature: str, answer: Callable[..., Any] | str | None = None) -> Overload:
     """Return the overload with upstream's id ``each`` and a signature, such as ``.indexOf(list(A), A): int``.
 
-    A leading dot marks a member function, whose receiver is the first parameter. ``answer`` is the Python function or
-    the CEL body; None means that the engine implements the function.
+    A dot at the beginning marks a member function, whose receiver is the first parameter. ``answer`` is the
+    implementation: a Python function or a CEL body; None means that the engine has it.
     """
     name, _, rest = signature.partition("(")
     inside, _, result = rest.rpartition("): ")
@@ -94,7 +98,7 @@ def overload(each: str, signature: str, answer: Callable[..., Any] | str | None 
 
 
 def accepted(parse: Callable[..., object]) -> Callable[..., bool]:
-    """Return a function that returns whether ``parse`` accepts its arguments, that is, raises no LibraryError."""
+    """Return a function that returns whether ``parse`` accepts the same arguments, that is, raises no LibraryError."""
 
     def accepts(*arguments: Any) -> bool:
         try:

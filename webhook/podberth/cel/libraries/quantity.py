@@ -1,8 +1,8 @@
 """Kubernetes' quantity library (apiserver pkg/cel/library/quantity.go, apimachinery pkg/api/resource).
 
-An amount's text is "<digits>e<exponent>", followed by a "d" where upstream holds a decimal of any length. Upstream's
-isInteger and asInteger depend on the representation of an amount, not on its value ('1000m' is not an integer, nor is
-'100Ti'), so the text keeps the representation. ``apart`` makes equal amounts equal to the engine all the same.
+A quantity is represented by the text "<digits>e<exponent>", followed by a "d" if upstream holds it as a decimal of any
+length. Upstream's isInteger and asInteger depend on how a quantity is held, not on its value ('1000m' is not an
+integer, nor is '100Ti'), so the text shows it. ``apart`` makes equal quantities equal to the engine all the same.
 """
 
 import math
@@ -47,12 +47,12 @@ class Amount(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The text that represents the amount while an expression is evaluated."""
+        """The text that represents the quantity while an expression is evaluated."""
         return f"{self.digits}e{self.exponent}{'d' if self.is_decimal else ''}"
 
 
 def read(text: str) -> Amount:
-    """Return the amount that a text of ``Amount.text`` represents."""
+    """Return the quantity that a text of ``Amount.text`` represents."""
     digits, _, exponent = text.partition("e")
     return Amount(int(digits), int(exponent.removesuffix("d")), is_decimal=exponent.endswith("d"))
 
@@ -63,9 +63,9 @@ _ZEROS: Final = struct.Struct(f"<{_HELD_BITS}d")
 
 
 def apart(text: str) -> tuple[str, Sequence[float]]:
-    """Return the two parts of an amount's message: its value, and its representation.
+    """Return the two parts of a quantity's message: its value, and the signs that encode upstream's representation.
 
-    The engine compares messages by their parts, and two amounts of equal value have to be equal whatever their
+    The engine compares messages by their parts, and two quantities of equal value have to be equal whatever their
     representations are. So the representation is encoded in the signs of zeros, because 0.0 equals -0.0.
     """
     digits, _, held = text.partition("e")
@@ -76,7 +76,7 @@ def apart(text: str) -> tuple[str, Sequence[float]]:
 
 
 def together(text: str, signs: Sequence[float]) -> str:
-    """Return the text of an amount from the two results of ``apart``."""
+    """Return the text of a quantity from the two parts that ``apart`` returns."""
     # The last byte of each number begins with its sign.
     held = _held(_ZEROS.pack(*signs)[7::8])
     digits, _, exponent = text.partition("e")
@@ -96,7 +96,7 @@ def _held(signs: bytes) -> int:
 
 
 def parse(text: str) -> Amount:
-    """Return the amount that upstream's resource.ParseQuantity reads from a text.
+    """Return the quantity that upstream's resource.ParseQuantity reads from a text.
 
     Raises:
         LibraryError: the text is not a quantity (with upstream's message), or is too long or has too large an exponent.
@@ -146,7 +146,7 @@ def _want_number(value: str) -> None:
 
 
 def _rounded(digits: int, exponent: int) -> Amount:
-    """Return the amount in multiples of 10^-9; a finer amount is rounded away from zero."""
+    """Return a quantity in multiples of 10^-9; a finer value is rounded away from zero."""
     if not digits:
         return Amount(0, 0, is_decimal=True)
     size = abs(digits)
@@ -155,7 +155,7 @@ def _rounded(digits: int, exponent: int) -> Amount:
 
 
 def _aligned(first: Amount, second: Amount) -> tuple[int, int, int]:
-    """Return the digits of both amounts at the smaller of their exponents, and that exponent."""
+    """Return the digits of both quantities at the smaller of their exponents, and that exponent."""
     exponent = min(first.exponent, second.exponent)
     return (
         first.digits * 10 ** (first.exponent - exponent),
@@ -165,7 +165,7 @@ def _aligned(first: Amount, second: Amount) -> tuple[int, int, int]:
 
 
 def plus(first: Amount, second: Amount) -> Amount:
-    """Return the sum, in the representation that upstream's Quantity.Add gives it."""
+    """Return the sum of two quantities, in the representation that upstream's Quantity.Add gives it."""
     as_int = not first.is_decimal and not second.is_decimal
     if as_int and not second.digits:
         return first
@@ -177,12 +177,12 @@ def plus(first: Amount, second: Amount) -> Amount:
 
 
 def minus(first: Amount, second: Amount) -> Amount:
-    """Return the difference, in the representation that upstream's Quantity.Sub gives it."""
+    """Return the difference of two quantities, in the representation that upstream's Quantity.Sub gives it."""
     return plus(first, second._replace(digits=-second.digits))
 
 
 def compare(first: Amount, second: Amount) -> int:
-    """Return -1, 0 or 1 if the first amount is less than, equal to or greater than the second."""
+    """Return -1, 0 or 1 if the first quantity is less than, equal to or greater than the second."""
     one, other, _ = _aligned(first, second)
     return (one > other) - (one < other)
 

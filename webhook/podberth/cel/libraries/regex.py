@@ -1,4 +1,4 @@
-"""Kubernetes' regex library (apiserver pkg/cel/library/regex.go): RE2, as Go's regexp is.
+"""Kubernetes' regex library (apiserver pkg/cel/library/regex.go). Its syntax is RE2, which Go's regexp uses, too.
 
 The engine's own regex extension does the matching, in time linear in the text. It accepts at most one capturing group,
 so capturing groups are made non-capturing: RE2 has no back references, and the result is the whole match anyway. The
@@ -64,7 +64,7 @@ def uncaptured(pattern: str) -> str:
 
 
 def _escaped(pattern: str, at: int) -> tuple[str, int]:
-    """Return the escape sequence whose backslash is at the index ``at``, and the index behind the sequence."""
+    """Return the escape sequence that begins at the index ``at``, and the index after the sequence."""
     kind = pattern[at + 1 : at + 2]
     if kind == "C":
         raise LibraryError("error parsing regexp: invalid escape sequence: `\\C`")
@@ -75,13 +75,13 @@ def _escaped(pattern: str, at: int) -> tuple[str, int]:
 
 
 def _legal(pattern: str) -> str:
-    """Return the pattern if Go's regexp accepts it, too; raise LibraryError if it does not."""
+    """Return the pattern unchanged if Go's regexp accepts it; raise LibraryError if it does not."""
     uncaptured(pattern)
     return pattern
 
 
 def _opened(pattern: str, at: int) -> tuple[str, int]:
-    """Return the non-capturing opening of the group at the index ``at``, and the index of the group's content."""
+    """Return the non-capturing form of the group's opening at the index ``at``, and the index after the opening."""
     if pattern[at + 1 : at + 2] != "?":
         return "(?:", at + 1
     if named := _NAMED.match(pattern, at):
@@ -92,7 +92,10 @@ def _opened(pattern: str, at: int) -> tuple[str, int]:
 
 
 def _found(text: str, marked: str, limit: int) -> list[str]:
-    """Return the first ``limit`` matches; ``marked`` is the text with each match marked. A negative limit means all."""
+    """Return the first ``limit`` matches of a pattern; all of them if ``limit`` is negative.
+
+    ``text`` is the searched text, and ``marked`` is the same text with a mark around each match.
+    """
     if _MARK in text:
         raise LibraryError("findAll: got a text with the character NUL in it, want one without")
     found = marked.split(_MARK)[1::2]
@@ -105,11 +108,11 @@ OVERLOADS: tuple[Overload, ...] = (
     overload("string_find_all_string_int", ".findAll(string, string, int): list(string)", _FIND_ALL.format(limit="c")),
 )
 FOUND = "internal.found"
-"""The name of the function that returns the matches in a text. The text may have any length, because the engine has
+"""The name of the function that returns the matches in a text. The text may have any length, because the CEL engine has
 already searched it."""
 LEGAL = "internal.legal"
-"""The name of the function that refuses a pattern with ``\\C`` or with a group's name that Go's regexp does not
-accept."""
+"""The name of the function that refuses a pattern which Go's regexp does not accept: one with ``\\C`` or with an
+invalid name of a group."""
 INTERNAL: tuple[Overload, ...] = (
     overload("internal_uncaptured", "internal.uncaptured(string): string", uncaptured),
     overload("internal_legal", f"{LEGAL}(string): string", _legal),

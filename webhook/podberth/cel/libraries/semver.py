@@ -51,12 +51,12 @@ def parse(text: str) -> Version:
 
 
 def normalized(text: str) -> str:
-    """Return a version's text in three parts, as upstream's normalizeAndParse does.
+    """Return a version's text in the form MAJOR.MINOR.PATCH, as upstream's normalizeAndParse makes it.
 
-    A leading ``v`` and leading zeros are removed, and missing minor and patch numbers are added.
+    A ``v`` at the beginning and leading zeros are removed, and missing minor and patch numbers are added.
 
     Raises:
-        LibraryError: a short version has a prerelease or build metadata.
+        LibraryError: a version with fewer than three numbers has a prerelease or build metadata.
     """
     parts = text.removeprefix("v").split(".", 2)
     for place, part in enumerate(parts):
@@ -69,7 +69,10 @@ def normalized(text: str) -> str:
 
 
 def compare(first: Version, second: Version) -> int:
-    """Return -1, 0 or 1 if the first version is lower, equal or higher; a release is higher than its prereleases."""
+    """Return -1, 0 or 1 if the first version is lower than, equal to or higher than the second.
+
+    A release is higher than its prereleases.
+    """
     if first.numbers != second.numbers:
         return 1 if first.numbers > second.numbers else -1
     if not first.prerelease or not second.prerelease:

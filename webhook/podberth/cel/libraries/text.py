@@ -1,4 +1,4 @@
-"""The function ``format`` of strings, as upstream (cel-go ext/formatting.go: version 2 of strings, locale en_US)."""
+"""The function ``format`` of strings, with upstream's results (cel-go ext/formatting.go: version 2, locale en_US)."""
 
 import math
 import re
@@ -28,7 +28,7 @@ _TWO_DIGITS, _FOUR_DIGITS = 0x80, 0x10000
 
 
 def _format(text: str, values: Sequence[Any], times: Sequence[str]) -> list[str]:
-    """Return the formatted text, split at its NUL characters, because the engine accepts no text with a NUL.
+    """Return the formatted text, split at its NUL characters, because the CEL engine accepts no text with a NUL.
 
     ``text`` is the format, ``values`` are its arguments. ``times`` has the text of each value that is a time or a
     duration, whose nanoseconds Python would lose, and "" for all others. It is empty if no value can be a time or a
@@ -92,7 +92,7 @@ def _decoded(value: bytearray) -> str:
 
 
 def _nested(value: Any) -> str:
-    """Return the text of a value that is inside a list or a map."""
+    """Return how ``format`` writes a value that is inside a list or a map."""
     if value is None:
         return "null"
     if isinstance(value, datetime | timedelta):
@@ -139,7 +139,7 @@ def _fixed(value: float, digits: int) -> str:
 
 
 def _scientific(value: float, width: int) -> str:
-    """Return a double in scientific notation, padded to ``width``: upstream takes the precision for a width."""
+    """Return a double in scientific notation, padded to ``width``: upstream uses the precision as a width."""
     if not math.isfinite(value):
         return _fixed(value, 0).rjust(width)
     number, _, exponent = format(value or 0.0, f".{_DEFAULT_PRECISION}e").partition("e")

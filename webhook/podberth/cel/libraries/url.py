@@ -14,7 +14,7 @@ from .overload import LibraryError, Overload, overload
 
 
 def _others(kept: str) -> re.Pattern[str]:
-    """Return a regular expression for a character that is neither in ``kept`` nor a letter or a digit."""
+    """Return a regular expression for any character that is not in ``kept`` and is neither a letter nor a digit."""
     return re.compile(f"[^A-Za-z0-9{re.escape(kept)}]")
 
 
@@ -118,7 +118,7 @@ def _parsed(raw: str, fragment: str, *, via_request: bool) -> UrlParts:
 
 
 def _as_written(text: str, invalid: re.Pattern[str], escaped: re.Pattern[str]) -> str:
-    """Return a path or fragment as Go's EscapedPath does: unchanged if it is valid, else escaped again."""
+    """Return a path or fragment as Go's EscapedPath does: unchanged if it is escaped correctly, else escaped again."""
     bare = _unescaped(text)
     return _escaped(bare, escaped) if invalid.search(text) else text
 
@@ -149,7 +149,7 @@ def _host(scheme: str, host: str) -> str:
 
 
 def _literal(host: str) -> str:
-    """Return the host of a URL with an IPv6 address in brackets, and its port."""
+    """Return the host part of a URL that has an IPv6 address in brackets, with its port."""
     closed = host.rfind("]")
     if closed < 0:
         raise _error("missing ']' in host")
@@ -197,7 +197,7 @@ def _error(what: str) -> LibraryError:
 
 
 def _shown(text: str) -> str:
-    """Return the text whose UTF-8 bytes ``text`` has as characters; bytes that are not UTF-8 are replaced."""
+    """Return the text whose UTF-8 bytes are the characters of ``text``; bytes that are not UTF-8 are replaced."""
     return text.encode("latin-1").decode("utf-8", "replace")
 
 

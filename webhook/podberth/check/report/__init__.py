@@ -1,1 +1,1 @@
-"""The output formats of a check's report: each module has one format, as a function of the report."""
+"""The output formats of a check's report: each module writes the report in one format."""

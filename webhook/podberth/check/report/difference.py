@@ -1,4 +1,4 @@
-"""The difference of two documents for a reader: changed YAML lines, each below its parent keys.
+"""Shows the difference of two documents: the changed YAML lines, each below its parent keys.
 
 A unified diff of a pod shows three lines around a change, and not the change's place in the pod. Here every changed
 line follows its parents (``spec:``, ``containers:``, ``- name: main``, ``resources:``), and all other lines are left
@@ -16,7 +16,7 @@ _LEADING = re.compile(r"( *)(- )?")
 
 
 def difference(before: Any, after: Any) -> list[str]:
-    """Return the lines of the difference between two documents, each prefixed with "+ ", "- " or two blanks.
+    """Return the lines of the difference between two documents as YAML, each with the prefix "+ ", "- " or two blanks.
 
     The list is empty if the documents are equal.
     """
@@ -53,7 +53,7 @@ def _compared(before: list[str], after: list[str]) -> Iterator[str]:
 
 
 def _slid(lines: list[str], start: int, end: int, stop: int) -> slice:
-    """Return the lines of a block, moved down over repeated lines to where its indentation is smallest.
+    """Return the range of a block of changed lines, moved down over equal lines to where its indentation is smallest.
 
     The difference stays correct. An added item of a list is thus shown from its dash on, and not from the line in which
     it first differs from its neighbour.
@@ -68,7 +68,7 @@ def _slid(lines: list[str], start: int, end: int, stop: int) -> slice:
 
 
 def _parents(lines: list[str], number: int) -> list[int]:
-    """Return the indexes of the lines that are a line's parents in the YAML, nearest first.
+    """Return the indexes of the parent lines of a line in the YAML, nearest first.
 
     A removed line has no added parents, and an added line has no removed parents. A blank line is no parent, because it
     is part of a text of several lines.
@@ -83,9 +83,9 @@ def _parents(lines: list[str], number: int) -> list[int]:
 
 
 def _depth(line: str) -> int:
-    """Return the depth of a line in the YAML.
+    """Return a number for the depth of a line in the YAML: a higher number for a deeper line.
 
-    An item of a list is deeper than the list's key, although both have the same indentation.
+    An item of a list is deeper than the list's key, although both may have the same indentation.
     """
     leading = _LEADING.match(line, 2)
     indent, dash = (leading[1], leading[2]) if leading else ("", None)

@@ -1,7 +1,7 @@
 """The report in the format of GitLab's Code Quality widget, which shows findings at the lines of a merge request.
 
-Format: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format. A policy's change is no defect and
-is left out.
+Format: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format. A change that a policy makes is no
+defect, so it is left out.
 """
 
 from collections import Counter

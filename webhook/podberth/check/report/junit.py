@@ -31,11 +31,11 @@ class JunitCase:
     kind: str = "podberth"
     text: str = ""
     output: str = ""
-    """Further output, which is shown whether or not the case passed."""
+    """Further output of the case, which is shown whether or not it passed."""
 
 
 def document(name: str, cases: Sequence[JunitCase]) -> str:
-    """Return the JUnit XML: one suite for each file, in the order of the cases."""
+    """Return the cases as JUnit XML: one suite for each file, in the order of the cases."""
     root = ET.Element("testsuites", {"name": _text(name), **_counts(cases)})
     for file in dict.fromkeys(case.file for case in cases):
         own = [case for case in cases if case.file == file]

@@ -1,4 +1,4 @@
-"""The report about live workloads as text: counts, then the denied or changed workloads with policies and reasons."""
+"""The report about live workloads as text: counts, then each denied or changed workload with policy and reason."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ _ALL: Final = 100
 
 
 class _Said(NamedTuple):
-    """An effect of a policy on one workload, with the reason."""
+    """An effect of one policy on one workload, with the reason for it."""
 
     policy: str
     workload: str
@@ -25,7 +25,7 @@ _KINDS: Final = (("denied", "bold red"), ("changed", "bold green"), ("warned", "
 
 
 def lines(report: Report) -> Iterator[Line]:
-    """Yield the lines of a report about live workloads: the summary, the effects by policy, what was left out.
+    """Yield the lines of a report about live workloads: a summary, the effects of each policy, what was left out.
 
     Raises:
         ValueError: the report is about manifests.
@@ -46,7 +46,7 @@ def lines(report: Report) -> Iterator[Line]:
 
 
 def headline(live: Live) -> str:
-    """Return the counts in one sentence: ``3 of 120 workloads would be denied, 17 changed``."""
+    """Return the counts of workloads as a phrase: ``3 of 120 workloads would be denied, 17 changed``."""
     text = f"{live.denied} of {number(live.workloads, 'workload')} would be denied, {live.changed} changed"
     text += f", {live.warned} warned" if live.warned else ""
     return text + (f"; {live.error} could not be checked" if live.error else "")
@@ -60,7 +60,7 @@ def _said(kind: str, results: Sequence[Result]) -> list[_Said]:
 
 
 def _name(result: Result) -> str:
-    """Return the workload's name without the template's path, which a finding's field contains."""
+    """Return the workload's name as lines show it, without the path of a template, which the findings show."""
     return title(replace(result, path=""))
 
 
@@ -69,7 +69,7 @@ def _where(finding: Finding) -> str:
 
 
 def _section(kind: str, style: str, said: Sequence[_Said]) -> Iterator[Line]:
-    """Yield the lines about one kind of effect: each policy with its workloads, the most affected first."""
+    """Yield the lines about one kind of effect: each policy with its workloads, the policy with the most first."""
     by_policy: dict[str, dict[tuple[str, str], None]] = {}
     for each in said:
         by_policy.setdefault(each.policy, {})[each.workload, each.why] = None
@@ -93,7 +93,7 @@ def _errors(results: Sequence[Result]) -> Iterator[Line]:
 
 
 def _rest(live: Live) -> Iterator[str]:
-    """Yield the lines about workloads that the counts do not contain, and about rollouts."""
+    """Yield the lines about workloads that the counts leave out, and about policies' rollouts."""
     for each in live.policies:
         if each.in_force:
             yield f"in force: {each.policy} has written what it would on live pods of {_of(each.in_force, live)}"

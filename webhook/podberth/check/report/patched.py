@@ -1,4 +1,4 @@
-"""The patched files: the text of each file, edited only where policies change it (``kube.edit``)."""
+"""Writes the patched files: each file's text, edited only where policies change an object (``kube.edit``)."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from .results import operations
 
 
 def render(text: str, file: str, results: Sequence[Result]) -> tuple[str, list[Problem]]:
-    """Return a file's text with the changes of its mutated results; the same bytes if there are none.
+    """Return a file's text with the changes of its ``mutated`` results; unchanged if there are none.
 
     A document that cannot be edited in place is unchanged, and the returned list has a Problem about it.
 

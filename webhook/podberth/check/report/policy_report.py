@@ -1,4 +1,4 @@
-"""The findings about live workloads as PolicyReports, one for each namespace with findings.
+"""Makes PolicyReports of the findings about live workloads: one for each namespace with findings.
 
 https://github.com/kubernetes-sigs/wg-policy-prototypes/tree/main/policy-report defines the fields; the reports of
 openreports.io have the same fields. A policy's change is no finding.
@@ -29,7 +29,7 @@ _MESSAGE: Final = 1024
 
 
 def policy_reports(report: Report, at: int, before: Mapping[str, Document]) -> dict[str, Document]:
-    """Return the ``results`` and the ``summary`` of each namespace that has findings, by namespace.
+    """Return the fields ``results`` and ``summary`` of a PolicyReport for each namespace that has findings.
 
     ``at`` is the time in seconds since 1970. ``before`` has the cluster's present reports by namespace. A finding that
     one of these has keeps its time, which is the time when it was first found.
@@ -92,7 +92,7 @@ def _order(entry: Document) -> tuple[int, str, bytes]:
 
 
 def _key(entry: Mapping[str, Any]) -> bytes:
-    """Return bytes that identify a finding; its time is not part of them."""
+    """Return a key of a finding; findings that differ only in their times have equal keys."""
     return orjson.dumps({key: value for key, value in entry.items() if key != "timestamp"}, option=orjson.OPT_SORT_KEYS)
 
 
@@ -111,9 +111,9 @@ def _within(entries: Sequence[Document]) -> list[Document]:
 
 
 def _summary(results: Sequence[Result], entries: Sequence[Document]) -> dict[str, int]:
-    """Return the number of findings by result, including the findings that are left out.
+    """Return the ``summary`` of a PolicyReport: the number of findings by result, including those left out.
 
-    ``pass`` is the number of pod templates without findings, ``skip`` counts each template once for every policy whose
+    ``pass`` is the number of pod templates without findings. ``skip`` counts each template once for every policy whose
     rollout does not include it.
     """
     counted = Counter(each["result"] for each in entries)

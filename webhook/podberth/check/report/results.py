@@ -1,4 +1,4 @@
-"""The parts of a result that several formats need: its name, its patched document, its findings as text."""
+"""Functions that several output formats share: a result's name, its patched document, its findings as text."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ STDIN = "-"
 
 
 def title(result: Result) -> str:
-    """Return ``Kind/namespace/name``, followed by the template's path unless the document is the template."""
+    """Return a result's name: ``Kind/namespace/name``, and the template's path unless the document is the template."""
     name = "/".join(part for part in (result.kind, result.namespace, result.name) if part) or "document"
     return f"{name} {result.path}" if result.path else name
 
@@ -26,7 +26,7 @@ def place(file: str, line: int) -> str:
 
 
 def sentence(finding: Finding) -> str:
-    """Return a finding as ``policy: field: message``; empty parts are left out."""
+    """Return a finding as ``policy: field: message``, without those of the parts that are empty."""
     return ": ".join(part for part in (finding.policy, finding.field, finding.message) if part)
 
 
@@ -59,12 +59,12 @@ def _edited(document: dict[str, Any], changes: Sequence[DocumentChange]) -> dict
 
 
 def reasons(result: Result) -> list[tuple[str, str]]:
-    """Return pairs of (policy, reason) for the changes of a document, each pair once, in the order of the changes."""
+    """Return the (policy, reason) pairs of changes to a document, each pair once, in the order of the changes."""
     return list(dict.fromkeys((each.policy, each.reason) for each in result.changes))
 
 
 def summary(report: Report) -> str:
-    """Return the counts of a report in one sentence."""
+    """Return one sentence with the counts of a report."""
     counts = [(verdict, report.count(verdict)) for verdict in VERDICTS]
     said = [
         number(count, "error") if verdict == "error" else f"{count} {verdict}" for verdict, count in counts if count
@@ -81,7 +81,7 @@ def skipped(report: Report) -> str:
 
 
 def number(count: int, what: str) -> str:
-    """Return a count with its noun in the right number: ``1 pod``, ``2 pods``."""
+    """Return a count with its noun in the singular or the plural: ``1 pod``, ``2 pods``."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 

@@ -16,7 +16,7 @@ from .styled_lines import visible
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _OWN_RULE: Final = "podberth"
-"""The id of the rule for podberth's own findings, such as invalid YAML or a wrong type."""
+"""The id of the SARIF rule for podberth's own findings, such as invalid YAML or a wrong type."""
 _OWN_DESCRIPTION: Final = "The manifest can be read, and its pods can be checked"
 # A manifest that CI pipes in has no file to link to, and GitHub requires one
 _STDIN_URI: Final = "stdin"
@@ -77,7 +77,7 @@ def _result(result: Result, level: str, policy: str, line: int, message: str) ->
 
 
 def _distinct(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Append a number to each fingerprint in place, so that equal ones become different, and return the results.
+    """Make equal fingerprints different by appending numbers to them, in place, and return the results.
 
     Two templates of the same name can have equal fingerprints.
     """

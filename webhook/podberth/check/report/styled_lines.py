@@ -36,12 +36,18 @@ class Line:
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""Return text whose invisible characters, which could control a terminal, are escaped: ``\x1b``, ``\u202e``."""
+    r"""Return a text in which characters that could control a terminal are escaped, as in ``\x1b`` or ``\u202e``.
+
+    The characters in ``keep`` are left unchanged.
+    """
     return _UNSEEN.sub(lambda match: match[0] if match[0] in keep else _escape(match[0]), text)
 
 
 def inert(text: str) -> str:
-    """Return text without ``::`` before a word and without ``##[``, which a CI service's log would read as commands."""
+    """Return a text that is harmless in a CI service's log: without ``::`` before a word, and without ``##[``.
+
+    The service would read them as commands.
+    """
     return _COMMAND.sub(r"\\::", text).replace("##[", "## [")
 
 

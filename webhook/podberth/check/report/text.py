@@ -27,7 +27,7 @@ _CONTINUED = 4
 
 
 def lines(report: Report) -> Iterator[Line]:
-    """Yield the lines of the report; a result that takes more than one line has a blank line before and after it.
+    """Yield the lines of the report; a result of more than one line has a blank line before and after it.
 
     Skipped documents without a message are only counted, in the last lines.
     """
@@ -60,7 +60,7 @@ def _head(result: Result) -> Line:
 
 
 def _detail(result: Result, said: set[tuple[object, ...]]) -> Iterator[Line]:
-    """Yield the lines below the verdict of a result.
+    """Yield the lines of a result that follow the line with its verdict.
 
     A finding in ``said`` was printed before, and is shortened; other findings are added to ``said``.
     """
@@ -120,7 +120,7 @@ def _below(template: str, field: str) -> str:
 
 
 def _labelled(label: str, style: str, spans: tuple[Span, ...]) -> Iterator[Line]:
-    """Yield the lines of a text with a label before it; line breaks in its last span are kept."""
+    """Yield the lines of a text after a label; line breaks in its last span are kept."""
     *before, last = spans
     first, *rest = last.text.split("\n")
     yield Line((Span(f"{_INDENT}{label:<{_LABEL_WIDTH}}", style), *before, Span(first, last.style)), _HANGING)

@@ -19,7 +19,7 @@ _REFUSED: Final = "ResourceClaimTemplateRefused"
 
 
 def plan(world: World, now: float) -> ActionPlan:
-    """Return the templates to make, and the templates that get an additional owner."""
+    """Return the plan to make missing ResourceClaimTemplates, and to add owners to existing ones."""
     del now
     found = ActionPlan()
     if KIND not in world.served or world.declared is None:
@@ -56,9 +56,9 @@ def _creation(place: NamespacedName, whose: dict[str, OwnerReference], world: Wo
 
 
 def _joined(place: NamespacedName, made: Made, whose: dict[str, OwnerReference]) -> GroupChange | None:
-    """Return the change that adds owners to a template, because the garbage collector deletes it with its last owner.
+    """Return the change that adds owners to a ResourceClaimTemplate; None if there are no new owners.
 
-    Returns None if there are no new owners.
+    Without it, the garbage collector would delete the template with its last present owner.
     """
     references = joined(made, whose)
     if not references:

@@ -1,4 +1,4 @@
-"""Extracts the few facts that are kept of waiting pods and PodGroups, so that ten thousand objects cost little."""
+"""Extracts the facts about waiting pods and PodGroups that the controller keeps, so that 10,000 objects cost little."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -26,7 +26,7 @@ _OVER: Final = frozenset({"Succeeded", "Failed"})
 
 
 def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
-    """Return the facts of a pod; None if it names no group and no claim template, or no longer waits for a node."""
+    """Return the facts about a pod; None if it names no group and no claim template, or no longer waits for a node."""
     named, templates = tuple(references(document)), tuple(_templates(document))
     metadata = mapping_at(document, "metadata")
     namespace, gang = text(metadata.get("namespace")), labels(document).get(GANG_LABEL) or ""
@@ -54,16 +54,19 @@ def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
 
 
 def _size(noted: Mapping[str, str]) -> int:
-    """Return the number of pods in the gang's group, from a pod's annotations.
+    """Return the number of pods in the gang's group, from a pod's annotations ``noted``.
 
-    If not all pods of the gang ask for accelerators, only those that do are counted.
+    If not all pods of the gang request accelerators, only those that do are counted.
     """
     size, accelerated = (number(noted.get(key)) or 0 for key in (GANG_SIZE_ANNOTATION, GANG_ACCELERATED_ANNOTATION))
     return accelerated if 0 < accelerated < size else size
 
 
 def _level(noted: Mapping[str, str]) -> str:
-    """Return the node label key in a pod's annotations; empty if it is too long for a label key."""
+    """Return the node label key in a pod's annotations, which is the gang's topology level.
+
+    Empty if there is none, or if it is too long for a label key.
+    """
     level = noted.get(GANG_LEVEL_ANNOTATION) or ""
     return level if len(level) <= _LONGEST_KEY else ""
 
@@ -76,7 +79,7 @@ def _templates(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def made(document: Mapping[str, Any], minimum: int = 0) -> Made:
-    """Return the facts of an object of a kind that podberth makes.
+    """Return the facts about an object of a kind that podberth makes.
 
     ``minimum`` is the number of pods that a PodGroup waits for; 0 for an object of another kind.
     """
@@ -92,7 +95,7 @@ def made(document: Mapping[str, Any], minimum: int = 0) -> Made:
 
 
 def owners_of(document: Mapping[str, Any]) -> tuple[OwnerReference, ...]:
-    """Return every owner reference of an object."""
+    """Return all ownerReferences of an object."""
     return tuple(
         OwnerReference(
             api_version=text_at(each, "apiVersion"),

@@ -1,7 +1,7 @@
 """Finds the owner of an object that podberth makes: the topmost owner of its pods, or the pods if nobody owns them.
 
-The object names its owner in its metadata, and the Event that the object cannot be made is about the owner. The facts
-that owners between a pod and its topmost owner have about their pods are passed on unchanged.
+The object names its owner in its metadata. If the object cannot be made, the Event about this is about the owner.
+Owners between a pod and its topmost owner may have facts about their pods; these facts are passed on unchanged.
 
 The garbage collector deletes an object when its last owner is gone, so this module never deletes anything.
 """
@@ -22,7 +22,7 @@ from .world import ActionPlan, LookUp, Made, Owned, WaitingPod, World
 # Subject.lineage), to an AppWrapper; one to spare. References may go in a circle, so there is an end.
 _LONGEST: Final = 6
 MOST_OWNERS: Final = 64
-"""The largest number of owners of one object.
+"""The maximum number of owners of one object.
 
 A gang has one owner, but a gang of bare pods has one for each pod, of some 150 bytes each.
 """
@@ -48,7 +48,10 @@ def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerRef
 
 
 def on_top(pod: WaitingPod, world: World) -> OwnerReference | None:
-    """Return the topmost known owner of a pod: the pod if it has none; None if an owner is gone or cannot exist."""
+    """Return the topmost known owner of a pod, or the pod itself if it has no owner.
+
+    None if an owner is gone or cannot exist.
+    """
     top = pod.itself()
     for owner in _upwards(pod, world):
         # The author of a pod may write any owner, because nobody checks it. No object has a name that is no subdomain.
@@ -59,7 +62,7 @@ def on_top(pod: WaitingPod, world: World) -> OwnerReference | None:
 
 
 def documents(pod: WaitingPod, world: World) -> dict[str, Mapping[str, Any]]:
-    """Return the facts of those owners of a pod that were looked up, by uid, as ``workload.gangs`` reads them."""
+    """Return the facts about those owners of a pod that were looked up, by uid, as ``workload.gangs`` reads them."""
     found: dict[str, Mapping[str, Any]] = {}
     for owner in _upwards(pod, world):
         metadata = {"name": owner.name, "namespace": pod.namespace, "uid": owner.uid}
@@ -84,7 +87,7 @@ def _asked(owner: OwnerReference) -> bool:
 
 
 def metadata(place: NamespacedName, whose: Mapping[str, OwnerReference], labels: Mapping[str, str]) -> dict[str, Any]:
-    """Return the metadata of an object to be made at ``place``, with the owners ``whose`` (by uid) and the labels.
+    """Return the metadata of an object to be made, with the owners ``whose`` (by uid) and the labels.
 
     ``place`` is the namespace and the name. A label that names podberth as the manager is added.
     """
@@ -97,7 +100,7 @@ def metadata(place: NamespacedName, whose: Mapping[str, OwnerReference], labels:
 
 
 def joined(made: Made, whose: Mapping[str, OwnerReference]) -> list[dict[str, Any]]:
-    """Return all present owner references of an object with the new ones added; empty if there are no new ones.
+    """Return the ownerReferences of an object with new ones added; empty if ``whose`` has no new ones.
 
     Beyond ``MOST_OWNERS``, new owners are left out, and never present ones.
     """
@@ -107,14 +110,17 @@ def joined(made: Made, whose: Mapping[str, OwnerReference]) -> list[dict[str, An
 
 
 def regarding(namespace: str, owner: OwnerReference) -> Regarding:
-    """Return an owner in the form of the object that an Event is about."""
+    """Return an owner as the object that an Event is about."""
     return Regarding(
         api_version=owner.api_version, kind=owner.kind, namespace=namespace, name=owner.name, uid=owner.uid
     )
 
 
 def _as_reference(owner: OwnerReference) -> dict[str, Any]:
-    """Return an entry of metadata.ownerReferences; controller and blockOwnerDeletion keep the values that were read."""
+    """Return an owner as an entry of metadata.ownerReferences; its two flags keep the values that were read.
+
+    The flags are controller and blockOwnerDeletion.
+    """
     return {
         "apiVersion": owner.api_version,
         "kind": owner.kind,
@@ -128,7 +134,7 @@ def _as_reference(owner: OwnerReference) -> dict[str, Any]:
 def overdue(pod: WaitingPod, world: World, now: float, found: ActionPlan) -> bool:
     """Return whether a pod has waited for so long that this is to be reported; False if it has scheduling gates.
 
-    If it is too early, the function notes in the plan ``found`` when the makers have to be called again.
+    If it is too early, ``found.again_at`` gets the time at which to plan again.
     """
     due = pod.created + world.patience_seconds
     if due > now:

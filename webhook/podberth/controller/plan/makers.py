@@ -1,4 +1,4 @@
-"""The list of all makers, in the order in which they are called."""
+"""Lists the makers, each of which plans one kind of object, in the order in which they are called."""
 
 from collections.abc import Sequence
 from typing import Final

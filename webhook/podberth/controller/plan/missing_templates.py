@@ -1,4 +1,4 @@
-"""Plans notices about pods that wait for a claim template that a policy has declared and that nobody makes.
+"""Plans notices about pods that wait for a claim template of a policy that nobody makes.
 
 The name of such a template ends with a digest, so a changed policy declares a template of another name. The controller
 forgets earlier declarations when it restarts. Templates of other names belong to other authors, and Kubernetes itself
@@ -21,7 +21,7 @@ _REMEDY: Final = "create the pod again, or give podberth controller the --polici
 
 
 def plan(world: World, now: float) -> ActionPlan:
-    """Return a notice for each pod that has waited too long for a template."""
+    """Return a plan with a notice for each pod that has waited too long for a claim template of a policy."""
     found = ActionPlan()
     if KIND not in world.served or world.declared is None:
         return found
@@ -37,7 +37,7 @@ def plan(world: World, now: float) -> ActionPlan:
 
 
 def _why(pod: WaitingPod, place: NamespacedName, world: World) -> str:
-    """Return the reason why nobody makes the template; empty if it is about to be made."""
+    """Return the reason why nobody makes a claim template; empty if it is about to be made."""
     if world.declared is None or place[1] not in world.declared:
         return f"no policy in force declares it (any more); {_REMEDY}"
     _, unknown = owners([pod], world)

@@ -1,6 +1,6 @@
-"""Plans PodGroups of gangs: the controller makes each missing PodGroup that admission has named on pods.
+"""Plans the PodGroups of gangs: the controller makes each missing PodGroup that admission has named on pods.
 
-The PodGroup gets the size of the gang, which is in an annotation of the pod or in an owner. A pod asks for a group by a
+The PodGroup gets the size of the gang, which is in an annotation of the pod or in an owner. A pod names a group by a
 label and a reference with the same name. PodGroups that podberth has not made stay unchanged. A missing PodGroup is
 reported, even if another program should have made it.
 """
@@ -29,11 +29,11 @@ _SHOWN: Final = 3
 
 
 _Key: TypeAlias = tuple[str, str, str]
-"""The namespace, the system and the name of a gang's group."""
+"""The namespace, the group system and the name of a gang's group."""
 
 
 def plan(world: World, now: float) -> ActionPlan:
-    """Return the groups to make or change, and notices for pods whose group is missing for too long."""
+    """Return the plan to make or change PodGroups, with notices for pods whose group is missing for too long."""
     found = ActionPlan()
     gangs: dict[_Key, list[WaitingPod]] = {}
     for pod in world.pods.values():
@@ -59,7 +59,7 @@ def _asks(pod: WaitingPod, reference: Reference) -> bool:
 def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found: ActionPlan) -> str | None:
     """Add the actions for a gang's group to the plan ``found``; return why the group cannot be made, or an empty text.
 
-    Returns None if podberth does not make this group, because its kind is not served.
+    Returns None if podberth does not make this group, because the cluster does not serve its kind.
     """
     namespace, system, name = key[0], BY_NAME[key[1]], key[2]
     kind = system.kinds[0]
@@ -86,7 +86,7 @@ def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found:
 
 
 def _begin(gang: WaitingGang, world: World, now: float, found: ActionPlan) -> None:
-    """Add to ``found`` the action that makes the group, or a notice if its pods disagree on size or level."""
+    """Add to ``found`` the action that makes the gang's group, or a notice if its pods disagree on size or level."""
     verdict = gang.verdict
     levels = {pod.level for pod in gang.members if pod.level and pod.required} if gang.system.topology else set()
     if len(verdict.sizes) > 1:
@@ -106,7 +106,7 @@ def _present(namespace: str, name: str, kinds: Iterable[str], world: World) -> b
 
 
 def _due(gang: WaitingGang, verdict: Consensus, said: bool) -> float:
-    """Return the time at which to make the group: now, unless later members may still add facts.
+    """Return the time at which to make the gang's group: now, unless pods that are created later may add facts.
 
     Such facts are the required level or the size. If pods start in stages, the number of the first pods is unknown.
     """
@@ -165,7 +165,7 @@ def _adapt(gang: WaitingGang, made: Made, world: World, now: float, found: Actio
 def _change(
     gang: WaitingGang, made: Made, size: int, agreed: Mapping[str, OwnerReference], target: Regarding
 ) -> GroupChange | None:
-    """Return the change that gives the group this size and these additional owners; None if it has them already."""
+    """Return the change that gives a gang's group this size and these new owners; None if nothing changes."""
     patch: dict[str, Any] = nested(gang.system.minimum, size) if size != made.minimum else {}
     references = joined(made, agreed)
     if not patch and not references:
@@ -188,7 +188,7 @@ def _change(
 
 
 def _agrees(word: Word, size: int, verdict: Consensus) -> bool:
-    """Return whether a party's statement agrees with the size of the group."""
+    """Return whether the statement of a party (an owner, say) about the gang's size agrees with ``size``."""
     return bool(verdict.staged) or word.size in {0, size}
 
 
@@ -210,7 +210,7 @@ def _undecided(gang: WaitingGang, what: str) -> Notice:
 
 
 def _said(gang: WaitingGang) -> str:
-    """Return a text with each size and the owner that states it; only a few, because an Event has limited room."""
+    """Return a text with each stated size of the gang and the owner that states it; it lists only a few of them."""
     whose = {party(each): f"{each.kind} {each.name}" for each in gang.owners.values()}
     said = {word.size: whose.get(name, "other pods") for name, word in gang.words.items() if word.size}
     return ", ".join(f"{size} ({said[size]})" for size in sorted(said)[:_SHOWN])

@@ -1,6 +1,6 @@
-"""The group systems whose PodGroups podberth makes, and all fields by which a pod can name a PodGroup.
+"""Lists the group systems whose PodGroups podberth makes, and all fields by which a pod can name a PodGroup.
 
-Both come from the dossiers. ``mutation.membership`` writes the same fields at admission.
+Both come from the dossiers of the systems (``kinds``). ``mutation.membership`` writes the same fields at admission.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ BY_API_GROUP: Final[Mapping[str, PodGroupKind]] = {each.api_groups[0]: each for 
 
 
 def references(pod: Mapping[str, Any]) -> Iterator[Reference]:
-    """Yield a reference for every group that a pod names."""
+    """Yield a Reference for every group that a pod names."""
     for system in POD_GROUP_KINDS:
         name = system.read(pod)
         if isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME:

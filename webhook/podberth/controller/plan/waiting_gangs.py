@@ -1,4 +1,4 @@
-"""The waiting pods of a gang whose group podberth makes, and the number of pods that must start together.
+"""Determines, from the waiting pods of a gang, how many pods must start together.
 
 A pod has the size in an annotation, else its owner states it. Some owners make their last pods only after the first
 pods run, and for some owners the number of pods is not known. Such pods start one by one, because a group of all pods
@@ -19,40 +19,41 @@ from .world import WaitingPod, World
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """What one party says about the size of a gang. A party is a topmost owner, or all pods without an owner together.
+    """The statement of one party about the size of its gang.
 
-    The pods of one gang may have several owners, which may disagree.
+    A party is a topmost owner, or all pods without an owner together. The pods of one gang may have several owners,
+    which may disagree.
     """
 
     size: int
-    """The number of pods; 0 if it is unknown."""
+    """The number of pods in the gang; 0 if the party does not know it."""
     staged: str
-    """The owner's field that makes some pods wait until others run; empty if there is none."""
+    """The field of the owner that makes some pods wait until others run; empty if there is none."""
     newest: float
     """The creation time of the party's newest pod, in seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Consensus:
-    """What all parties of a gang together say about its size."""
+    """The combined statement of all parties of a gang about its size."""
 
     sizes: frozenset[int]
-    """All sizes that parties state; empty if none states a size. A size of 1 means that the pods start one by one."""
+    """All sizes that parties state; empty if none states a size. Size 1 means that the pods start one by one."""
     staged: str = ""
-    """The owner's field that makes the pods start in stages; empty if all pods are made together."""
+    """The field of an owner that makes the pods start in stages; empty if all pods are made together."""
     guessed: bool = False
-    """Whether the stages are only possible, not certain, because an owner is unknown."""
+    """Whether it is unknown if the pods start in stages, because an owner is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingGang:
-    """The waiting pods of one gang, with the group that they ask for."""
+    """The waiting pods of one gang, with the group that they name."""
 
     system: PodGroupKind
     place: NamespacedName
     members: Sequence[WaitingPod]
     words: Mapping[str, Word]
-    """The statement of each party about the size."""
+    """The statement of each party about the gang's size, by the key of the party (``party``)."""
     owners: Mapping[str, OwnerReference]
 
     @property
@@ -62,7 +63,7 @@ class WaitingGang:
 
     @property
     def verdict(self) -> Consensus:
-        """The combined statement of all parties of the gang."""
+        """The combined statement of all parties about the gang's size."""
         return judge(self.words.values())
 
     @property
@@ -72,12 +73,12 @@ class WaitingGang:
 
 
 def party(owner: OwnerReference) -> str:
-    """Return the key of a pod's party: the uid of its topmost owner; empty if that is the pod itself."""
+    """Return the key of the party that a pod's topmost owner is: the owner's uid; empty if the pod has no owner."""
     return "" if owner.kind == "Pod" else owner.uid
 
 
 def words(members: Iterable[WaitingPod], world: World) -> dict[str, Word]:
-    """Return the statement of each party, by ``party``; pods whose owner no longer exists are ignored."""
+    """Return the statement of each party about the gang's size, by ``party``; pods whose owner is gone are ignored."""
     parties: dict[str, list[WaitingPod]] = {}
     for pod in sorted(members, key=lambda pod: (pod.created, pod.size)):
         top = on_top(pod, world)
@@ -87,7 +88,10 @@ def words(members: Iterable[WaitingPod], world: World) -> dict[str, Word]:
 
 
 def _word(pods: Sequence[WaitingPod], world: World) -> Word:
-    """Return the statement of these pods, given oldest first; the facts of the newest pod's owners count for all."""
+    """Return the statement about the gang's size of the party that has these pods, which are given oldest first.
+
+    The facts of the newest pod's owners count for all pods.
+    """
     newest = pods[-1]
     gang = gang_of(newest.gang_keys, newest.namespace, documents(newest, world))
     # The templates of a known owner are the best source of the size; the next best is what admission wrote on a pod.
@@ -96,7 +100,7 @@ def _word(pods: Sequence[WaitingPod], world: World) -> Word:
 
 
 def judge(said: Iterable[Word]) -> Consensus:
-    """Combine the statements of all parties of a gang.
+    """Return the combined statement of all parties of a gang about its size.
 
     If the pods of one party start in stages, the combined size is 1, so that the pods start one by one: a group of all
     pods could never reach its minimum. Else the result has every size that a party states.

@@ -1,4 +1,4 @@
-"""The input and the output of makers: the waiting pods, the present objects, and the actions to take."""
+"""The input and the output of planning: the waiting pods and the present objects, and the actions to take."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ for that pair says nothing about the real object with the uid.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """The field of a pod that names a group, with the name and the kinds of that group."""
+    """A reference from a pod to its group: the field, the name of the group, and the kinds that the group may have."""
 
     system: str
     """The name of the group system (``workload.systems``)."""
@@ -31,13 +31,13 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingPod:
-    """The facts that are kept of a pod that has no node yet."""
+    """The facts that are kept about a pod that has no node yet."""
 
     namespace: str
     name: str
     uid: str
     created: float
-    """The creation time in seconds since the epoch; 0 if the pod has none."""
+    """The creation time of the pod, in seconds since the epoch; 0 if the pod has none."""
     owner: OwnerReference | None
     """The owner reference of the pod's controller."""
     groups: tuple[Reference, ...]
@@ -45,7 +45,9 @@ class WaitingPod:
     size: int = 0
     """The number of pods in the gang's group; 0 if it is unknown."""
     level: str = ""
-    """The node label key of the level at which the gang wants one domain, if admission left that to the group."""
+    """The node label key of the topology level in one domain of which the group is to place the gang.
+
+    Empty if admission has not left that to the group."""
     required: bool = False
     """Whether the gang requires one domain of ``level``; if not, the gang only prefers one."""
     gated: bool = False
@@ -64,13 +66,13 @@ class WaitingPod:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """The facts that are kept of an object of a kind that podberth makes."""
+    """The facts that are kept about an object of a kind that podberth makes, such as a PodGroup."""
 
     uid: str
     version: str
     """The resourceVersion of the object."""
     ours: bool
-    """Whether podberth has made the object; podberth changes no other object."""
+    """Whether podberth has made the object; podberth does not change other objects."""
     deleting: bool = False
     owners: tuple[OwnerReference, ...] = ()
     minimum: int = 0
@@ -78,11 +80,11 @@ class Made:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """All facts that a maker may use, at one moment."""
+    """All facts that planning may use, at one moment."""
 
     pods: Mapping[str, WaitingPod]
     known: Mapping[str, Mapping[NamespacedName, Made]]
-    """The known objects by kind and place; a kind is present as soon as all its objects are listed."""
+    """The known objects by kind and place; a kind is a key as soon as all its objects are listed."""
     served: Mapping[str, str]
     """The API version of each kind in ``known``."""
     absent: frozenset[str]
@@ -93,13 +95,14 @@ class World:
     owners: Mapping[Owned, OwnerReference | None]
     """The controller of each owner that was looked up; None if the owner has none or cannot be read."""
     gone: frozenset[Owned]
-    """The owners that were looked up and do not exist."""
+    """The owners that were looked up and no longer exist."""
     fixed: Mapping[str, int]
-    """The minimum that the API server refused to set, by the uid of the group."""
+    """The minimum of each group whose minimum the API server refused to change, by the uid of the group."""
     patience_seconds: float
-    """How long a pod may wait for its group before that is reported."""
+    """The seconds for which a pod may wait for its group before that is reported."""
     failed: Mapping[Owned | tuple[str, NamespacedName], str] = field(default_factory=dict)
-    """The error of the last failed try, by the owner to look up, or by the kind and place of the object to make."""
+    """The error of the last try that failed, by the owner to look up, or by the kind and place of the object to
+    make."""
     documents: Mapping[Owned, Mapping[str, Any]] = field(default_factory=dict)
     """The fields that ``workload.owners`` keeps of each owner that was looked up and could be read."""
     declared: Mapping[str, Mapping[str, Any]] | None = None
@@ -108,7 +111,7 @@ class World:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Write:
-    """An action that writes an object."""
+    """An action of the controller that writes an object."""
 
     kind: str
     noun: str
@@ -121,7 +124,7 @@ class _Write:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Create(_Write):
-    """An action that makes an object. If an object of this name exists already, it stays unchanged."""
+    """An action that creates an object. If an object of this name exists already, it stays unchanged."""
 
     document: Mapping[str, Any]
 
@@ -140,12 +143,14 @@ class GroupChange(_Write):
     uid: str
     patch: Mapping[str, Any]
     minimum: int = 0
-    """The new minimum of a PodGroup; 0 leaves it as it is. ``World.fixed`` has the groups that keep their minimum."""
+    """The new minimum of a PodGroup, the number of pods that it waits for; 0 leaves it unchanged.
+
+    ``World.fixed`` has the groups that keep their minimum."""
 
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """An action that reads an owner: its controller, and the facts that it has about its pods."""
+    """An action that reads an owner of a pod, for the owner's controller and its facts about its pods."""
 
     namespace: str
     owner: OwnerReference
@@ -156,7 +161,7 @@ Action: TypeAlias = Create | GroupChange | LookUp
 
 @dataclass(slots=True)
 class ActionPlan:
-    """The actions to take now, and the notices to publish.
+    """The actions that the controller takes now, and the notices that it publishes.
 
     A notice is sent once, and stays in each plan until its problem has ended.
     """
@@ -164,14 +169,14 @@ class ActionPlan:
     actions: list[Action] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     again_at: float = float("inf")
-    """The time at which new notices may become due, in seconds since the epoch."""
+    """The time at which to plan again, because notices may become due then; in seconds since the epoch."""
 
     def add(self, other: "ActionPlan") -> None:
-        """Add the actions and notices of another maker's plan; ``again_at`` becomes the earlier of the two times."""
+        """Add the actions and notices of another plan; ``again_at`` becomes the earlier of the two times."""
         self.actions += other.actions
         self.notices += other.notices
         self.again_at = min(self.again_at, other.again_at)
 
 
 Maker: TypeAlias = Callable[[World, float], ActionPlan]
-"""A function that plans one kind of objects; its second argument is the time in seconds since the epoch."""
+"""A function that plans the objects of one kind; its second argument is the time in seconds since the epoch."""
