@@ -31,6 +31,7 @@ OTHER_WORKLOADS: Final = """
     services.inference.llmaz.io inferencesets.kaito.sh workspaces.kaito.sh clusterservingruntimes.ome.io
     inferenceservices.ome.io servingruntimes.ome.io vllmruntimes.production-stack.vllm.ai
     cronworkflows.argoproj.io workflows.argoproj.io notebooks.kubeflow.org
+    seldondeployments.machinelearning.seldon.io
     leaderworkersets.leaderworkerset.x-k8s.io dynamocomponentdeployments.nvidia.com dynamographdeployments.nvidia.com
     rayclusterfleets.orchestration.aibrix.ai rayclusterreplicasets.orchestration.aibrix.ai
     podsets.orchestration.aibrix.ai stormservices.orchestration.aibrix.ai raycronjobs.ray.io rayjobs.ray.io

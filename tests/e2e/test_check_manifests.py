@@ -35,6 +35,7 @@ NOT_SERVED = {
     ("kubeflow.org/v1", "Notebook"),
     ("kubeflow.org/v1alpha1", "TFJob"),
     ("kubeflow.org/v1beta1", "Experiment"),
+    ("machinelearning.seldon.io/v1", "SeldonDeployment"),
     ("mindxdl.gitee.com/v1", "AscendJob"),
     ("ome.io/v1beta1", "ClusterServingRuntime"),
     ("ome.io/v1beta1", "InferenceService"),

@@ -298,6 +298,13 @@ FOUND: dict[str, list[Row]] = {
     "role-set": [
         Row("spec.roles[0].template", "decode", 8, 4, "RoleSet", "roleset-pd", 4, "plain"),
     ],
+    "seldon-deployment": [
+        Row("spec.predictors[0].componentSpecs[0]", "", 1, 2, "", "", 0, "plain"),
+        Row("spec.predictors[0].componentSpecs[1]", "", 0, 3, "", "", 0, "plain"),
+        # KEDA may scale it to none.
+        Row("spec.predictors[1].componentSpecs[0]", "", 2, 0, "", "", 0, "plain"),
+        Row("spec.predictors[0].explainer", "explainer", 1, 1, "", "", 0, "plain"),
+    ],
     "serving-runtime": [
         Row("spec", "runtime", 1, 0, "", "", 0, "plain"),
     ],

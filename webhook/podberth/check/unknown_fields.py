@@ -127,7 +127,7 @@ def _dropped(template: Template) -> Iterator[UnknownField]:
     """Yield the fields of a pod template that Pods have but the schema of the template's kind lacks."""
     form, place = template.form, forms.find(template.document, template.path)
     if (_SPEC, _SPEC) in form.seats and form is not TEMPLATE and (form.fields is None or form.others is not None):
-        parts = {str(source[0]) for _, source in form.seats}
+        parts = {str(source[0]) for _, source in form.seats} | form.beside
         for key in place if isinstance(place, Mapping) else ():
             if key not in parts and not holds_placeholder(key):
                 near = nearest(key, parts)

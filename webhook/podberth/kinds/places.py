@@ -81,6 +81,8 @@ class Form:
     """The fields of a PodSpec that the object has among other fields; None: the object is a whole PodSpec."""
     others: frozenset[str] | None = None
     """The names of the object's fields besides ``fields``; None if not all are known, or if ``fields`` is None."""
+    beside: frozenset[str] = frozenset()
+    """The names of the object's fields beside ``metadata`` and ``spec``, which have nothing of the Pod."""
     adds: frozenset[str] = frozenset()
     """The fields that the kind's containers have in addition to those of a Container."""
     front: tuple[Path, ...] = ()
