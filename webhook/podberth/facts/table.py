@@ -57,18 +57,18 @@ class PersistentMap(Mapping[Any, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The facts of one kind, by the place of their object and by the keys under which they are looked up.
+    """The facts of one kind of objects, by the place of their object and by the keys under which they are looked up.
 
     If several objects have the same key (two ComputeDomains that name one template), the fact of the first place in
     sorted order counts.
     """
 
     facts: PersistentMap = field(default_factory=PersistentMap)
-    """The facts by the place of their object."""
+    """The facts by the place (namespace and name) of their object."""
     known: PersistentMap = field(default_factory=PersistentMap)
     """The facts by key; for a kind without keys, the same mapping as ``facts``."""
     holders: PersistentMap = field(default_factory=PersistentMap)
-    """The sorted places of the objects that have each key; empty for a kind without keys."""
+    """The sorted places of the objects that have each key; empty if the kind has no keys."""
 
     def changed(self, kind: Kind, changes: Mapping[ObjectKey, Any]) -> "Table":
         """Return a copy of the table with changed facts.
