@@ -182,8 +182,7 @@ class ClusterFacts:
 
     @property
     def group_sizes(self) -> Mapping[GroupKey, int]:
-        """The smallest number of pods that each PodGroup starts together; PodGroups that do not state it are left out.
-        """
+        """The smallest number of pods that each PodGroup starts together; PodGroups without it are left out."""
         return _Sizes(self.pod_groups)
 
     @property

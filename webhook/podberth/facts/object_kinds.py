@@ -156,8 +156,7 @@ class DeviceClass(NamedTuple):
 
 
 class ComputeDomain(NamedTuple):
-    """The kept fields of a ComputeDomain; they give a pod's channel before the driver makes the ResourceClaimTemplate.
-    """
+    """The kept fields of a ComputeDomain; they give a pod's channel before the driver makes the claim template."""
 
     template: str
     requests: tuple[ClaimRequest, ...]

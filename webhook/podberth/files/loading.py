@@ -278,8 +278,7 @@ class FileSource:
 
 
 def _emptied(lost: Collection[str], files: Iterable[str]) -> list[Problem]:
-    """Return a problem for each file that still exists, but has none of the policies that it had at the last good load.
-    """
+    """Return a problem for each file that still exists, but has lost all its policies since the last good load."""
     message = "got no policy, where there was one; delete the file to have it gone, or restart podberth"
     return [Problem(file, 0, 0, "", message) for file in files if file in lost]
 

@@ -29,8 +29,7 @@ _MARKS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The files that are checked, each once and in the order of the arguments, and the problems of unusable arguments.
-    """
+    """The files that are checked, each once and in the order of the arguments, and problems of unusable arguments."""
 
     files: tuple[str, ...]
     problems: tuple[Problem, ...]
