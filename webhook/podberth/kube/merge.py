@@ -20,7 +20,7 @@ from .typed import MisfitError, check, children, step
 
 
 class ConfigurationError(ValueError):
-    """An apply configuration that cannot be merged into any object."""
+    """The apply configuration cannot be merged into any object."""
 
 
 def stripped(value: Any) -> Any:
@@ -130,7 +130,7 @@ def _order(theirs: list[bytes], ours: list[bytes]) -> Iterator[tuple[int, int | 
 
 
 def _identity(schema: PodSchema, kind: Schema, item: Any) -> bytes:
-    """Return the identity of an item of a map list or a set, as bytes; a key that is left out has its default."""
+    """Return the identity of an item of a map list or a set, as bytes; a missing key counts with its default."""
     if kind.list_type == "map" and kind.element is not None and isinstance(item, dict):
         fields = schema.definition(kind.element.message).fields
         item = [item.get(key, fields[key].default) for key in kind.list_map_keys]

@@ -63,7 +63,7 @@ class OwnerReference:
 
 
 def by_name(kind: str, namespace: str, name: str) -> str:
-    """Return the key under which an owner is found by its names; the slashes distinguish it from a uid."""
+    """Return the key under which an owner is found by its names; the slashes in the key distinguish it from a uid."""
     return f"{kind}/{namespace}/{name}"
 
 
@@ -104,7 +104,7 @@ def repeated_names(pod: Mapping[str, Any]) -> tuple[Container, ...]:
 
 
 def controller(document: object) -> OwnerReference | None:
-    """Return the owner reference with the controller flag of an object of unchecked shape; None if there is none."""
+    """Return the owner reference with the controller flag, from an object of any shape; None if it has none."""
     owners = at(document, "metadata", "ownerReferences")
     for owner in owners[:ENTRIES] if isinstance(owners, list) else ():
         if isinstance(owner, dict) and owner.get("controller") is True:
@@ -114,7 +114,7 @@ def controller(document: object) -> OwnerReference | None:
 
 
 def is_owner(document: object, reference: OwnerReference, namespace: str) -> bool:
-    """Return whether ``document``, of unchecked shape, is the owner that ``reference`` names in ``namespace``.
+    """Return whether ``document``, which may have any shape, is the owner that ``reference`` names in ``namespace``.
 
     uid, kind, name and API group are compared, but not the version, because an object is served in several versions.
     """

@@ -1,10 +1,11 @@
 """The JSON types of the Pod's fields that podberth reads, as one table, and the check of a Pod against it.
 
-Only types are here: the apiserver decides whether a value is legal. Every review from a real API server passes, because
-the API server decodes a Pod before it sends it. A file, or a request of an unknown client, may contain anything.
+Only types are checked: the API server decides whether a value is legal. Every review from a real API server passes,
+because the API server decodes a Pod before it sends it. A file, or a request of an unknown client, may contain
+anything.
 
-A field that is absent or null passes. The elements of a list and the values of a map may not be null, but for the words
-of a command.
+A field that is absent or null passes. The elements of a list and the values of a map may not be null, but except those
+of a container's command.
 """
 
 from collections.abc import Callable, Iterable, Mapping
