@@ -1,4 +1,4 @@
-"""Queues: the known facts of one queue, and the kinds of queues that podberth reads."""
+"""The queues of batch systems: the known facts of one queue, and the kinds of queues that podberth reads."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class QueueForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """The facts of an object about whether a queue has admitted its pods."""
+    """The facts that an object states about whether a queue has admitted its pods."""
 
     queue: str
     """The name of the queue; empty if the object names none."""

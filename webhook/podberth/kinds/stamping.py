@@ -1,4 +1,4 @@
-"""The steps by which operators' fields are written on a predicted pod: labels, owners, names, variables, mounts.
+"""Writes the fields of operators on a predicted pod: labels, owners, names, environment variables, mounts.
 
 Each function changes a copy of a Pod whose shape has been checked.
 """
@@ -47,7 +47,7 @@ def owned_by_workload(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def own_by_deployment(pod: dict[str, Any], name: str) -> None:
-    """Write on a pod what the Deployment and ReplicaSet controllers write.
+    """Add to a pod the fields that the Deployment and ReplicaSet controllers write.
 
     Source: kubernetes/kubernetes pkg/controller/deployment/sync.go.
     """

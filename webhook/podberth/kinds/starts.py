@@ -1,4 +1,4 @@
-"""The pods of a gang that start together: the stated minimum, else all. Each dossier has the rule for its kinds.
+"""Computes which pods of a gang start together: the stated minimum, else all. Each dossier has a rule for its kinds.
 
 If an operator adds and removes pods one by one, or a scheduler places them one by one, none have to start together.
 """
@@ -15,7 +15,7 @@ from .places import Found
 
 
 class FromTemplate(Protocol):
-    """A pod template: its path in a document, and the owners of its pods."""
+    """A pod template, as rules of ``Start`` read it: its path in a document, and the owners of its pods."""
 
     @property
     def path(self) -> Path:

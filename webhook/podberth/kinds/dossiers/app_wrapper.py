@@ -1,4 +1,4 @@
-"""AppWrappers, whose wrapped objects Kueue or MCAD admits together."""
+"""AppWrappers, which wrap objects that Kueue or MCAD admits together."""
 
 from typing import Final
 

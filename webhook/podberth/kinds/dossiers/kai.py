@@ -21,7 +21,7 @@ from ..systems import Dialect, PodGroupKind, System
 
 
 def _kai_group(pod: Subject) -> Member | None:
-    """Return the membership in a group of KAI's pod-grouper; None if the pod has another scheduler.
+    """Return a pod's membership in a group of KAI's pod-grouper; None if the pod has another scheduler than KAI.
 
     The grouper reads the annotation ``batch-min-member`` from the top owner, a Job or a JobSet
     (kai-scheduler/KAI-Scheduler pkg/podgrouper/podgrouper/plugins/{job,jobset}).
@@ -62,7 +62,7 @@ def _starts_alone(pod: Subject) -> bool:
 
 
 def _topology_needs(pod: Subject) -> str:
-    """Return the advice to opt out of the pod-grouper, so that the pod keeps the group that its author names.
+    """Return the advice to opt out of KAI's pod-grouper, so that the pod keeps the group that its author names.
 
     Empty if the pod keeps the group: it has no owner, or it or one of its owners opts out. The grouper puts any other
     pod into the group of its workload (pkg/podgrouper/pod_controller.go isOrphanPodWithPodGroup, shouldSkipAnyOwner).

@@ -22,7 +22,7 @@ def _native_group(pod: Subject) -> Member | None:
 
 
 def _native_workload(pod: Subject) -> Member | None:
-    """Return the membership in a pod group of a Workload, as in Kubernetes 1.35; None if the pod names none.
+    """Return a pod's membership in a pod group of a Workload, as in Kubernetes 1.35; None if the pod names no Workload.
 
     Kubernetes 1.36 has dropped the field. Source: kubernetes/api 1.35 core/v1/types.go WorkloadReference. Podberth
     follows no Workloads, so the size is unknown.

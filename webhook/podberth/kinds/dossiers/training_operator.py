@@ -44,7 +44,7 @@ def _kind(kind: str, *versions: str) -> WorkloadKind:
 
 
 def _kubeflow(pod: Subject) -> Member:
-    """Return the membership in a job of Training Operator v1 or of mpi-operator.
+    """Return a pod's membership in a job of Training Operator v1 or of mpi-operator.
 
     With mpi-operator, a Job owns the launcher, and the MPIJob owns the workers.
     """
