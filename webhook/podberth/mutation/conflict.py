@@ -1,4 +1,4 @@
-"""Conflicts of a proposal with earlier policies, and the input of the functions that find them."""
+"""The conflicts of a policy's proposal with earlier policies, and the input of the functions that find them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ class ConflictCase:
 
     @property
     def value(self) -> Any:
-        """The value of the proposal's only expression."""
+        """The value of the proposal's only expression, for mutations with one."""
         return self.proposal.leaves[""]
 
     @property

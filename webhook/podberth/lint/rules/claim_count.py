@@ -55,7 +55,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _wrong(mutation: LintedMutation, devices: KnownDevices, part: Tree) -> str:
-    """Return the problem of a map literal that is an item of resourceClaims; empty if it has none or is computed."""
+    """Return the problem of an item of resourceClaims, a map literal; empty if it has none or is computed."""
     texts = _texts(part)
     template, resource = texts.get("template", ""), texts.get("instead", "")
     accelerator = recognise(resource)

@@ -33,7 +33,7 @@ _SAID: Final = "leaves out devices of ResourceClaims; add gpu.claims.size() == 0
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the limits on GPU counts in policies that deny and do not read claims."""
+    """Yield a problem for each limit on GPU counts in a policy that denies pods and does not read claims."""
     for policy in library.policies:
         if "Deny" not in policy.spec.validation_actions:
             continue
