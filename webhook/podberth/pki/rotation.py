@@ -87,7 +87,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The action to write authorities into the Secret."""
+    """The action of a rotation that writes authorities into the Secret."""
 
     authorities: Authorities
     why: str
@@ -95,7 +95,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """The action to write the trusted certificates into every entry of some webhook configurations."""
+    """The action of a rotation that writes the trusted certificates into every entry of some webhook configurations."""
 
     where: tuple[str, ...]
     pem: bytes
@@ -103,7 +103,7 @@ class Trust:
 
 @dataclass(frozen=True, slots=True)
 class RotationPlan:
-    """The one action to take now (None for no action), and the observation to pass to the next call of ``plan``."""
+    """The action of a rotation to take now (None for no action), and the observation for the next call of ``plan``."""
 
     action: Store | Trust | None
     held: Held | None

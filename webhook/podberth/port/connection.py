@@ -1,4 +1,4 @@
-"""A caller's connection: the heads of its requests are limited in bytes and time, and error answers name no software.
+"""A caller's HTTP connection: request heads are limited in bytes and time, and error answers name no software.
 
 aiohttp limits the length and the number of headers, which together allow a megabyte. It has no time limit for a head
 that is incomplete.
@@ -166,7 +166,7 @@ class BoundedConnection(web.RequestHandler):
             self._dribbled(size)
 
     def _dribbled(self, size: int) -> None:
-        """Count ``size`` more bytes of an incomplete head, and apply its limits of size and time."""
+        """Count ``size`` more bytes of an incomplete request head, and apply its limits of size and time."""
         self._head_bytes += size
         if self._head_bytes > MAX_HEAD_BYTES:
             self._leave(431, f"want headers of {MAX_HEAD_BYTES} bytes at most")

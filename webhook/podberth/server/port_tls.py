@@ -1,4 +1,4 @@
-"""The TLS of the review port: its certificate, and the CA certificates that sign its clients' certificates.
+"""The TLS settings of the review port: its certificate, and the CA certificates that sign its clients' certificates.
 
 Both can be replaced at run time.
 
