@@ -1,7 +1,7 @@
-"""Runs a suite: sends each case through /mutate, again through /mutate, and through /validate, as the API server would.
+"""Runs a suite of tests: each case goes through /mutate, again through /mutate, and through /validate.
 
-The module does no I/O: the CLI reads the files and prints the results. No pod or cluster of a case raises an error;
-each fault becomes a Problem.
+The API server would send the same three requests. The module does no I/O: the CLI reads the files and prints the
+results. A fault in a case's pod or cluster raises no error, but becomes a Problem.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ from .coverage import Observer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """The result of one case."""
+    """The result of one test case."""
 
     name: str
     index: int
@@ -68,12 +68,12 @@ class SuiteResult:
 
 @dataclass(frozen=True, slots=True)
 class SuiteSettings:
-    """The settings of a run, apart from the suite and its policies."""
+    """The settings for a run of a suite, apart from the suite and its policies."""
 
     goldens: Mapping[str, str] = field(default_factory=dict)
     """The texts of the golden files, by the names that the cases use."""
     selected: Callable[[Case], bool] = lambda _: True
-    """A function that says whether a case is run."""
+    """The function that returns whether a case is run."""
     now: datetime = NEVER
     """The time for cases that state none; by default it is so late that no exception is in force."""
     conventions: Conventions = field(default_factory=Conventions)
@@ -115,7 +115,7 @@ def unmatched(policies: ParsedPolicies, observer: Observer) -> tuple[Problem, ..
 
 
 PlacedMessage: TypeAlias = tuple[Path, str]
-"""A problem of a case: a path in the case, and a message."""
+"""A finding about a case: a path in the case, and a message."""
 
 
 @dataclass(frozen=True)

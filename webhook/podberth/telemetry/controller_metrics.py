@@ -15,8 +15,8 @@ ACTIONS: Final = ("create", "change", "look up")
 RESULTS: Final = ("ok", "conflict", "refused", "failed")
 """The results of a request, as values of the metric's label.
 
-ok: it succeeded. conflict: another writer was faster. refused: the API server refused it. failed: there was no answer,
-or a bug.
+ok: the request succeeded. conflict: another writer was faster. refused: the API server refused it. failed: there was no
+answer, or a bug.
 """
 
 

@@ -1,4 +1,4 @@
-"""The facts for a review's trace, and the decision whether traces are wanted.
+"""The facts for a review's trace, and the check whether the operator wants traces.
 
 This module does not need OpenTelemetry; ``tracing`` imports it.
 """

@@ -1,4 +1,4 @@
-"""The accelerators that a node offers to pods: amounts, memory, shares, link domains and MIG profiles.
+"""Computes the accelerators that a node offers to pods: amounts, memory, shares, link domains and MIG profiles.
 
 If sources disagree, the source closest to the hardware counts: first the node agent's document, then the labels of GPU
 feature discovery (GFD), then tables. A resource of unknown memory fits any need. An unknown link domain fits no need,
@@ -85,7 +85,7 @@ class Capability:
     A profile that the node itself reports replaces the one in ``devices.mig_tables``.
     """
     cut: bool = False
-    """Whether one unit of ``nvidia.com/gpu`` on the node is a MIG instance or a replica, and not a whole GPU."""
+    """Whether one unit of ``nvidia.com/gpu`` on the node is a MIG instance or a time-slice, and not a whole GPU."""
     links_known: bool = False
     """Whether the links of all GPUs are known; if not, ``domains`` may lack some."""
     accelerators: bool = False

@@ -1,4 +1,4 @@
-"""Reads the fields of an untrusted document, each with its type and its bounds, for the decoders of this package."""
+"""Reads the fields of an untrusted document for the decoders of this package, and checks type and bounds of each."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ _SHOWN = 60
 
 
 def bad(where: str, got: object, want: str) -> TopologyError:
-    """Return the error that reports a wrong value: ``where`` names it, ``got`` is it, and ``want`` was expected."""
+    """Return the error about the value ``got`` of the field ``where``, for which ``want`` was expected."""
     shown = repr(got)
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
     return TopologyError(f"{where}: got {shown}, want {want}")
@@ -32,7 +32,7 @@ class Fields:
         self.where = where
 
     def bad(self, key: str, want: str, got: object = None) -> TopologyError:
-        """Return the error that reports a wrong field; ``got`` is shown in place of its value."""
+        """Return the error about the field ``key``, for which ``want`` was expected; ``got`` replaces its value."""
         return bad(f"{self.where}.{key}", self.values.get(key) if got is None else got, want)
 
     def text(self, key: str, longest: int) -> str:

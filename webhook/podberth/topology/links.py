@@ -1,4 +1,4 @@
-"""The links between the GPUs of a node: the number for each pair, the link matrix, the domains and the shape.
+"""Computes the links between the GPUs of a node: the number for each pair, the matrix, the domains and the shape.
 
 A link leads to another GPU or to a switch. Behind a switch no link names its peer, so all GPUs with links to switches
 count as linked, if the driver reports that they can reach each other. Domains are disjoint, because a GPU is allocated
@@ -51,7 +51,7 @@ def level_between(one: PciPlace, other: PciPlace) -> str:
 
 
 def _counts(gpus: Sequence[ObservedGpu], pairs: Mapping[Pair, ObservedPair]) -> dict[Pair, int]:
-    """Return the number of links between each two GPUs, by their indexes, the smaller first."""
+    """Return the number of links between each two GPUs; a pair is the GPUs' indexes, the smaller first."""
     to_switches = {gpu.index: sum(link.peer == "switch" for link in gpu.links or ()) for gpu in gpus}
     counts: dict[Pair, int] = {}
     for one, other in combinations(gpus, 2):

@@ -43,7 +43,7 @@ FAULTS: frozenset[str] = frozenset(
 
 
 def judge(node: Node, topology: NodeTopology | None, *, stale: bool) -> Node:
-    """Return a node of ``read_node`` together with its topology document; None: the node has no document.
+    """Return a node from ``read_node`` together with its topology document (None: it has none).
 
     The node becomes transient if its devices are out of use, or if the document is stale, because the agent's heartbeat
     has expired. A reason that ``read_node`` found is kept.

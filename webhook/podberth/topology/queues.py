@@ -29,7 +29,10 @@ class Queues:
 
     by_key: Mapping[QueueKey, Queue] = field(default_factory=dict)
     whole: frozenset[QueueKind] = frozenset()
-    """The kinds of which all queues are known: an unknown queue does not exist. At least one queue of each is known."""
+    """The kinds of which all queues are known: a queue of such a kind that is unknown does not exist.
+
+    At least one queue of each is known.
+    """
     listed: bool = True
     """Whether the API server listed all queues; if not, the queues come from files, which may lack some.
 

@@ -70,7 +70,7 @@ class Grant:
     resource: str
     """The extended resource of the device, or the DRA driver that allocated it to a claim."""
     device: DeviceName | None
-    """The identity of the device; None: the device's name has no known format."""
+    """The device's identity, parsed from its id; None: the id has no known format."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +137,7 @@ def _is_accelerator(resource: str) -> bool:
 
 
 def _places(look: Look) -> dict[DeviceName, tuple[int, str]]:
-    """Return each known name of a device of this node, with its GPU's index and its MIG device's UUID or ""."""
+    """Return, for each known name of a device of this node, its GPU's index and its MIG device's UUID (or "")."""
     uuids = {gpu.index: gpu.uuid for gpu in look.topology.gpus}
     places = {DeviceName(gpu_uuid=uuid): (index, "") for index, uuid in uuids.items() if uuid}
     for gpu in look.usage.gpus:
