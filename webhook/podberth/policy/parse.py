@@ -67,7 +67,7 @@ class ParsedPolicies:
     params: Mapping[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     others: tuple[tuple[str, PositionedDocument], ...] = ()
-    """The documents of other kinds that ``parse_policies`` was told to return, each with its file."""
+    """The documents of other kinds that the caller of ``parse_policies`` asked for, each with its file."""
     exceptions: tuple[ParsedException, ...] = ()
     """The exceptions, sorted by name."""
 

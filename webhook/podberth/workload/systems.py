@@ -1,4 +1,4 @@
-"""Group systems, each of which places a pod's group as a whole, and the signs by which a pod's system is recognised.
+"""Recognises the group system of a pod: the scheduler or queue that places the pod's group as a whole.
 
 If a system is recognised by mistake, the pod only lacks a preference of podberth. If a system is missed, podberth
 writes affinity on pods that the system has to place (docs/rules.md, rule 2). So a dossier lists every key of its
