@@ -63,7 +63,7 @@ def from_native(documents: Sequence[Located], environment: Environment) -> Conve
 
 
 class _Pair:
-    """Converts a native policy with one of its bindings to one GPUPolicy."""
+    """Converts a native policy, together with one of its bindings, to one GPUPolicy."""
 
     def __init__(self, policy: Located, binding: Located, environment: Environment, converted: Converted) -> None:
         self._policy, self._binding = policy, binding
@@ -156,7 +156,7 @@ class _Pair:
         return present(made)
 
     def _problems(self, document: Document) -> list[Problem]:
-        """Return the problems that make the converted GPUPolicy invalid, each at its position in the native policy."""
+        """Return the problems of the converted GPUPolicy, each at its position in the native policy."""
         try:
             model = GPUPolicy.model_validate(document)
         except ValidationError as error:

@@ -26,7 +26,7 @@ class Converted:
 
 
 def present(fields: Mapping[str, Any]) -> Document:
-    """Return the fields that are not empty."""
+    """Return the fields whose value is not empty: neither None nor "", [] or {}."""
     return {key: value for key, value in fields.items() if value not in (None, [], {}, "")}
 
 

@@ -63,7 +63,7 @@ class ClaimRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownDevices:
-    """The known DRA objects of a cluster."""
+    """The known DRA objects of a cluster: the devices that claims and templates request, and those of DeviceClasses."""
 
     claims: Mapping[NamespacedName, tuple[ClaimRequest, ...]] = field(default_factory=dict)
     """The requests of ResourceClaims that users have made by hand, by namespace and name."""
@@ -83,7 +83,7 @@ class KnownDevices:
     """The names of DeviceClasses whose drivers have no accelerators."""
 
     def asked(self, namespace: str, claim: Mapping[str, Any]) -> tuple[ClaimRequest, ...] | None:
-        """Return the devices that an entry of a Pod's ``resourceClaims`` asks for; None if the claim is unknown."""
+        """Return the devices that an entry of a Pod's ``resourceClaims`` requests; None if its claim is unknown."""
         template, name = claim.get("resourceClaimTemplateName"), claim.get("resourceClaimName")
         if isinstance(template, str):
             made = self.templates.get((namespace, template))
@@ -255,7 +255,7 @@ def class_accelerators(device_class: Mapping[str, Any]) -> Accelerators:
 
 
 def hands_out_others(device_class: Mapping[str, Any]) -> bool:
-    """Return whether the name of a DeviceClass, or each driver in its selectors, is known to have no accelerators.
+    """Return whether a DeviceClass has no accelerators, by its name and by the drivers in its selectors.
 
     False if the selectors name no driver.
     """

@@ -116,7 +116,7 @@ def _mask(start: int, size: int) -> int:
 
 
 def _together(names: Sequence[str], table: MigTable) -> bool:
-    """Return whether one GPU can have these instances by their numbers and media engines, wherever they are placed.
+    """Return whether one GPU may have so many instances and media engines; their placement is not checked.
 
     One instance has the media engines (``+me``; ``+me.all`` takes them from the others, which are then ``-me``). Thor,
     which has no GPU memory of its own, has one compute and one graphics instance (MIG user guide, "Supported MIG

@@ -106,7 +106,7 @@ class ClusterFacts:
         return self._derived(replace(self, tables=_held({**self.tables, **tables}), unusable=unusable), self)
 
     def with_tables(self, tables: Mapping[Kind, Table], **others: Any) -> "ClusterFacts":
-        """Return a copy of the facts with ``tables`` in place of the tables of these kinds.
+        """Return a copy of the facts with ``tables`` in place of its tables of the same kinds.
 
         ``others`` replaces further fields of ``ClusterFacts`` by name.
         """
@@ -122,7 +122,7 @@ class ClusterFacts:
         return replace(self, tables={kind: each for kind, each in self.tables.items() if kind not in OF_NODES})
 
     def _derived(self, made: "ClusterFacts", *sources: "ClusterFacts") -> "ClusterFacts":
-        """Return ``made`` with the derived facts that ``sources`` have cached and that its tables leave valid."""
+        """Return ``made`` with those derived facts, cached in ``sources``, that are still valid for its tables."""
         for name, kinds in _FOLLOWS_FROM.items():
             for each in sources:
                 if name in vars(each) and all(made.tables.get(kind) is each.tables.get(kind) for kind in kinds):
@@ -164,12 +164,12 @@ class ClusterFacts:
 
     @property
     def namespaces(self) -> Mapping[str, Document]:
-        """Namespace objects by name."""
+        """The Namespace objects by their names."""
         return self._at(NAMESPACE_KIND)
 
     @property
     def config_maps(self) -> Mapping[NamespacedName, Document]:
-        """ConfigMaps by namespace and name, which policies may read as params.
+        """The ConfigMaps that policies may read as params, by namespace and name.
 
         Topology documents are not among them.
         """
@@ -272,7 +272,7 @@ _FOLLOWS_FROM: Final[Mapping[str, tuple[Kind, ...]]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sizes(Mapping[GroupKey, int]):
-    """The sizes of PodGroups as a view, because a copy would be expensive: a cluster may have 100,000 PodGroups."""
+    """The sizes of PodGroups as a view, because a copy of 100,000 PodGroups would be expensive."""
 
     groups: Mapping[GroupKey, PodGroup]
 
@@ -316,7 +316,7 @@ def _chained(*tables: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 
 def collect(documents: Iterable[object], *, now: datetime | None) -> ClusterFacts:
-    """Return the facts of all objects in ``documents``, and the problems of the documents in ``remarks``.
+    """Return the facts of all objects in ``documents``, with the problems of the documents in the field ``remarks``.
 
     Args:
         documents: what ``kubectl get … -o yaml`` prints, lists included; neither copied nor changed.

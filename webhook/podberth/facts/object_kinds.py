@@ -122,7 +122,7 @@ class Kind:
         return own if self.of_cluster else (namespace, own)
 
     def fact(self, document: Document) -> Any:
-        """Return the fact of an object; None if podberth needs nothing of it.
+        """Return the fact (the kept fields) of an object; None if podberth needs nothing of it.
 
         Raises:
             TopologyError: the object cannot be read.
@@ -348,7 +348,7 @@ def of_role(*roles: KindRole) -> tuple[Kind, ...]:
 
 
 def group_of(document: Document) -> str:
-    """Return the API group of an unchecked object."""
+    """Return the API group of an object of any shape, from its apiVersion."""
     version = document.get("apiVersion")
     return version.rpartition("/")[0] if isinstance(version, str) else ""
 

@@ -21,7 +21,7 @@ class PersistentMap(Mapping[Any, Any]):
     parts: tuple[dict[Any, Any], ...] = ({},) * _PARTS
 
     def changed(self, changes: Mapping[Any, Any]) -> "PersistentMap":
-        """Return the mapping with these values at their keys; the value None removes a key."""
+        """Return the mapping with the values in ``changes`` at their keys; the value None removes a key."""
         parts = list(self.parts)
         for key, value in changes.items():
             place = hash(key) % _PARTS
@@ -94,6 +94,6 @@ class Table:
 
     @classmethod
     def of(cls, facts: Mapping[Any, Any]) -> "Table":
-        """Return the table with these facts, for a kind without keys."""
+        """Return a table with these facts by the place of their object, for a kind without further keys."""
         found = PersistentMap().changed(facts)
         return cls(found, found)

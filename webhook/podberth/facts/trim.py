@@ -133,7 +133,7 @@ def _trimmed(document: Document, is_param: IsParam, namespace: str) -> Document 
 
 
 def _part(document: Document, fields: Fields) -> Document:
-    """Return a copy of an object with only these fields; fields without a value are left out."""
+    """Return a copy of an object with only the fields in ``fields``; fields without a value are left out."""
     kept: Document = {}
     for name, inner in fields.items():
         value = document.get(name)
@@ -220,7 +220,7 @@ def _is_topology(document: Document) -> bool:
 
 
 def _counted(value: Any, key: str) -> Any:
-    """Return a copy of a workload's spec with every string emptied, except names and requirements on a node."""
+    """Return a copy of a workload's spec in which every string is emptied, except names and requirements on a node."""
     if isinstance(value, dict):
         counted = {inner: _counted(each, inner) for inner, each in value.items()}
         return counted | _requested_of_a_node(value)

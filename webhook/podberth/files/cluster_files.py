@@ -11,7 +11,7 @@ from .loading import read_pod_schema
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterFiles:
-    """The files of ``--conventions`` and ``--pod-schema``; None where podberth's own file is used."""
+    """The files of the flags ``--conventions`` and ``--pod-schema``; None where podberth's own file is used."""
 
     conventions: Path | None = None
     pod_schema: Path | None = None

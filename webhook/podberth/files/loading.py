@@ -278,7 +278,7 @@ class FileSource:
 
 
 def _emptied(lost: Collection[str], files: Iterable[str]) -> list[Problem]:
-    """Return a problem for each file that still exists, but has lost all its policies since the last good load."""
+    """Return a problem for each file that still exists, and has lost all policies of the last good load."""
     message = "got no policy, where there was one; delete the file to have it gone, or restart podberth"
     return [Problem(file, 0, 0, "", message) for file in files if file in lost]
 
@@ -286,7 +286,7 @@ def _emptied(lost: Collection[str], files: Iterable[str]) -> list[Problem]:
 def _texts(
     place: Path, files: Iterable[Path], most: int = MAX_POLICY_BYTES, most_together: int | None = None
 ) -> tuple[list[tuple[str, str]], list[Problem]]:
-    """Return (file, text) of each readable file, and a problem for each other one; all files are below ``place``.
+    """Return (file, text) of each readable file, and a problem for each unreadable file; all files are below ``place``.
 
     A file may have at most ``most`` bytes, and all files together ``most_together`` (None: the limit for policies). If
     all files together have more, no text is returned, and the problem is about ``place``.

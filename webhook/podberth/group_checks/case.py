@@ -112,12 +112,12 @@ class Pods:
         return mapping_at(self.template.pod, "metadata", "labels")
 
     def wrong(self, steps: Path, message: str) -> Wrong:
-        """Return a problem with a field of the pod, at the field's path in the document."""
+        """Return a problem of these pods, at the document's path for the pod's field ``steps``."""
         where = render_path(steps)
         return Wrong(self.place(steps), f"{self.role}: {where}" if self.role else where, message)
 
     def place(self, steps: Path) -> Path:
-        """Return the path in the document for a path in the pod.
+        """Return the document's path for the path ``steps`` in the pod.
 
         If no field of the document becomes this field of the pod, the result is the template's path.
         """
@@ -142,7 +142,7 @@ class GroupCase:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """The API group and the kind of the object; a bare Pod is ("", "Pod")."""
+        """The API group and the kind of the object; ("", "Pod") for a Pod without an owner."""
         return text_at(self.document, "apiVersion").rpartition("/")[0], text_at(self.document, "kind")
 
     @property
@@ -157,12 +157,12 @@ class GroupCase:
 
     @cached_property
     def groups(self) -> Mapping[Path, Groups]:
-        """The groups that the pods of each template name, by the template's path; with those that an operator names."""
+        """The groups that the pods of each template name, those from an operator included, by the template's path."""
         return {each.template.path: self._groups_of(each.template.pod) for each in self.pods}
 
     @cached_property
     def own_groups(self) -> Mapping[Path, Groups]:
-        """The groups that each template itself names, by the template's path; without groups that an operator names."""
+        """The groups that each template itself names, those from an operator left out, by the template's path."""
         found = {each.template.path: each.template.own for each in self.pods}
         read = {path: own if isinstance(own.get("spec"), dict) else {**own, "spec": {}} for path, own in found.items()}
         return {path: self._groups_of(own) for path, own in read.items()}
@@ -176,12 +176,12 @@ class GroupCase:
         return tuple(groups_in(pod, self.namespace, self.known.facts.group_sizes))
 
     def wrong(self, steps: Path, message: str) -> Wrong:
-        """Return a problem with a field of the object, at its path in the document."""
+        """Return a problem of the object, at the document's path for the object's field ``steps``."""
         path = (*self.base, *steps)
         return Wrong(path, render_path(path), message)
 
     def gangs(self) -> Iterator[tuple[Pods, ...]]:
-        """Yield, for each gang of the object, its pods by template; pods in no gang are left out."""
+        """Yield, for each gang of the object, its pods grouped by template; pods in no gang are left out."""
         found: dict[str, list[Pods]] = {}
         for each in self.pods:
             if each.gang.known:

@@ -93,7 +93,7 @@ _FIELDS: Final = tuple(row.field for row in GROUPS if row.field)
 
 
 def names_a_group(pod: Mapping[str, Any]) -> bool:
-    """Return whether a bare Pod names a queue or a group; the checks never find a problem in another bare Pod."""
+    """Return whether a bare Pod names a queue or a group; the checks never find a problem in other bare Pods."""
     return (
         not _KEYS.isdisjoint(pods.labels(pod))
         or not _KEYS.isdisjoint(pods.annotations(pod))

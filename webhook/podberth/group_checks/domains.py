@@ -89,7 +89,7 @@ def _counted(start: Start[Pods], found: Mapping[Lack, int]) -> tuple[str, str]:
 
 
 def _of_roles(start: Start[Pods], lack: Lack) -> str:
-    """Return the end of a text about pods, with the names of their roles; empty if there is only one role."""
+    """Return the text that names the roles of the pods that do not fit; empty if there is only one role."""
     roles = [start.shares[place].pods.role for place in sorted(lack.kinds)]
     if len(roles) == 1:
         return ""

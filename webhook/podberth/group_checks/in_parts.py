@@ -110,7 +110,7 @@ def _one_gang(case: GroupCase, pods: list[Pods], many: int) -> Wrong | None:
 def _unstated(
     case: GroupCase, pods: list[Pods], stated: StatedMinimum, path: tuple[str, ...], many: int
 ) -> Wrong | None:
-    """Return the problem of a gang without the minimum that its scheduler reads; None if the minimum is stated.
+    """Return the problem of a gang that does not state the minimum that its scheduler reads; None if it does.
 
     None as well if the pods name a group, because the group's minimum counts instead.
     """
@@ -138,7 +138,7 @@ def _where(case: GroupCase, pods: list[Pods], path: tuple[str, ...]) -> list[Pat
 
 
 def _jobs(case: GroupCase, where: Path, path: tuple[str, ...]) -> int:
-    """Return the number of Jobs that get the annotations at the path ``where``."""
+    """Return the number of Jobs that a controller makes with the annotations at the path ``where``."""
     if ELEMENT not in path:
         return 1
     return count(at(find(case.document, where[: path.index(ELEMENT) + 1]), "replicas"), 1)

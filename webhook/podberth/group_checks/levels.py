@@ -102,7 +102,7 @@ def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, 
 
 
 def _rivals(case: GroupCase, pods: Pods, alike: Sequence[Pods], number_of: Mapping[Path, int]) -> Iterator[Pods]:
-    """Yield the replicated jobs of ``alike`` that compete for domains with that of ``pods``, which is included."""
+    """Yield the replicated jobs in ``alike`` whose Jobs compete for domains with those of ``pods``, itself included."""
     members = _of_one_group(case, pods).least
     for each in alike:
         beside = number_of[each.template.path] == number_of[pods.template.path]

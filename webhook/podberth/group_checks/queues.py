@@ -126,7 +126,7 @@ def _missing(case: GroupCase, form: QueueForm, name: str) -> str:
 
 
 def _above(case: GroupCase, form: QueueForm, name: str, above: str) -> str:
-    """Return the reason why ``above``, the parent of the queue ``name``, admits nothing; empty if none is known."""
+    """Return why the queue ``above``, the parent of the queue ``name``, admits nothing; empty if no reason is known."""
     queues, parent = case.known.facts.queues, QUEUE_FORMS[form.parent] if form.parent is not None else form
     if queues.lacks(parent.kind, above):
         gone = "does not exist" if queues.listed else "is not in the snapshot"

@@ -69,7 +69,7 @@ def _trusted(registrations: Sequence[Registration], now: datetime) -> Row:
 
 
 def _silent(replicas: tuple[Replica, ...], reached: int) -> Row | None:
-    """Return the report's line on replicas whose metrics could not be read, or on their lack; None if all were read."""
+    """Return the report's line on replicas that are missing or whose metrics were not read; None if all were read."""
     if not replicas:
         return Row("served", "note", "no replica runs, so the served certificate is unknown")
     reasons = [each.metrics for each in replicas if isinstance(each.metrics, Unread)]
@@ -105,7 +105,7 @@ def _served(replicas: tuple[Replica, ...], registrations: Sequence[Registration]
 
 
 def _fits(replica: Replica, registrations: Sequence[Registration]) -> bool:
-    """Return whether every webhook entry trusts the CA of a replica's certificate; True if it comes from files."""
+    """Return whether every webhook entry trusts the CA of a replica's certificate; True for certificates from files."""
     authority = replica.value(_AUTHORITY)
     if not authority or not registrations:
         return True

@@ -108,7 +108,7 @@ def _facts(refusal: _Refusal) -> dict[str, Fact]:
 
 
 def _refusals(events: tuple[Document, ...], now: datetime) -> Iterator[_Refusal]:
-    """Yield a refusal for each object that was denied or not reviewed, with the last message and the sum of counts.
+    """Yield one refusal for each object that was denied or not reviewed: its last message, and how often it occurred.
 
     If an Event has repeated for days, its count covers all these days; the number within the last hour is unknown.
     """

@@ -71,7 +71,7 @@ class OwnerKind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """The status field of a kind that shows that an object makes no more pods, and the values that show it.
+    """The status field that shows that an object of a kind makes no more pods, with the values that show it.
 
     If the field is a list of conditions, the values are condition types, of which one has to be True.
     """
@@ -85,7 +85,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilledIn:
-    """The placeholders for numbers in a manifest that an operator itself replaces, so that users may apply them."""
+    """The placeholders for numbers that an operator itself replaces in a manifest, so they may be applied."""
 
     source: str
     is_own: Callable[[Mapping[str, Any], Path, str], bool]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRules:
-    """The rules for the gangs of one kind, in all its versions."""
+    """The rules for the gangs of one kind of workload, in all its versions."""
 
     kind: tuple[str, str]
     """The API group and the name of the kind."""
@@ -130,7 +130,7 @@ def job_minimums(job: Found, *path: str, mode: object = None) -> Iterator[tuple[
 
 
 def role_type(part: object) -> str:
-    """Return the role of an item in a list of replica specs (v1alpha1 TFJob, PyTorchJob)."""
+    """Return the role of one item in a list of replica specs (v1alpha1 TFJob, PyTorchJob)."""
     return text_at(part, "tfReplicaType") or text_at(part, "replicaType")
 
 

@@ -138,13 +138,13 @@ class Membership:
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The path of the label, annotation or field in a pod."""
+        """The path, in a pod, of the label, annotation or field that this rule reads."""
         if self.field:
             return ("spec", self.field)
         return ("metadata", "labels", self.label) if self.label else ("metadata", "annotations", self.annotation)
 
     def concerns(self, pod: Subject) -> bool:
-        """Return whether the pod has the label, annotation or field of this membership, and not with an empty value."""
+        """Return whether the pod has the label, annotation or field that this rule reads, with a nonempty value."""
         return bool(
             (self.label and pod.labels.get(self.label))
             or (self.annotation and pod.annotations.get(self.annotation))
@@ -160,7 +160,7 @@ class Membership:
 
 
 def index_of(text: str | None) -> int:
-    """Return the number in the value of a label or annotation; -1 if it is no number."""
+    """Return the number that the value of a label or annotation states; -1 if it is no number."""
     found = number(text)
     return -1 if found is None else found
 

@@ -49,7 +49,7 @@ class Scene:
 
     @property
     def spec(self) -> Found:
-        """The workload's spec; empty if it is no object."""
+        """The ``spec`` of the document; empty if it is no object."""
         return mapping_at(self.document, "spec")
 
     @property

@@ -15,7 +15,7 @@ KAI_QUEUE: Final[QueueKind] = ("scheduling.run.ai", "Queue")
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The known facts of one queue."""
+    """The known facts of one queue: its parent, and why its workloads wait."""
 
     leads_to: str = ""
     """The name of the parent queue: a LocalQueue's ClusterQueue, a KAI Queue's parent; empty if there is none."""
@@ -62,7 +62,7 @@ class QueueForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """The facts that an object states about whether a queue has admitted its pods."""
+    """The facts in an object's status about whether a queue has admitted its pods."""
 
     queue: str
     """The name of the queue; empty if the object names none."""

@@ -25,7 +25,7 @@ def _cluster_path(scene: Scene) -> tuple[str, ...]:
 
 
 def _cluster(scene: Scene) -> Found:
-    """Return the scene's document if it is a RayCluster; else the RayCluster that the document's kind makes."""
+    """Return the RayCluster from which gangs are read: the document itself, or the one that its kind makes."""
     below = _cluster_path(scene)
     return read_once(scene.document, _cluster_of, _cluster_name(scene), *below) if below else scene.document
 

@@ -79,7 +79,7 @@ def shared_templates(document: Found | None) -> Mapping[str, object]:
 
 
 def merged_below(role: object, pods: RolePods, shared: Mapping[str, object]) -> Any:
-    """Return the template over which the last layer of ``pods`` (its topmost patch) is laid; None if there is none."""
+    """Return the template over which the topmost patch of ``pods`` is laid; None if there is none."""
     found = shared.get(pods.shared) if pods.shared else None
     for index, path in enumerate(pods.layers[:-1]):
         layer = find(role, path)

@@ -156,7 +156,7 @@ def _choice(pod_spec: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=4096)
 def _shared(asks: Asks) -> Asks:
-    """Return the first object that is equal to this one, so that equal requirements are one object."""
+    """Return the first ``Asks`` that is equal to this one, so that equal requirements are one object."""
     return asks
 
 

@@ -74,7 +74,7 @@ class Start(Generic[P]):
         return Start(shares=shares, least=max(sum(each.least for each in shares), self.least - others, 0))
 
     def at_least(self, stated: int) -> "Start[P]":
-        """Return this ``Start`` with the minimum ``stated`` as its ``least``; unchanged if ``stated`` is not lower.
+        """Return this ``Start`` with the minimum ``stated`` as its ``least``; unchanged if that is not lower.
 
         With the lower minimum, any of the gang's pods may be the first, so no template has a minimum of its own.
         """

@@ -61,7 +61,7 @@ def _merged_lists(values: list[Any], patches: list[Any], key: str) -> list[Any]:
 
 
 def replaced_lists(below: object, patch: object, holder: str, other: str) -> Iterator[tuple[Path, str]]:
-    """Yield the lists of the PodSpec in ``below`` that ``patch`` lacks: if it had them, it would replace those lists.
+    """Yield the PodSpec's lists in ``below`` that ``patch`` must not add, because it would replace them as a whole.
 
     Each is yielded as its path in the pod, with a message. In the message ``holder`` names the object that has the
     template ``below``, and ``other`` names the patch.

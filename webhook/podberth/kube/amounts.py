@@ -52,12 +52,12 @@ def _each(pod: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
 
 
 def amounts(found: Mapping[str, Any]) -> dict[str, int]:
-    """Return the amounts of a node's allocatable resources."""
+    """Return the amounts in a node's ``allocatable``, in thousandths."""
     return {name: amount(value) for name, value in found.items()}
 
 
 def is_device(resource: str) -> bool:
-    """Return whether a resource is an extended one, which a device plugin offers: its name has a domain."""
+    """Return whether a resource is an extended resource, such as a device plugin offers: its name has a domain."""
     return "/" in resource and not resource.startswith("kubernetes.io/")
 
 

@@ -79,7 +79,7 @@ def _problems(file: str, wrong: Iterable[tuple[Position, str]]) -> list[Problem]
 
 
 def _first(problems: Sequence[Problem], most: int) -> tuple[Problem, ...]:
-    """Return the first ``most`` problems; if there are more, a last problem says how many there are."""
+    """Return the first ``most`` problems; if there are more, one more problem says how many there are."""
     if len(problems) <= most:
         return tuple(problems)
     last = problems[most]

@@ -74,9 +74,10 @@ def _merged(schema: PodSchema, kind: Schema, live: Any, applied: Any, where: str
 
 
 def _merged_list(schema: PodSchema, kind: Schema, live: list[Any], applied: list[Any], where: str) -> list[Any]:
-    """Merge a map list or a set. Items in both lists are in the order of ``applied``; other live items are around them.
+    """Return the merge of two lists whose type is map or set (server-side apply).
 
-    If ``live`` has an item twice, the applied item replaces both.
+    Items in both lists are in the order of ``applied``; the other items of ``live`` are around them. If ``live`` has an
+    item twice, the applied item replaces both.
     """
     theirs = [_identity(schema, kind, item) for item in live]
     ours = [_identity(schema, kind, item) for item in applied]

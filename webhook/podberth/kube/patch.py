@@ -114,7 +114,7 @@ class Draft:
         return _operations(since.document, self.document, self._touched)
 
     def _disown(self, path: Path) -> None:
-        """Note that the containers at and below ``path`` are no copies any more, because they have been replaced."""
+        """Forget that the containers at and below ``path`` are copies, because they were replaced by shared ones."""
         if path in self._owned:  # if a container is a copy, so are all containers above it
             self._owned = {owned for owned in self._owned if owned[: len(path)] != path}
 

@@ -58,7 +58,7 @@ class OwnerReference:
 
     @property
     def group(self) -> str:
-        """The API group, empty for the core group."""
+        """The API group of the owner; empty for the core group."""
         return self.api_version.rpartition("/")[0]
 
 
@@ -68,27 +68,27 @@ def by_name(kind: str, namespace: str, name: str) -> str:
 
 
 def metadata(pod: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the object's metadata; empty when absent or null."""
+    """Return the metadata of a Pod or other object; empty when absent or null."""
     return pod.get("metadata") or {}
 
 
 def labels(pod: Mapping[str, Any]) -> dict[str, str]:
-    """Return the object's labels; empty when absent or null."""
+    """Return the labels of a Pod or other object; empty when absent or null."""
     return (pod.get("metadata") or {}).get("labels") or {}
 
 
 def annotations(pod: Mapping[str, Any]) -> dict[str, str]:
-    """Return the object's annotations; empty when absent or null."""
+    """Return the annotations of a Pod or other object; empty when absent or null."""
     return (pod.get("metadata") or {}).get("annotations") or {}
 
 
 def spec(pod: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the object's spec; empty when absent or null."""
+    """Return the spec of a Pod or other object; empty when absent or null."""
     return pod.get("spec") or {}
 
 
 def containers(pod: Mapping[str, Any]) -> tuple[Container, ...]:
-    """Return every container: ordinary ones, then init containers and sidecars in their order, then ephemeral ones."""
+    """Return all containers of a Pod: ordinary ones, then init containers and sidecars in order, then ephemeral."""
     return tuple(_containers(spec(pod)))
 
 

@@ -344,7 +344,7 @@ def _is_small(pod: Mapping[str, Any]) -> bool:
 
 
 class _Tally:
-    """Counts the entries of those lists and maps of a pod that have limits."""
+    """Counts the entries of a pod's lists and maps, as far as the lists and maps have limits."""
 
     __slots__ = ("_most", "total")
 

@@ -172,7 +172,7 @@ class Positions:
         return self._root
 
     def at(self, path: Path) -> Position:
-        """Return the position at which the value at ``path`` starts; if absent, that of its nearest parent's key."""
+        """Return the position of the value at ``path``; if there is none, that of the nearest parent's key."""
         here, missing, key = self._find(path)
         return key if missing else here.position
 
@@ -186,7 +186,7 @@ class Positions:
             waiting += [((*path, step), part.place) for step, part in place.parts.items()]
 
     def key(self, path: Path) -> Position:
-        """Return the position of the last key or list item of ``path``; if absent, that of its nearest parent's key."""
+        """Return the position of the last key or list item of ``path``; if absent, that of the nearest parent's key."""
         return self._find(path)[2]
 
     def problem(self, file: str, path: Path, message: str, *, of_key: bool = False) -> Problem:

@@ -93,6 +93,6 @@ def _float(text: str, plain: str) -> Scalar:
 
 
 def kind_of(value: object) -> str:
-    """Return the name of a decoded value's type for a message, such as ``a list``."""
+    """Return the name of the type of a decoded value, as text for a message, such as ``a list``."""
     names = {dict: "an object", list: "a list", bool: "a boolean", int: "a number", float: "a number", str: "a string"}
     return names.get(type(value), "null")

@@ -62,7 +62,7 @@ def envelope_problems(request: object) -> list[str]:
 
 
 def registration_problems(document: object) -> list[str]:
-    """Return a message for each field with a wrong JSON type in what podberth reads of a webhook configuration."""
+    """Return a message for each field of a webhook configuration that podberth reads and that has a wrong JSON type."""
     return _messages(_REGISTRATION(document))
 
 
@@ -159,7 +159,7 @@ _map: Final = partial(_of_parts, dict, dict.items)
 
 
 def _gathered(faults: _Faults | None, step: str, below: _Faults) -> _Faults:
-    """Return ``faults`` and the faults ``below`` a step, with the step added to the paths of the latter."""
+    """Return ``faults`` together with the faults ``below``, to whose paths ``step`` is added."""
     for where, _ in below:
         where.append(step)
     return [*faults, *below] if faults else below

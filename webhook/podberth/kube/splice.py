@@ -20,7 +20,7 @@ from .yaml_text import Flow, Indents, block, entry, flow, flow_key, indented, li
 
 
 def paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
-    """Return, for the items of a changed list, the index of the old item that each one is paired with.
+    """Return, by the index of an item in a changed list, the index of the old item that it is paired with.
 
     A pair means that the old item's text is kept, or edited, to become the new item. Equal items are paired first, then
     items with the same ``name``, else items in their order. Other new items are inserted, and other old items removed.
@@ -91,7 +91,7 @@ class _Collection:
         self.inserted = [[] for _ in range(len(self.slots) + 1)]
 
     def runs(self) -> list[tuple[int, int]]:
-        """Return the first and the last index of each run of removed parts."""
+        """Return, for each run of adjacent removed parts, the index of its first and last part."""
         grouped = groupby(enumerate(self.slots), key=lambda numbered: numbered[1].goes)
         numbers = [[number for number, _ in each] for goes, each in grouped if goes]
         return [(each[0], each[-1]) for each in numbers]
@@ -199,7 +199,7 @@ class _Writer:
         return brought
 
     def _survive(self, place: Place, old: Mapping[str, Any]) -> None:
-        """Record the values of an object that a merge key refers to, for later aliases to their anchors."""
+        """Record the values of an object that a merge key copies, because later aliases may refer to their anchors."""
         for key, part in place.parts.items():
             if part.start >= place.index and key in old:
                 self._now[id(part.place)] = old[str(key)]
@@ -232,7 +232,7 @@ class _Writer:
         return dash
 
     def _part(self, container: Place, part: PlacedPart, old: Any, new: Any) -> None:
-        """Edit one value in place; if that is impossible, write it as a whole."""
+        """Edit one value of an object or list in place; if that is impossible, write it as a whole."""
         if part.place.index < part.key_end:  # an alias: the value stands elsewhere
             if id(part.place) not in self._now or not same(self._now[id(part.place)], new):
                 self._write(container, part, self.text.rindex("*", part.key_end, part.end), "", new)
@@ -241,7 +241,7 @@ class _Writer:
             self._write(container, part, part.place.index, quote, new)
 
     def _write(self, container: Place, part: PlacedPart, start: int, quote: str, new: Any) -> None:
-        """Write a value as a whole; the old value begins at the offset ``start``."""
+        """Write one value of an object or list as a whole; the old value begins at the offset ``start``."""
         blank = " " if start == part.end and not self.text[start - 1 : start].isspace() else ""
         if container.style:
             column = self._margin(part.start)

@@ -62,7 +62,7 @@ def wrapped(number: int, bits: int) -> int:
 
 
 def has_parts(kind: Schema, value: Any) -> bool:
-    """Return whether a value has parts: it is a list, a map or an object, as the type ``kind`` requires; else False."""
+    """Return whether a value is a list, a map or an object, as its type ``kind`` is; False for a scalar or a misfit."""
     return kind.kind in ("array", "map", "message") and isinstance(value, _PLAIN[kind.kind])
 
 

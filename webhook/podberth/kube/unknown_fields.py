@@ -135,7 +135,7 @@ def _said(definitions: Definitions, root: Typed, path: Path, message: str) -> st
 
 
 def _article(name: str) -> str:
-    """Return the indefinite article (``a`` or ``an``) for a type's name; an acronym is spelled."""
+    """Return the indefinite article (``a`` or ``an``) for a type's name; acronyms are read letter by letter."""
     return "an" if name[0] in ("AEFHILMNORSX" if name[:2].isupper() else "AEIOU") else "a"
 
 

@@ -262,7 +262,7 @@ class _Composer:
         return items
 
     def _settle(self, place: Place, key_end: int) -> None:
-        """Place an empty value right behind its colon; in flow style the parser reports the next token's start."""
+        """Set the place of an empty value right behind its colon; in flow style the parser reports the next token."""
         colon = _COLON.match(self._chunk.text, key_end)
         if colon:
             place.index = place.end = colon.end()
@@ -283,7 +283,7 @@ class _Composer:
         return None
 
     def _merge(self, items: dict[str, object], place: Place, source: tuple[object, Place], position: Position) -> None:
-        """Add the entries that a merge key refers to; its first source wins (https://yaml.org/type/merge.html)."""
+        """Add the entries of the objects that a merge key names; the first object wins (yaml.org/type/merge.html)."""
         value, part = source
         one = isinstance(value, dict)
         sources = (

@@ -201,7 +201,7 @@ class Conditions:
         return Holds(Call(function="@in", operands=(item, among)), wanted)
 
     def _of_term(self, term: Tree, fact: Compares | Among) -> Formula:
-        """Return the statement that a fact about ``term`` is true; a term that is a field is replaced by its path."""
+        """Return the statement that a fact about the CEL expression ``term`` is true; a field becomes its path."""
         default: Tree | None = None
         if isinstance(term, Call) and term.function == "orValue" and _where(term.operands[0]):
             term, default = term.operands

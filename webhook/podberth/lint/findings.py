@@ -236,7 +236,7 @@ class LintRule:
 
     @property
     def level(self) -> Level:
-        """The level of the rule's findings."""
+        """The severity of the rule's findings."""
         return self.module.LEVEL
 
     @property

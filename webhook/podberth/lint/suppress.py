@@ -26,7 +26,7 @@ class Suppression:
     last: int
 
     def covers(self, rule: str, line: int) -> bool:
-        """Return whether a finding of a rule at a line is suppressed."""
+        """Return whether this comment suppresses a finding of the rule ``rule`` at ``line``."""
         return rule in self.rules and self.first <= line <= self.last
 
 

@@ -87,7 +87,7 @@ def as_terms(labels: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def is_given(users: list[terms.KnownTerm], ours: list[dict[str, Any]]) -> bool:
-    """Return whether each of the user's terms (``known``) implies one of the terms ``ours``; False if too many."""
+    """Return whether each of the user's terms (``known``) implies one of ``ours``; False with too many pairs."""
     return _Compared(users, ours).is_given
 
 

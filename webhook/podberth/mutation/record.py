@@ -179,7 +179,7 @@ def _only(record: Mapping[str, Any], keep: Callable[[str, Any], bool]) -> Record
 
 
 def add(record: Record, policy: str, changes: Iterable[Change]) -> Record:
-    """Return ``record`` with a policy's changes added; several changes by one mutation are combined."""
+    """Return ``record`` with the changes of a policy added; several changes by one mutation are combined."""
     concerns = dict(record.get(policy, {}))
     for change in changes:
         concerns[change.concern] = _joined(concerns.get(change.concern), change.wrote)

@@ -44,7 +44,7 @@ class Fact:
         self._models: frozenset[str] | None = None
 
     def has(self, value: str) -> bool:
-        """Return whether the expression lists the value; the look-up is fast even among thousands of values."""
+        """Return whether the node selector expression lists the value; fast even among thousands of values."""
         if self._known is None:
             self._known = frozenset(self.values)
         return value in self._known
@@ -236,7 +236,7 @@ def _implies(one: Fact, other: Fact) -> bool:
 
 
 def _excludes(one: Fact, other: Fact) -> bool:
-    """Return whether no node satisfies both expressions.
+    """Return whether no node satisfies both node selector expressions.
 
     All labels of a node that name its GPU model are assumed to name the same model.
     """

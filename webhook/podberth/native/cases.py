@@ -89,7 +89,7 @@ class Case:
         return self.bound.policy.model.spec.failure_policy == "Fail"
 
     def decision(self, action: Action, message: str, reason: str = "Invalid") -> NativeDecision:
-        """Return a decision of this policy with this binding."""
+        """Return a decision of this policy with this binding, for the given action and message."""
         return NativeDecision(
             policy=self.bound.policy.name,
             binding=self.binding.metadata.name,

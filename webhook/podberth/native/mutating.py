@@ -110,12 +110,12 @@ class _Compiled(CompiledPolicy):
 
 
 class MutatingPolicies(BoundPolicies):
-    """Compiled MutatingAdmissionPolicies."""
+    """The compiled MutatingAdmissionPolicies of the given documents, with their bindings."""
 
     kind: ClassVar[str] = MUTATING
 
     def compiled(self, policy: Policy, environment: Environment) -> CompiledPolicy:
-        """Return a policy whose expressions are not compiled yet."""
+        """Return the ``CompiledPolicy`` of a policy; its expressions are not compiled yet."""
         return _Compiled(policy, environment)
 
     def mutate(self, creation: Creation) -> Mutated:

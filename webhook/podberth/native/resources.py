@@ -79,7 +79,7 @@ class ResourceKind:
 
     @property
     def api_version(self) -> str:
-        """The apiVersion of the kind's objects."""
+        """The apiVersion of objects of this kind, such as ``apps/v1``."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
@@ -136,7 +136,7 @@ class Resources:
         return self._by_kind.get((api_version, kind))
 
     def equivalents(self, resource: ResourceKind) -> list[ResourceKind]:
-        """Return the other groups and versions under which the objects of a resource are served."""
+        """Return the other groups and versions under which the API server serves the objects of a resource."""
         names = {(resource.group, resource.plural)}
         names |= {name for row in _EQUIVALENT if (resource.group, resource.plural) in row for name in row}
         return [each for name in sorted(names) for each in self._by_name.get(name, ()) if each != resource]

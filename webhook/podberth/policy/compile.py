@@ -265,7 +265,7 @@ class CompiledPolicy:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether all parts have been compiled."""
+        """Whether all parts of the policy have been compiled."""
         return all(part in self.__dict__ for part in _PARTS)
 
     def _compile(self) -> None:

@@ -152,7 +152,7 @@ class Evaluation:
             raise EvaluationError(f"{self._culprit(bound, error)}{error}") from error
 
     def _culprit(self, bound: BoundExpression, error: EvaluationError) -> str:
-        """Return the start of a message: the name of the variable that fails with ``error``; empty if none does."""
+        """Return the start of a message: the name of the variable that failed with ``error``; empty if none did."""
         *_, name = ("", *failing_variables(self.policy, bound, error, self.activation))
         return f"variables.{name}: " if name else ""
 

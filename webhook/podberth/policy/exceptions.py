@@ -195,7 +195,7 @@ def _compared(exception: ParsedException) -> int:
 def without_effect(
     parsed: Iterable[ParsedException], now: datetime, states: Iterable[ExceptionState] = ("expired", "tooLong")
 ) -> tuple[Problem, ...]:
-    """Return a problem for each exception that has no effect at ``now`` because it is in one of the ``states``."""
+    """Return a problem for each exception that has no effect at ``now``, for the reasons ``states``."""
     found = ((each, state_of(each.source, now)) for each in parsed)
     return tuple(sorted(each.problem(_END, _SAID[state]) for each, state in found if state in states))
 

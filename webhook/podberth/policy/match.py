@@ -125,7 +125,7 @@ def _rule_matches(rule: Rule, request: MatchRequest) -> bool:
 
 
 def _in_scope(rule: Rule, request: MatchRequest) -> bool:
-    """Return whether a rule's scope matches the request; a request for a Namespace object is of cluster scope.
+    """Return whether a rule's scope matches the request; a Namespace object is cluster-scoped.
 
     Source: rules.go.
     """

@@ -187,7 +187,7 @@ class BoundedConnection(web.RequestHandler):
             self._leave(408, f"want the headers within {HEAD_SECONDS:.0f} s")
 
     def _leave(self, status: int, text: str) -> None:
-        """Answer with this status and text, and close the connection."""
+        """Send an answer with this status and text to the caller, and close the connection."""
         if self.transport is not None and not self.transport.is_closing():
             self.transport.write(farewell(status, text))
         self.force_close()

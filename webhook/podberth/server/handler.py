@@ -108,7 +108,7 @@ class ReviewHandler:
         budget: MemoryBudget,
         tracer: ReviewTracer | None = None,
     ) -> None:
-        """Serve each path of ``deciders`` with the snapshot in ``state``."""
+        """Create the handler; it answers requests for the paths of ``deciders`` with the snapshot in ``state``."""
         self._tracer = tracer
         self._state = state
         self._recorder = recorder

@@ -64,7 +64,7 @@ class Judgement:
 
 
 class PolicyJudge:
-    """A decider that judges policies in its own thread."""
+    """A decider that judges GPUPolicies in a thread of its own."""
 
     def __init__(self, validate: Callable[[AdmissionRequest, Environment, Late], Outcome] | None = None) -> None:
         """Create the judge; its thread starts with the first policy.

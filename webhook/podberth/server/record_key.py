@@ -50,7 +50,7 @@ class WatchedRecordKey:
         self._failure = ""
 
     async def refresh(self) -> None:
-        """Load the file if it has changed.
+        """Load the file with the key if it has changed.
 
         Raises:
             UsageError: the file cannot be used; the current key stays. The same failure is raised once.

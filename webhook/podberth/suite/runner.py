@@ -102,7 +102,7 @@ def run_suite(
 
 
 def unmatched(policies: ParsedPolicies, observer: Observer) -> tuple[Problem, ...]:
-    """Return a problem for each policy that applied in no case, and whose effect is therefore untested."""
+    """Return a problem for each policy that applied in no test case, and whose effect is therefore untested."""
     return tuple(
         parsed.positions.problem(
             parsed.file,
@@ -129,7 +129,7 @@ class _Runner:
     observer: Observer
 
     def run(self, index: int, case: Case) -> CaseResult:
-        """Run one case and return its result."""
+        """Run one test case and return its result."""
         path: Path = ("cases", index)
         place: Path = (*path, "pod" if case.review is None else "review")
         try:
@@ -290,7 +290,7 @@ def differences(expected: object, actual: object, path: Path = ()) -> Iterator[t
 
 
 def _of_lists(expected: Sequence[object], actual: Sequence[object], path: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the places where a list does not match: each expected item takes the first actual item that matches it."""
+    """Yield the places where two lists do not match; each expected item takes the first actual item that matches it."""
     start = 0
     for index, item in enumerate(expected):
         rest = range(start, len(actual))

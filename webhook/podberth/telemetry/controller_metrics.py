@@ -69,7 +69,7 @@ class ControllerMetrics(WatchCounts, Collector):
         yield from watch_families(self._watched(), self._kinds())
 
     def requested(self, action: str, result: str) -> None:
-        """Count a request by its action and its result."""
+        """Count a request to the API server, by its action and its result."""
         self._requests.labels(action, result).inc()
 
     def standing(self, counts: Mapping[str, int]) -> None:

@@ -41,7 +41,7 @@ class ReviewTracer(Protocol):
         """Make the spans of a review after its answer; must not block."""
 
     def close(self) -> None:
-        """Send the queued spans, but wait only briefly."""
+        """Send the spans that are still queued, but wait only briefly for it."""
 
 
 def asked_for(environ: Mapping[str, str]) -> bool:

@@ -49,13 +49,13 @@ class Box:
     cost: float
 
     def allowed(self, key: int) -> frozenset[str | None]:
-        """Return the values that the box's rows have for a key."""
+        """Return the values that the rows in this box have for a key."""
         return frozenset(row[key] for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """The boxes that ``fewest`` has found."""
+    """The result of ``fewest``: the boxes, and whether the search was complete."""
 
     boxes: tuple[Box, ...]
     smallest: bool

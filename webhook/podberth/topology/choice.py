@@ -236,7 +236,7 @@ class _Nodes:
 
 
 def _all_of(table: _Table, expressions: Iterable[Expression], among: Bits) -> Bits:
-    """Return the rows of ``among`` that meet all requirements."""
+    """Return the rows in ``among`` that meet all requirements on labels."""
     for each in expressions:
         if not among:
             break

@@ -125,7 +125,10 @@ _NAMES = {"mig_enabled": "mig", "mig_offers": "migProfiles", "max_instances": "m
 
 
 def _written(value: Any) -> Any:
-    """Return a value of ``NodeTopology`` as JSON. Fields with their default value are left out, except a link shape."""
+    """Return a value of ``NodeTopology`` as JSON.
+
+    Fields with their default are left out, except the shape of the links.
+    """
     if isinstance(value, tuple):
         return [_written(each) for each in value]
     if not is_dataclass(value):
@@ -231,7 +234,7 @@ def _make_layout(found: Fields, indexes: list[int]) -> _Layout:
 
 
 def _read_links(found: Fields, indexes: list[int]) -> Links:
-    """Return the links in a document.
+    """Return the links between GPUs in a topology document.
 
     The link domains must be disjoint, have only GPUs of the document, and agree with the stated shape.
     """

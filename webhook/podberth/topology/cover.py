@@ -107,7 +107,7 @@ class _Search:
         self.wanted, self.others = ({tuple(row[place] for place in varied) for row in side} for side in sides)
 
     def cover(self) -> Cover:
-        """Return the terms that use only these keys."""
+        """Return the terms that select the wanted nodes and use only the keys of this search."""
         distinct = self.others - self.wanted
         exact = len(distinct) == len(self.others)
         if not distinct:
@@ -122,7 +122,7 @@ class _Search:
         return Cover(terms, exact=exact, smallest=found.smallest)
 
     def _cost(self, key: int, allowed: Values, outside: Values) -> float:
-        """Return the cost of an expression. The key's rank counts first, then how simple the expression is.
+        """Return the cost of an expression on a key: first by the key's rank, then by how simple the expression is.
 
         An expression with more than ``MAX_VALUES`` values costs more than any other.
         """

@@ -29,7 +29,7 @@ class Group:
 
 
 def groups(found: Iterable[Sequence[Part]]) -> Iterator[Group]:
-    """Yield, in groups, the nodes on which some kind of pods fits; ``found`` has the nodes for each kind."""
+    """Yield groups of nodes on which the same kinds of pods fit; ``found`` has the nodes for each kind of pods."""
     classes: dict[int, tuple[NodeClass, dict[str, set[int]]]] = {}
     for kind, parts in enumerate(found):
         for part in parts:

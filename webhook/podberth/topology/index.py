@@ -205,7 +205,7 @@ class _Members(dict[_Key, dict[str, OwnLabels]]):
         return found
 
     def classes(self, keys: Mapping[_Key, _Key]) -> dict[_Key, NodeClass]:
-        """Return the classes after the update, without those that lost their last node.
+        """Return the node classes of the index after the update, without classes that have lost their last node.
 
         ``keys`` are the keys of classes to which the update added nodes.
         """

@@ -158,7 +158,7 @@ def _label_state(labels: Mapping[str, str]) -> Transient:
 def _device_state(
     allocatable: Mapping[str, int], capacity: Mapping[str, int], topology: NodeTopology | None
 ) -> Transient:
-    """Return the reason that devices give for a transient node; empty if there is none.
+    """Return the reason why a node's devices make it transient; empty if they do not.
 
     A device waits for a reset, is unhealthy, or is not offered by the kubelet.
     """

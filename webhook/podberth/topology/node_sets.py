@@ -70,7 +70,7 @@ class Part:
 
     @property
     def count(self) -> int:
-        """The number of nodes."""
+        """The number of nodes in this part of the class."""
         return len(self.node_class.members) if self.names is None else len(self.names)
 
     def nodes(self) -> Iterator[tuple[str, OwnLabels]]:
@@ -152,7 +152,7 @@ class NodeSet:
 
     @cached_property
     def cut(self) -> bool:
-        """Whether one unit of ``nvidia.com/gpu`` is a MIG instance or a share on any of these nodes."""
+        """Whether one unit of ``nvidia.com/gpu`` on any of these nodes is a MIG instance or a share of a GPU."""
         return any(part.node_class.capability.cut for part in self.parts)
 
     @cached_property
@@ -172,7 +172,7 @@ class NodeSet:
         return found or self._only(profile, lambda one: bool(profile) and one.instance == profile, self.linked)
 
     def _only(self, key: int | str, fit: Callable[[Capability], bool], linked: int) -> "NodeSet":
-        """Return only the nodes whose capability satisfies ``fit``, cached under ``key``; the rest join ``others``."""
+        """Return only the nodes whose capability satisfies ``fit``, cached under ``key``; the rest is in ``others``."""
         kept = tuple(part for part in self.parts if fit(part.node_class.capability))
         rest = (part for part in self.parts if not fit(part.node_class.capability))
         if len(self._narrowed) >= _REMEMBERED:

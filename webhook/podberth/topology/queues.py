@@ -55,7 +55,7 @@ class Queues:
         return self.by_key.get((*kind, namespace, name))
 
     def lacks(self, kind: QueueKind, name: str, namespace: str = "") -> bool:
-        """Return whether it is certain that the queue does not exist."""
+        """Return whether it is certain that the cluster has no queue of this name."""
         if kind not in self.whole or self.get(kind, name, namespace) is not None:
             return False
         return self.listed or not namespace or bool(self.names(kind, namespace))

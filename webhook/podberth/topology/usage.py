@@ -16,7 +16,7 @@ from .node import NodeTopology, Unseen
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceUsage:
-    """The use of one MIG device."""
+    """The present use of one MIG device."""
 
     uuid: str
     """The UUID in the driver's format: ``MIG-`` and a UUID."""
@@ -30,7 +30,7 @@ class InstanceUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuUsage:
-    """The use of one GPU."""
+    """The present use of one GPU."""
 
     index: int
     minor: int | None = None
@@ -46,7 +46,7 @@ class GpuUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """The use of all GPUs of a node."""
+    """The present use of all GPUs of a node."""
 
     gpus: tuple[GpuUsage, ...] = ()
     unseen: tuple[Unseen, ...] = ()

@@ -71,9 +71,9 @@ def _hold(machines: Machines, roles: Roles) -> bool:
 
 
 def _most_counts(roles: Roles) -> list[tuple[Need, int]]:
-    """Return each role's need, with the most places of that size that all pods of the gang together take.
+    """Return each role's need, with a number of pods of that need that take as much room as all pods of the gang.
 
-    On any node, a pod of another role takes at most its need divided by this role's need, rounded up, in places.
+    On any node, a pod of another role takes the room of at most its need divided by this role's need, rounded up.
     """
     return [
         (need, count + sum(each * _takes(other, need) for at, (each, other) in enumerate(roles) if at != place))
@@ -102,7 +102,7 @@ def _room(amounts: Mapping[str, int], need: Need) -> int:
 
 
 def _takes(other: Need, need: Need) -> int:
-    """Return the most places for pods of ``need`` that one pod of ``other`` can take."""
+    """Return the largest number of pods with ``need`` whose room on a node one pod with the need ``other`` can take."""
     asked = dict(other.requests)
     return max(-(-asked.get(name, 0) // amount) for name, amount in need.requests)
 

@@ -196,9 +196,9 @@ def _first(found: Sequence[Confirmable], picture: Picture) -> Diagnosis | None:
 
 
 def _confirms(picture: Picture, words: tuple[str, ...]) -> bool:
-    """Return whether the scheduler's message has one of the words.
+    """Return whether the scheduler's message has one of ``words``, which confirm a diagnosis.
 
-    True as well if there are no words, or if the message does not say why no node is available.
+    True as well without words, or if the message does not say why no node is available.
     """
     message = text_at(picture.scheduled, "message")
     if not (words and picture.is_waiting and any(each in message for each in _RULES)):

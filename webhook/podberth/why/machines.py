@@ -74,7 +74,7 @@ class Machine:
 
 
 def machines(picture: Picture) -> tuple[Machine, ...]:
-    """Return the nodes of a picture; empty if they were not read."""
+    """Return the nodes that were read for an answer; empty if they were not read."""
     if isinstance(picture.nodes, NotRead):
         return ()
     return tuple(

@@ -94,16 +94,16 @@ class Picture:
     """
 
     def one(self, ref: Ref) -> Document | None:
-        """Return an object; None if it does not exist, was not read, or may not be read (see ``lacks``)."""
+        """Return the object that ``ref`` refers to; None if it does not exist or was not read (see ``lacks``)."""
         found = self.read.get(ref)
         return None if isinstance(found, NotRead) else found
 
     def lacks(self, ref: Ref) -> bool:
-        """Return whether it is certain that the object does not exist."""
+        """Return whether it is certain that the object that ``ref`` refers to does not exist."""
         return ref in self.read and self.read[ref] is None
 
     def listed(self, ref: Ref) -> list[Any]:
-        """Return the objects of a list; empty if there are none, or if they were not read."""
+        """Return the objects of the list that ``ref`` refers to; empty if there are none, or if they were not read."""
         return list_at(self.one(ref), "items")
 
     @property

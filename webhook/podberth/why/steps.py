@@ -31,7 +31,7 @@ class Step:
         return {name: each for name, each in found.items() if name not in self.waived}
 
     def waiving(self) -> "Step":
-        """Return the step without the resources that no node offers enough of."""
+        """Return this step, in which the resources that no node offers enough of are left out (``waived``)."""
         most = {name: max(each.offers.get(name, 0) for each in self.every) for name in self.wants}
         gone = {name for name, wanted in self.wants.items() if most[name] < wanted}
         return replace(self, waived=self.waived | gone)

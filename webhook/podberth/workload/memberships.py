@@ -81,7 +81,10 @@ def _first(pod: Subject) -> tuple[Member, Membership] | None:
 
 
 def _with_owners(member: Member, row: Membership, pod: Subject) -> Member:
-    """Return a pod's membership with the facts that only its owner states; without it, ``awaits_owner`` is set."""
+    """Return a pod's membership with the facts that only its owner states.
+
+    If the owner is unknown, ``awaits_owner`` is set.
+    """
     staged = member.staged or stages_of(member.owner) or next(filter(None, map(stages_of, pod.lineage())), "")
     owners = (owner for owner in pod.lineage() if owner.get("kind") not in OF_ROLES) if staged else ()
     within = next(filter(None, map(stages_of, owners)), "")

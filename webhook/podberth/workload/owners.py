@@ -56,7 +56,7 @@ def is_finished(group: str, kind: str, document: Mapping[str, Any]) -> bool:
 
 
 def keep(kind: OwnerKind, document: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the fields of an owner that podberth keeps; None if the owner makes no more pods, or has no uid.
+    """Return the fields that podberth keeps of an owner of pods; None if it makes no more pods, or has no uid.
 
     Raises:
         ValueError: the owner has more parts than any real object of its kind.

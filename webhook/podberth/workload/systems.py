@@ -55,12 +55,12 @@ _RANKS: Final = {row.name: rank for rank, row in enumerate(SYSTEMS)}
 
 
 def is_accounted(system: str, pod: Mapping[str, Any]) -> bool:
-    """Return whether a group system hashes, copies or accounts the pod before the pod is created."""
+    """Return whether a group system hashes, copies or counts the pod before the pod is created."""
     return system in ACCOUNTING and BY_NAME[system].keeps_of(pod)
 
 
 def more_decisive(system: str, other: str) -> str:
-    """Return the system that places a pod's group if both systems are recognised: the first of the two in SYSTEMS.
+    """Return the one of two recognised systems that places a pod's group: the first of the two in SYSTEMS.
 
     Either may be the name of ``NO_SYSTEM``, which comes last.
     """

@@ -89,7 +89,7 @@ def _role_set_name(scene: Scene) -> str:
 
 
 def _role_set(scene: Scene) -> Found:
-    """Return the scene's document itself if it is a RoleSet; else a RoleSet that the StormService would make."""
+    """Return the RoleSet from which gangs are read: the document itself, or the one that a StormService would make."""
     direct = scene.document.get("kind") == "RoleSet"
     return scene.document if direct else read_once(scene.document, _role_set_of)
 

@@ -72,11 +72,11 @@ def _at_place(scene: Scene) -> Found:
 
 
 def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None:
-    """Fill in the fields of the runtime's container and volumes that the pod lacks.
+    """Add to a pod those fields of its runtime's container and volumes that it lacks.
 
-    KServe lays the predictor over the runtime (kserve/kserve pkg/controller/v1beta1/inferenceservice/utils/
-    utils.go MergeRuntimeContainers, MergePodSpec). If the runtime is unknown, only a volume at /dev/shm is assumed,
-    which KServe's own runtimes have (config/runtimes/kserve-{huggingfaceserver,vllmserver}.yaml).
+    KServe lays the predictor over the runtime (kserve/kserve pkg/controller/v1beta1/inferenceservice/utils/ utils.go
+    MergeRuntimeContainers, MergePodSpec). If the runtime is unknown, only a volume at /dev/shm is assumed, which
+    KServe's own runtimes have (config/runtimes/kserve-{huggingfaceserver,vllmserver}.yaml).
     """
     main = pod["spec"]["containers"][0]
     runtime = mapping_at(_runtime_of(scene, text_at(_at_place(scene), framework, "runtime")), "spec")

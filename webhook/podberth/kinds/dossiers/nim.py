@@ -34,7 +34,7 @@ def _name(scene: Scene) -> str:
 
 
 def _is_enabled(scene: Scene) -> bool:
-    """Return whether a NIMPipeline makes the service (internal/controller/nimpipeline_controller.go)."""
+    """Return whether a NIMPipeline makes this service (internal/controller/nimpipeline_controller.go)."""
     return scene.item.get("enabled") is True
 
 

@@ -131,7 +131,7 @@ def _group(scene: Scene) -> Found:
 
 
 def _pod(scene: Scene, below: tuple[str, ...]) -> Found:
-    """Return the pod of a service's part, or of its leader or worker, laid over the runtime's pod."""
+    """Return the pod of a service's part, or of its leader or worker, merged with the pod of the runtime."""
     here = replace(scene, path=(*scene.path[:2], *below))
     own, lower = _own(here), _below(here)
     if not lower:

@@ -52,7 +52,7 @@ def _jobs_of_runtime(runtime: Found, train_job: Found) -> list[dict[str, Any]]:
 
 
 def _pods(job: Found, runtime: Found, nodes: object) -> object:
-    """Return the number of pods that a replicated job gets from ``nodes``; None: the job keeps its own number.
+    """Return the number of pods of a replicated job if the TrainJob or runtime has ``nodes``; None: the job's own.
 
     Without MPI, the pods of the trainer are the nodes. With MPI (plugins/mpi/mpi.go EnforceMLPolicy) the job ``node``
     has the nodes, and the trainer is the launcher, which may be a node itself. The TrainJob's number is that of the
@@ -115,7 +115,7 @@ def _jobs_before(runtime: Found) -> Mapping[str, int]:
 
 
 def _stamp_runtime(pod: dict[str, Any], scene: Scene) -> None:
-    """Add to a pod the fields that Trainer writes for a TrainJob that only names the runtime; its name is unknown."""
+    """Add to a pod the fields that Trainer writes for a TrainJob that only names this runtime; the name is unknown."""
     stamp_job_set(pod, scene.name, PLACEHOLDER_UID, _same_job(scene), read_once(scene.document, _jobs_before))
 
 
@@ -216,7 +216,7 @@ def _stamp_replicated(pod: dict[str, Any], scene: Scene, job: Found) -> None:
 
 
 def _lay_under(pod: dict[str, Any], below: dict[str, Any]) -> None:
-    """Fill in the fields of a runtime's template that the pod lacks; the container called node becomes the first."""
+    """Add to a pod the fields of the runtime's template that it lacks; the container called node becomes the first."""
     metadata, spec = below["metadata"] or {}, below["spec"]
     add_labels(pod, metadata.get("labels") or {})
     add_annotations(pod, metadata.get("annotations") or {})

@@ -52,7 +52,7 @@ def _asks_for_claims(policy: Linted, part: Tree, scope: Scope) -> bool:
 
 
 def _limits(policy: Linted, tree: Tree) -> Iterator[Tree]:
-    """Yield the counts to which an expression sets an upper limit; it may be several limits joined by ``&&``."""
+    """Yield each GPU count to which an expression sets an upper limit; limits may be joined by ``&&``."""
     match tree:
         case Call(function="_&&_", operands=operands):
             for each in operands:

@@ -68,7 +68,7 @@ _SHAPES: Final[Mapping[str, _Shape]] = {
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield a problem for each mutation that is refused for every pod, and each refused literal in others."""
+    """Yield a problem for each mutation that is refused for every pod, and for each refused literal in the others."""
     for mutation in library.mutations:
         if said := _refusal(mutation):
             yield mutation.policy.problem((*mutation.path, mutation.source.concern), said)

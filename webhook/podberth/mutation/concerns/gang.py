@@ -111,7 +111,7 @@ def _mark(draft: Draft, group: str, members: int, apart: int) -> Change | None:
 
 
 def _misfit(draft: Draft, group: str, members: int) -> str:
-    """Return a message if the pod already states another gang name or size than the policy; else an empty text."""
+    """Return a message if the pod already states another gang name or gang size than the policy; else an empty text."""
     named, sized = draft.get(membership.LABEL), draft.get(membership.SIZE)
     if named and named != group:
         return f"the pod's label {GANG_LABEL} says {named}, the policy {group}"

@@ -180,10 +180,10 @@ def _levels(draft: Draft, *, slices: bool) -> list[str]:
 
 
 def _conflicts(case: ConflictCase) -> Resolution:
-    """Return the conflicts with earlier policies over level and mode; to prefer a required level is none.
+    """Return the conflicts with earlier policies over level and mode.
 
-    Slices are compared only with slices. An earlier ``jsonPatch`` or ``applyConfiguration`` that wrote pod affinity
-    always conflicts.
+    A preferred level that an earlier policy requires is no conflict. Slices are compared only with slices. An earlier
+    ``jsonPatch`` or ``applyConfiguration`` that wrote pod affinity always conflicts.
     """
     level, mode, every = (case.proposal.leaves.get(each) for each in ("level", "mode", "slice"))
     slices = isinstance(every, int) and every > 1
