@@ -1,8 +1,8 @@
 """A claim template of the policy whose number of devices no matched pod asks for.
 
 podberth does not write a claim `instead` of an extended resource if the pod would lose or gain devices by it. The rule
-finds templates whose number of devices cannot be known. It also finds templates whose number is not the one that the
-matchConditions and `when` require of a pod, such as a claim for one GPU under `gpu.count == 2`.
+finds templates whose number of devices cannot be known. It also finds templates with a number of devices that is
+requested by no pod that passes the matchConditions and `when`, such as a claim for one GPU under `gpu.count == 2`.
 
 Bad:
 
