@@ -1,4 +1,4 @@
-"""The MIG profiles of each GPU model: data, with its sources. ``devices.mig`` answers questions about them.
+"""The MIG profiles of each GPU model, as a table with its sources; ``devices.mig`` has the functions that read it.
 
 Names, counts and PCI ids are those of NVIDIA/mig-parted v0.15.0 deployments/systemd/config-default.yaml, unless a
 comment beside a table names another source. In that file, the ``all-<profile>`` entries are the maximum for a whole

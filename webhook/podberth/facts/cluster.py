@@ -1,4 +1,4 @@
-"""The facts of one cluster at one moment: what podberth takes from each object, and what it derives from several.
+"""The facts of one cluster at one moment: the kept fields of each object, and facts derived from several objects.
 
 ``fold`` adds any object. The facts do not depend on the order in which the objects came, or on their earlier versions.
 An object that cannot be used is a line in ``problems``, and affects no other object. Whether a topology document is

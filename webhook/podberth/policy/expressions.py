@@ -1,4 +1,4 @@
-"""Lists a compiled policy's expressions with their paths in the document."""
+"""Lists the CEL expressions of a compiled policy, each with its path in the policy's document."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Answers reviews. This is the hot path of podberth: it holds only code that every review needs.
+"""Answers AdmissionReviews over HTTP. This is podberth's hot path: it has only code that every review needs.
 
 An answer is HTTP 200 with an AdmissionReview if and only if there is a decision. In every other case, also after a bug
 in podberth, the answer is an HTTP error with a reason. The apiserver then follows the webhook's failurePolicy, in which

@@ -148,7 +148,7 @@ class _Runner:
         return replace(result, violations=tuple(self._violation((*path, *at), message) for at, message in findings))
 
     def _decide(self, result: CaseResult, request: AdmissionRequest, snapshot: Snapshot) -> CaseResult:
-        """Return ``result`` with the outcome of /mutate for the request, and of /validate for the mutated pod."""
+        """Return ``result`` with the outcome of /mutate for a case's request, and of /validate for the mutated pod."""
         mutated = decide.mutate(request, snapshot, self.observer)
         if mutated.denial:
             return replace(result, verdict="denied", warnings=mutated.warnings, denial=mutated.denial)

@@ -1,7 +1,8 @@
 """The tables of the causes that hold a pod, in the order in which they hold it, and the answer made with them.
 
-A cause has its functions in one small module and a row here. A row of ``BEFORE`` finds a cause that does not depend on
-nodes. A row of ``AMONG`` is a step that keeps the nodes that fit in one respect; if none fits, it explains why.
+Each cause has its functions in a small module of its own, and a row in one of the tables. A row of ``BEFORE`` finds a
+cause that does not depend on nodes. A row of ``AMONG`` is a step that keeps the nodes that fit in one respect; if none
+fits, it explains why.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Finds whether a group or queue holds a pod: a group that is missing, incomplete or without room, or a queue."""
+"""Finds whether a group or queue holds a pod: the group is missing, incomplete or has no room, or a queue waits."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""Finds whether a pod's choice of nodes holds it: selectors (the user's or podberth's), taints, cordoned nodes."""
+"""Finds whether a pod's choice of nodes holds it: node selectors, node affinity, taints, cordoned or unready nodes.
+
+The selectors and the affinity are the user's or podberth's.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""AIBrix: StormServices, each of which serves one model with role sets, and fleets of RayClusters.
+"""Facts about AIBrix: StormServices, each of which serves one model with role sets, and fleets of RayClusters.
 
 A role set is a gang. If a replica has several pods, these come from a PodSet, which may be a group of its own. Sources:
 vllm-project/aibrix api/orchestration/v1alpha1, pkg/controller/{roleset,podset,constants}.

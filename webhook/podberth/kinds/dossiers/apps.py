@@ -1,4 +1,4 @@
-"""Kubernetes' own kinds without gangs, and StatefulSets, whose template may state a gang.
+"""Facts about Kubernetes' own kinds without gangs, and StatefulSets, whose template may state a gang.
 
 Old API versions are included: no API server serves them, but public samples still use them.
 """

@@ -1,4 +1,4 @@
-"""Argo Workflows, in which each step is a pod without a gang."""
+"""Facts about Argo Workflows, in which each step is a pod without a gang."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""AscendJobs of Huawei's MindCluster, whose operator is derived from Kubeflow's; Volcano places their pods."""
+"""Facts about Huawei MindCluster's AscendJobs: the operator is derived from Kubeflow's; Volcano places the pods."""
 
 from typing import Any, Final
 

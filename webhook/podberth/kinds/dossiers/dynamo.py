@@ -1,4 +1,4 @@
-"""Dynamo, whose operator makes a PodCliqueSet from each DynamoGraphDeployment if the cluster has Grove."""
+"""Facts about Dynamo, whose operator makes a PodCliqueSet from each DynamoGraphDeployment if the cluster has Grove."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

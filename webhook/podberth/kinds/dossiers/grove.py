@@ -1,4 +1,7 @@
-"""Grove: PodCliqueSets. The base gang of a set has its cliques; each replica of a scaling group adds a gang."""
+"""Facts about Grove's PodCliqueSets.
+
+The base gang of a set has its cliques; each replica of a scaling group above the minimum adds a gang.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

@@ -1,4 +1,7 @@
-"""Kubernetes' own Jobs and CronJobs. An Indexed Job whose pods communicate is a gang; other Jobs are single tasks."""
+"""Facts about Kubernetes' own Jobs and CronJobs.
+
+An Indexed Job whose pods communicate is a gang; the pods of any other Job are single tasks.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final

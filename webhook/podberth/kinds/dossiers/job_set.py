@@ -1,4 +1,4 @@
-"""JobSets, whose replicated Jobs are one gang."""
+"""Facts about JobSets, whose replicated Jobs are one gang."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""KAI Scheduler, whose pod-grouper makes a PodGroup for each workload from the workload's kind and annotations.
+"""Facts about KAI Scheduler, whose pod-grouper makes a PodGroup for each workload from its kind and annotations.
 
 The grouper reads the top owner of the pods, and takes the queue from the pod if the top owner names none. A pod without
 an owner is a workload by itself (default_grouper.go GetPodGroupMetadata). The scheduler puts no pod with whole GPUs on

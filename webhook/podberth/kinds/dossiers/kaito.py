@@ -1,4 +1,4 @@
-"""KAITO: Workspaces and InferenceSets, whose pods are made from a preset or from the user's own template.
+"""Facts about KAITO: Workspaces and InferenceSets, whose pods are made from a preset or from the user's own template.
 
 The pods of a preset have no template: KAITO sizes them for the model and the nodes' instance type.
 """

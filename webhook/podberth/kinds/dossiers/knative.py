@@ -1,4 +1,4 @@
-"""Knative Serving: services whose pods scale with the requests."""
+"""Facts about Knative Serving: services whose pods scale with the requests."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""Koordinator: gangs that pods describe by annotations, or that Koordinator's PodGroup describes.
+"""Facts about Koordinator: gangs that pods describe by annotations, or that Koordinator's PodGroup describes.
 
 An annotation states the network topology. The key of the label that names a PodGroup is ``pod-group.`` followed by the
 PodGroup's API group. Koordinator reads the label of scheduler-plugins, too.

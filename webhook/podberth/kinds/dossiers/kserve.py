@@ -1,4 +1,4 @@
-"""KServe: InferenceServices, on one node or on several nodes, and the ServingRuntimes that they name."""
+"""Facts about KServe: InferenceServices, on one node or on several nodes, and the ServingRuntimes that they name."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Kthena: ModelServings. Each serving group has roles that together serve one model.
+"""Facts about Kthena: ModelServings. Each serving group has roles that together serve one model.
 
 Each replica of a role has an entry pod and its worker pods. Kthena makes all pods of a serving group at once, without a
 StatefulSet (pkg/model-serving-controller/controller/model_serving_controller.go CreatePodsForServingGroup).

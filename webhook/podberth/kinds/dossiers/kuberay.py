@@ -1,4 +1,4 @@
-"""KubeRay: RayClusters, and the kinds that make them. The head and the workers of a RayCluster are a gang."""
+"""Facts about KubeRay: RayClusters, and the kinds that make them. A RayCluster's head and workers are a gang."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

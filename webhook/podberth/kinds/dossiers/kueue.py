@@ -1,4 +1,4 @@
-"""Kueue: Jobs and groups of pods wait in a queue, and topology-aware scheduling gives each pod a node selector.
+"""Facts about Kueue: Jobs and groups of pods wait in a queue; topology-aware scheduling adds node selectors.
 
 Kueue makes a Workload from a job's template. It divides the plain pods of a group by a hash of their fields
 (``role-hash``): each hash is a pod set, and a Workload has at most 18 pod sets.

@@ -1,4 +1,4 @@
-"""LeaderWorkerSets: each leader and its workers are a gang."""
+"""Facts about LeaderWorkerSets: each leader and its workers are a gang."""
 
 import hashlib
 from collections.abc import Iterator, Mapping

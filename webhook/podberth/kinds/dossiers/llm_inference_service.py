@@ -1,4 +1,4 @@
-"""KServe's LLMInferenceService, which becomes a LeaderWorkerSet for several nodes and a Deployment for one."""
+"""Facts about KServe's LLMInferenceService, which becomes a LeaderWorkerSet (several nodes) or Deployment (one)."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""ModelBoosters, from each of which Kthena makes one ModelServing."""
+"""Facts about ModelBoosters, from each of which Kthena makes one ModelServing."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""mpi-operator: MPIJobs.
+"""Facts about mpi-operator: MPIJobs.
 
 A Job makes the launcher's pod; all pods of an MPIJob have the labels of the Training Operator.
 """

@@ -1,4 +1,4 @@
-"""Kubernetes' own PodGroup and Workload (KEP-4671): the scheduler places the pods of a group as a whole.
+"""Facts about Kubernetes' own PodGroup and Workload (KEP-4671): the scheduler places the pods of a group as a whole.
 
 A PodGroup's spec has its topology. The scheduler may ignore pod affinity within a group (KEP-5732), so podberth writes
 none. ``spec.schedulingGroup`` is immutable, so a pod can join a group only when it is created.

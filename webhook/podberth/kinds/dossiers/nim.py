@@ -1,4 +1,4 @@
-"""NIM: the operator of NVIDIA's inference microservices."""
+"""Facts about NIM: the operator of NVIDIA's inference microservices."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Kubeflow's Notebooks: each makes a StatefulSet with one pod."""
+"""Facts about Kubeflow's Notebooks: each makes a StatefulSet with one pod."""
 
 from typing import Any, Final
 

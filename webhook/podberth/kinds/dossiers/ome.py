@@ -1,4 +1,4 @@
-"""OME: InferenceServices with an engine, a decoder and a router, and the ServingRuntimes that they name.
+"""Facts about OME: InferenceServices with an engine, a decoder and a router, and the ServingRuntimes that they name.
 
 An engine or decoder with a leader and workers becomes a LeaderWorkerSet, any other part a Deployment. OME lays the
 parts of a service over those of its runtime. If the runtime is known and a part has containers of its own, podberth

@@ -1,4 +1,4 @@
-"""vLLM's production stack: VLLMRuntimes, each of which becomes a Deployment of model servers.
+"""Facts about vLLM's production stack: VLLMRuntimes, each of which becomes a Deployment of model servers.
 
 Source: vllm-project/production-stack operator/internal/controller/vllmruntime_controller.go.
 """

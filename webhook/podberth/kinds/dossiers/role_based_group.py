@@ -1,4 +1,6 @@
-"""RoleBasedGroups: roles that serve one model. A role is a StatefulSet, a LeaderWorkerSet or a set of instances.
+"""Facts about RoleBasedGroups: roles that serve one model.
+
+A role is a StatefulSet, LeaderWorkerSet or set of instances.
 
 The labels of v1alpha1 and v1alpha2 differ.
 """

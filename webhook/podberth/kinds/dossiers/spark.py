@@ -1,4 +1,4 @@
-"""Spark: applications that spark-submit or spark-operator starts."""
+"""Facts about Spark: applications that spark-submit or spark-operator starts."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

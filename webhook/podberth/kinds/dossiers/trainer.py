@@ -1,4 +1,4 @@
-"""Kubeflow Trainer v2: runtimes, which hold the template of a JobSet, and TrainJobs, which refer to a runtime.
+"""Facts about Kubeflow Trainer v2: runtimes with the template of a JobSet, and TrainJobs that refer to a runtime.
 
 The runtime has the templates of a TrainJob's pods. The TrainJob itself has an image, a command, variables, and the
 resources of a node. The runtime is searched for among the other documents; if it is not found, the pod is made from the

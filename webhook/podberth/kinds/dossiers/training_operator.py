@@ -1,4 +1,4 @@
-"""The Training Operator v1: jobs of several frameworks, each with roles that have replicas."""
+"""Facts about the Training Operator v1: jobs of several frameworks, each with roles that have replicas."""
 
 from collections.abc import Mapping
 from itertools import product

@@ -1,4 +1,4 @@
-"""Volcano: Jobs with tasks, which Volcano's scheduler admits as a whole.
+"""Facts about Volcano: Jobs with tasks, which Volcano's scheduler admits as a whole.
 
 Volcano admits a PodGroup by its sum of resources (``minResources``), and HyperNodes are its topology. For pods without
 a group, Volcano's controller makes a PodGroup from the created pod: its resources and annotations. The minimum of

@@ -1,4 +1,4 @@
-"""YuniKorn, which makes placeholder pods from the task groups in an annotation of the application's first pod.
+"""Facts about YuniKorn, which makes placeholder pods from task groups in an annotation of an application's first pod.
 
 A placeholder has the affinity, tolerations and node selector of its task group. A pod with other values may not fit on
 the node of its placeholder.
