@@ -279,7 +279,7 @@ def _parts(condition: str) -> list[str]:
 
 
 def default_message(expression: str) -> str:
-    """Return the message of a validation of a GPUPolicy that states none, in one line."""
+    """Return the message for a GPUPolicy's validation that states no message, in one line."""
     return f"failed expression: {' '.join(expression.split())}"
 
 

@@ -159,7 +159,7 @@ def read_topology(path: Path) -> ClusterFacts:
 
 
 def read_topology_with_holdings(path: Path) -> tuple[ClusterFacts, Holdings | None]:
-    """Return the facts of a snapshot as ``read_topology`` does, and what accelerators its Pods hold; None without Pods.
+    """Return the facts of a snapshot as ``read_topology`` does, and the holdings of its Pods; None without Pods.
 
     Raises:
         TopologyError: as ``read_topology``.

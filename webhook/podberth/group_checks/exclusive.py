@@ -1,4 +1,4 @@
-"""The check for exclusive topology (a gang alone in a domain) that contradicts another field with another level."""
+"""The check for exclusive topology (a gang alone in its domain) at another level than other fields require."""
 
 from collections.abc import Iterator
 

@@ -57,7 +57,7 @@ class _Refusal:
 
 
 def denied(observed: InstallationState) -> Iterator[Row]:
-    """Yield the report's lines about objects that were refused within the last hour, and counted denials."""
+    """Yield the report's lines about objects refused within the last hour, and about denials that replicas counted."""
     if isinstance(observed.events, Unread):
         yield unread("events", observed.events)
     else:

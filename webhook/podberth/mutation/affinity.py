@@ -163,7 +163,7 @@ class _Compared:
 
     @property
     def is_given(self) -> bool:
-        """Whether each term of the user implies one of podberth's; False if there are too many pairs to compare."""
+        """Whether each node affinity term of the user implies one of podberth's; False if there are too many pairs."""
         return not self.too_many and all(any(map(user.implies, self.ours)) for user in self.users)
 
     @property

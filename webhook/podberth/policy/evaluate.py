@@ -1,7 +1,7 @@
 """Evaluates one policy's expressions for one pod, with the error semantics of ValidatingAdmissionPolicy.
 
-The room ``admission`` acts on the results. An error never counts as "no match": it is raised as EvaluationError, and
-the caller applies the policy's failurePolicy.
+This module only evaluates; ``admission`` acts on the results. An error never counts as "no match": it is raised as
+EvaluationError, and the caller applies the policy's failurePolicy.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -156,7 +156,7 @@ class Choices:
         return nodes.parts(self._by_node(selection, table, nodes))
 
     def _by_node(self, selection: NodeSelection, table: _Table, nodes: "_Nodes") -> Bits:
-        """Return the nodes that a selection matches, checked node by node: it reads names or ignored labels."""
+        """Return the nodes that match a selection which reads names or ignored labels, checked node by node."""
         pairs = tuple((key, "In", (value,)) for key, value in selection.labels)
         classes, everywhere = self._halves((pairs, ()), (table, table.all), nodes)
         if selection.terms is None:

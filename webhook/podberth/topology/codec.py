@@ -185,7 +185,7 @@ def _read_gpu(found: Fields) -> Gpu:
 
 
 def _read_index(found: Fields, key: str) -> int:
-    """Return the index of a GPU, which may not be absent."""
+    """Return the field ``key``, which is the index of a GPU and must be present."""
     index = found.number(key, _MOST_INDEX)
     if index is None:
         raise found.bad(key, f"a whole number from 0 to {_MOST_INDEX}, the index of a GPU")

@@ -1,4 +1,4 @@
-"""Derives the topology document of a node from what the agent has read of its devices.
+"""Derives the topology document of a node from the agent's readings of its devices.
 
 The result depends on the reading alone. No function raises: a contradiction in the reading, such as a MIG instance on a
 GPU that has just left MIG mode, is left out, so that the document can always be decoded.

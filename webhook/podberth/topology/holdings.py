@@ -169,7 +169,7 @@ class Holdings:
 
     @cached_property
     def namespaces(self) -> int:
-        """The number of namespaces with pods."""
+        """The number of namespaces that have pods on nodes."""
         return len({pod.namespace for pod in self.pods})
 
     def with_room(self, names: Iterable[str], totals: Iterable[tuple[str, int]]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ _BELOW_ONE_SWITCH = 2
 
 
 def links_of(observation: Observation) -> Links:
-    """Return the links of a node, from what the agent has read."""
+    """Return the links between a node's GPUs, from the agent's readings of its devices."""
     gpus = sorted(observation.gpus, key=lambda gpu: gpu.index)
     counts = _counts(gpus, observation.pairs)
     linked = {pair for pair, count in counts.items() if count}

@@ -46,7 +46,7 @@ def needs(picture: Picture) -> Iterator[Ref]:
 
 
 def not_admitted(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis that a queue has not admitted the pod or its controller; None if none holds it."""
+    """Return the diagnosis that a queue has not admitted the pod or its controller; else None."""
     if picture.pod is not None and not picture.is_waiting:
         return None
     for system, form in QUEUED.items():

@@ -55,7 +55,7 @@ def _serving(scene: Scene) -> Found:
 
 
 def _serving_of(booster: Found) -> Found:
-    """Return the fields from which gangs are read of the ModelServing that Kthena makes of a ModelBooster.
+    """Return the ModelServing that Kthena makes of a ModelBooster, with only the fields from which gangs are read.
 
     Source: convert/model_serving.go BuildModelServing.
     """

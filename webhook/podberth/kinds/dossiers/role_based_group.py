@@ -1,8 +1,6 @@
 """Facts about RoleBasedGroups: roles that serve one model.
 
-A role is a StatefulSet, LeaderWorkerSet or set of instances.
-
-The labels of v1alpha1 and v1alpha2 differ.
+A role is a StatefulSet, LeaderWorkerSet or set of instances. The labels of v1alpha1 and v1alpha2 differ.
 """
 
 from collections.abc import Iterator, Mapping
