@@ -103,15 +103,15 @@ IGNORED_LABELS: frozenset[str] = frozenset(
 )
 
 Trait: TypeAlias = Literal["memory", "links", "cut"]
-"""The properties of a node's GPUs that a label's value can determine.
+"""The name of a property of a node's GPUs that a label's value can determine.
 
-They are: the memory size, NVLink, and whether the GPUs are partitioned or shared.
+memory: the memory size. links: whether NVLink connects the GPUs. cut: whether the GPUs are partitioned or shared.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class LabelKey:
-    """The meaning of one node label."""
+    """A node label key, with what its value says about the GPUs of the node."""
 
     key: str
     provisioned: bool = False
@@ -170,12 +170,12 @@ LABEL_KEYS: tuple[LabelKey, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class GroupSystem:
-    """A group system whose webhook runs after podberth's and takes over all pods of some namespaces."""
+    """A scheduler or queue whose own webhook runs after podberth's and takes over all pods of some namespaces."""
 
     system: str
     """The name of the group system in ``workload.systems``."""
     namespace_selector: Mapping[str, Any]
-    """A label selector (meta/v1) as JSON, which selects those namespaces."""
+    """The label selector (meta/v1, as JSON) of the namespaces whose pods the group system takes over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +204,7 @@ class Conventions:
     def marks_accelerators(self, key: str, value: str, effect: str) -> bool:
         """Return whether a taint with this key, value and effect only marks its node as an accelerator node.
 
-        For the fields of a toleration, the result is whether it tolerates only such taints.
+        The three arguments may also come from a toleration; the result is then whether it tolerates only such taints.
         """
         tolerable = self.tolerable_taints
         return effect == "NoSchedule" and key in tolerable and tolerable[key] in (None, value)

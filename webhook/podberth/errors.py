@@ -1,11 +1,11 @@
-"""The faults that podberth reports, by who has caused them.
+"""The exception classes of podberth, one for each party that can cause a fault.
 
 Verdicts (a denial, a finding) are values and never exceptions. An exception is a fault:
 
     PodberthError
     ├── PolicyError        the policy author: a file that cannot be read as policies, or does not compile
     │   └── EvaluationError    an expression that failed on one pod; governed by the policy's failurePolicy
-    │       └── BudgetError        one that podberth's own engine stopped, because it took too many steps
+    │       └── BudgetError        an expression that podberth's own engine stopped, because it took too many steps
     ├── ReviewError        the caller: a body that is no AdmissionReview v1; carries the HTTP status
     ├── TopologyError      a Node, ConfigMap or snapshot document that is not what it claims to be
     ├── ClusterError       the API server: it does not answer, refuses the request, or its answer is not valid
@@ -62,14 +62,14 @@ class PolicyError(PodberthError):
 
 
 class EvaluationError(PodberthError):
-    """A CEL expression has no usable value for this pod.
+    """The evaluation of a CEL expression failed on this pod.
 
     A key is missing, the budget is exhausted, or the value has a wrong type or is nothing that a mutation can write.
     """
 
 
 class BudgetError(EvaluationError):
-    """The engine stopped a CEL expression after its 10,000 iterations, which is no limit of the API server's."""
+    """The engine stopped a CEL expression after 10,000 iterations, a limit that the API server does not have."""
 
 
 class ReviewError(PodberthError):
@@ -81,7 +81,7 @@ class ReviewError(PodberthError):
 
 
 class TopologyError(PodberthError):
-    """A topology document or a Node cannot be decoded."""
+    """A topology document (ConfigMap), a snapshot document or a Node cannot be decoded."""
 
 
 class ClusterError(PodberthError):

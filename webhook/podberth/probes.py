@@ -29,7 +29,7 @@ _REST = 9
 
 
 class SharedPage:
-    """A page whose computation takes at most a tenth of the event loop's time, however many clients ask for it.
+    """The page of /metrics; its computation takes at most a tenth of the event loop's time, however many clients ask.
 
     All waiting clients get the same page. It is computed after the last of them has asked, so nobody gets an old page.
     """
@@ -42,7 +42,7 @@ class SharedPage:
         self._not_before = 0.0
 
     async def made(self) -> bytes:
-        """Wait for the next computation of the page and return its content."""
+        """Return the content of the page, from the next computation, for which the caller waits."""
         if self._coming is None:
             self._coming = asyncio.create_task(self._next())
         return await asyncio.shield(self._coming)  # a caller that leaves takes it from nobody
@@ -58,13 +58,13 @@ class SharedPage:
 
 
 class ProbePort:
-    """The HTTP port of probes; it listens from ``start`` to ``stop``."""
+    """The HTTP server for probes and metrics; it listens from ``start`` to ``stop``."""
 
     def __init__(self, unready: Callable[[], Sequence[str]], page: Callable[[], bytes]) -> None:
-        """Create the port; it listens after ``start``. The caller must be inside a running event loop.
+        """Create the server; it listens after ``start``. The caller must be inside a running event loop.
 
         Args:
-            unready: returns the reasons for not being ready; empty means ready.
+            unready: returns the reasons why the process is not ready; empty means ready.
             page: returns the content of /metrics.
         """
         self._unready = unready

@@ -35,7 +35,7 @@ COLOCATED_LABEL = "podberth.io/colocated"
 """Marks the members of a gang that prefer or require one domain; the value is the gang's name."""
 
 GANG_SLICE_LABEL = "podberth.io/gang-slice"
-"""The number of the slice of its gang that a pod belongs to, if every slice prefers or requires a domain of its own."""
+"""The number of the pod's slice of its gang, if the pods of every slice prefer or require a domain of their own."""
 
 GANG_LEVEL_ANNOTATION = "podberth.io/gang-level"
 """The topology level at which the gang's PodGroup should be in one domain: a node label key.

@@ -1,5 +1,6 @@
-"""GPUPolicies as native policies with their bindings, and native policies about pods as GPUPolicies.
+"""Converts GPUPolicies to native policies with their bindings, and native policies about pods to GPUPolicies.
 
-What the other kind has no words for is left out and named. A policy is never made stricter or wider in silence: if a
-condition cannot be said, the policy is not written. Nothing is evaluated here.
+A native policy is a ValidatingAdmissionPolicy. A part of a policy that the other kind cannot express is left out and
+reported. No policy becomes stricter or wider in silence: if a match condition cannot be expressed, the whole policy is
+left out. No policy is evaluated here.
 """

@@ -23,7 +23,7 @@ _NOT_NATIVE: Final[Mapping[str, str]] = {
     "jsonpatch": "jsonpatch: validations have no such function",
 }
 FACT_VARIABLES: Final[Mapping[str, str]] = dict(EXPANDED.values())
-"""The expression of each fact of ``gpu``, by the name of the fact's variable."""
+"""The CEL expression of each fact of ``gpu``, by the name of the native policy's variable for that fact."""
 _FIELDS: Final = {name: field for field, (name, _) in EXPANDED.items()}
 _COMPARISONS: Final = frozenset({"==", "!="})
 _ASKED: Final = {(">", "0"): False, ("==", "0"): True}
@@ -32,7 +32,7 @@ _BEFORE: Final = frozenset({"", "&&", "||", "(", "?", ":", ","})
 _BEHIND: Final = frozenset({"", "&&", "||", ")", "?", ":", ","})
 _NAMES: Final = frozenset(NATIVE_VARIABLES)
 CONDITION_NAMES: Final = _NAMES - {"namespaceObject"}
-"""The names that a match condition may use."""
+"""The CEL variables that a match condition of a native policy may use."""
 
 
 def check_facts(source: str) -> None:
@@ -54,17 +54,17 @@ def check_facts(source: str) -> None:
 
 
 def with_variables(source: str) -> str:
-    """Return the text with each fact of ``gpu`` replaced by a variable of the native policy."""
+    """Return a CEL expression with each fact of ``gpu`` replaced by the native policy's variable for it."""
     return _replaced(source, lambda name: f"variables.{name}")
 
 
 def as_condition(source: str) -> str:
-    """Return the text as a match condition: each fact of ``gpu`` is replaced by the expression of the fact."""
+    """Return a CEL expression for a match condition: each fact of ``gpu`` is replaced by the fact's own expression."""
     return _replaced(source, lambda name: f"({FACT_VARIABLES[name]})")
 
 
 def without_variables(source: str) -> str:
-    """Return the text with each variable of a fact replaced by the fact; the inverse of ``with_variables``."""
+    """Return a CEL expression with each variable for a fact replaced by the fact; the inverse of ``with_variables``."""
     tokens, text, behind = tokens_of(source), "", 0
     for token in tokens:
         if token.text not in _FIELDS or not source[: token.start].endswith("variables."):
@@ -79,9 +79,9 @@ def without_variables(source: str) -> str:
 
 
 def from_condition(source: str) -> str:
-    """Return the text with each expression of a fact replaced by the fact; the inverse of ``as_condition``.
+    """Return a CEL expression with the expressions of facts replaced by the facts; the inverse of ``as_condition``.
 
-    A text without such expressions is unchanged.
+    A text without expressions of facts is unchanged.
     """
     for name, expression in FACT_VARIABLES.items():
         source = source.replace(f"({expression})", f"variables.{name}")
@@ -89,7 +89,7 @@ def from_condition(source: str) -> str:
 
 
 def conjuncts(source: str) -> Iterator[str]:
-    """Yield the operands of a conjunction (``&&`` outside brackets); the whole text if it is no conjunction."""
+    """Yield the operands of a CEL conjunction (``&&`` outside brackets); the whole text if it is no conjunction."""
     tokens, depth, start = tokens_of(source), 0, 0
     found: list[str] = []
     for token in tokens:
@@ -110,22 +110,22 @@ class Native:
         self._environment = environment
         self._room = Room.of_policy(None)
         self.variables: dict[str, Expression | CelType] = {}
-        """The variables that later expressions may use."""
+        """The variables of the policy that were compiled before; later expressions may use them."""
 
     def compiled(self, source: str, names: frozenset[str] = _NAMES | {"variables"}) -> Expression:
         """Return the compiled expression, whatever its type.
 
         Raises:
-            CompileError: it does not compile.
+            CompileError: the expression does not compile.
         """
         known = self.variables if "variables" in names else {}
         return self._environment.compile(source, want=Want.ANY, variables=known, names=names, room=self._room)
 
     def of_type(self, source: str, wanted: CelType, names: frozenset[str] = _NAMES | {"variables"}) -> Expression:
-        """Return the compiled expression, converted to ``wanted`` if its static type is dyn, as upstream requires.
+        """Return the compiled expression; if its static type is dyn, it is converted to ``wanted``, as Kubernetes does.
 
         Raises:
-            CompileError: it does not compile, or its type is optional.
+            CompileError: the expression does not compile, or its type is optional.
         """
         found = self.compiled(source, names)
         if found.type == DYN:
@@ -137,7 +137,7 @@ class Native:
 
 
 class _Fact(NamedTuple):
-    """A fact of ``gpu`` that an expression reads: its key in ``EXPANDED``, and the end of its text."""
+    """A fact of ``gpu`` in an expression: the fact's key in ``EXPANDED``, and where the fact's text ends."""
 
     field: str
     last: int
@@ -146,7 +146,7 @@ class _Fact(NamedTuple):
 
 
 def _fact(tokens: Sequence[Token], index: int) -> _Fact:
-    """Return the fact that begins at the token ``gpu``.
+    """Return the fact of ``gpu`` whose text begins at the token ``index``, which is ``gpu``.
 
     ``gpu.count > 0`` and ``gpu.count == 0`` are read as the fact ``ASKED``, whose expression is shorter than that of
     the count.
@@ -170,7 +170,7 @@ def _unsaid(tokens: Sequence[Token], index: int, fact: _Fact) -> str:
 
 
 def _replaced(source: str, by: Callable[[str], str]) -> str:
-    """Return the text with each fact replaced by the result of ``by`` for the name of the fact's variable."""
+    """Return an expression with each fact of ``gpu`` replaced by ``by(name)``; ``name`` is the fact's variable."""
     tokens, text, behind = tokens_of(source), "", 0
     for index, token in enumerate(tokens):
         if token.text == "gpu" and _is_name(tokens, index):
@@ -181,7 +181,7 @@ def _replaced(source: str, by: Callable[[str], str]) -> str:
 
 
 def _is_name(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether a token is a name of its own: neither a field nor a key."""
+    """Return whether a token is the name of a variable, and neither a field nor a key."""
     return index == 0 or tokens[index - 1].text not in (".", ".?")
 
 

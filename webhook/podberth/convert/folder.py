@@ -1,4 +1,4 @@
-"""All documents of some files, each converted to the other kind."""
+"""Converts all documents of some files: GPUPolicies to native policies, and native policies to GPUPolicies."""
 
 from dataclasses import replace
 
@@ -18,8 +18,8 @@ def convert(parsed: ParsedPolicies, of_gpu: Environment, of_native: Environment)
 
     Args:
         parsed: the files; native documents are among ``others``.
-        of_gpu: the environment of GPUPolicies.
-        of_native: the environment of native policies.
+        of_gpu: the CEL environment of GPUPolicies.
+        of_native: the CEL environment of native policies.
 
     Raises:
         PolicyError: a document cannot be read, or is a GPUPolicy that does not compile.

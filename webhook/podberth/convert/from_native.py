@@ -30,7 +30,7 @@ _ASKED: Final[Mapping[str, frozenset[str]]] = {
     "operations": frozenset({"CREATE", "UPDATE"}),
     "resources": _PODS,
 }
-"""The requests that podberth receives: the values that each list of a rule may have."""
+"""The only requests that podberth receives, as the values that each list of a native policy's rule may have."""
 _NOT_WRITTEN: Final = "; so the policy is not written"
 _PODS_ALONE: Final = "podberth is asked about creations and updates of pods alone"
 _BELOW_A_LIST: Final = 2
@@ -38,7 +38,7 @@ _EXPRESSIONS: Final = frozenset({"expression", "messageExpression", "valueExpres
 
 
 def from_native(documents: Sequence[Located], environment: Environment) -> Converted:
-    """Convert native policies; return the GPUPolicies, and the problems of everything that is left out.
+    """Return the GPUPolicies that native policies convert to, and a problem for each part that is left out.
 
     Args:
         documents: policies and bindings that the API server accepts (``native.documents.read``).
@@ -63,7 +63,7 @@ def from_native(documents: Sequence[Located], environment: Environment) -> Conve
 
 
 class _Pair:
-    """Converts a native policy with one of its bindings to one GPUPolicy."""
+    """Converts a native policy, together with one of its bindings, to one GPUPolicy."""
 
     def __init__(self, policy: Located, binding: Located, environment: Environment, converted: Converted) -> None:
         self._policy, self._binding = policy, binding
@@ -74,8 +74,8 @@ class _Pair:
     def add(self, *, alone: bool) -> None:
         """Add the GPUPolicy to the converted documents; if it cannot be written, add the reasons to ``left_out``.
 
-        With ``alone``, the policy has no other binding, and the GPUPolicy has the policy's name. Otherwise, the
-        binding's name is appended to it.
+        ``alone``: the policy has no other binding, and the GPUPolicy gets the policy's name. Otherwise, the binding's
+        name is appended to it.
         """
         rules, narrowed = self._rules()
         if refused := [*self._refused(), *([] if rules else [(_RULES, _PODS_ALONE + _NOT_WRITTEN)])]:
@@ -156,7 +156,7 @@ class _Pair:
         return present(made)
 
     def _problems(self, document: Document) -> list[Problem]:
-        """Return the problems that make the GPUPolicy invalid, each at its position in the native policy."""
+        """Return the problems of the converted GPUPolicy, each at its position in the native policy."""
         try:
             model = GPUPolicy.model_validate(document)
         except ValidationError as error:
@@ -190,12 +190,12 @@ class _Pair:
 
 @dataclass(frozen=True, slots=True)
 class _Placed(ParsedPolicy):
-    """A GPUPolicy whose problems are reported at positions in the native policy that it was made from."""
+    """A GPUPolicy that was converted from a native policy; its problems have positions in the native policy."""
 
     original: Callable[[Path], Path]
 
     def problem(self, path: Path, line: int, column: int, message: str) -> Problem:
-        """Return a problem within the native policy's expression."""
+        """Return a problem in an expression of the GPUPolicy, at its position in the native policy."""
         return ParsedPolicy.problem(self, self.original(path), line, column, message)
 
 
@@ -207,12 +207,12 @@ def _leave_out(converted: Converted, document: Located, path: Path, why: str) ->
 
 
 def _own(variables: Iterable[Document]) -> Iterator[Document]:
-    """Yield the variables that are not facts of ``gpu``."""
+    """Yield the variables that the native policy's author wrote: those that are not facts of ``gpu``."""
     return (each for each in variables if FACT_VARIABLES.get(each["name"]) != each["expression"])
 
 
 def _texts(entries: Iterable[Document]) -> Iterator[Document]:
-    """Yield the entries with facts of ``gpu`` in place of their variables.
+    """Yield validations or other entries of a native policy, with facts of ``gpu`` in place of the facts' variables.
 
     A message is left out if a GPUPolicy without a message has the same.
     """
@@ -226,7 +226,10 @@ def _texts(entries: Iterable[Document]) -> Iterator[Document]:
 
 
 def _stated(conditions: Iterable[Document]) -> Iterator[Document]:
-    """Yield the conditions that neither the scope of a GPUPolicy nor the webhook configurations imply."""
+    """Yield the match conditions of a native policy that a GPUPolicy needs.
+
+    Left out are conditions that the GPUPolicy's scope or the webhook configurations imply.
+    """
     return (each for each in conditions if each not in (NO_MIRROR_POD, OF_GPU_SCOPE))
 
 
@@ -236,7 +239,7 @@ def _is_default(rule: Document) -> bool:
 
 
 def _both(one: Document | None, other: Document | None) -> Document | None:
-    """Return the selector that selects what both selectors select; None if it has no requirement.
+    """Return the label selector that selects what both selectors select; None if it has no requirement.
 
     The requirements that exclude exempt namespaces are left out, because the webhook configurations have them.
     """

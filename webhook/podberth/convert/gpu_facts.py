@@ -1,8 +1,8 @@
-"""The facts of ``gpu`` that an expression over the pod alone gives: the text that stands for each of them.
+"""The facts of ``gpu`` (such as ``gpu.count``) as CEL expressions over the pod alone, for native policies.
 
-The texts know the names of ``devices.resources``. A resource that only a DeviceClass of the cluster declares (its
-``extendedResourceName``) is not among them, and neither is what a claim asks for. The amounts of init containers and
-sidecars are counted as ``kube.quantity.reserved`` counts them.
+The expressions contain the resource names of ``devices.resources``. They cannot know a resource that only a DeviceClass
+of the cluster declares (its ``extendedResourceName``), nor the devices that a claim asks for. The amounts of init
+containers and sidecars are counted as ``kube.quantity.reserved`` counts them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,7 +32,7 @@ def _is_accelerator(name: str) -> str:
 
 
 def _with_names(expression: str) -> str:
-    """Return an expression in which ``names`` are the accelerators."""
+    """Return a CEL expression in which the variable ``names`` is the list of accelerator resource names."""
     return f"[{_names(_COUNTED)}].map(names, {expression})[0]"
 
 
@@ -57,7 +57,11 @@ def _plain(container: str) -> str:
 
 
 def _count() -> str:
-    """Return what runs together, and for each resource of init containers by how much its peak exceeds that."""
+    """Return the CEL expression of ``gpu.count``.
+
+    It is the sum over containers and sidecars, which run together, plus, for each resource of init containers, the
+    amount by which their peak exceeds that sum.
+    """
     running = f"({_MAIN} + {_INIT}.filter(c, {_sidecar('c')}))"
     first = f"{_is_accelerator('k')} && !{_INIT}.exists(j, d, j < i && {_plain('d')} && k in {_limits('d')})"
     before = f"{_INIT}.transformList(j, d, j < n && {_sidecar('d')}, {_amount_or_zero('d', 'k')}).sum()"
@@ -77,7 +81,10 @@ def _asks_for(condition: str) -> str:
 
 
 def _one_of(groups: Mapping[str, list[str]], besides: str) -> str:
-    """Return the one key of ``groups`` of which the pod asks for a resource, 'mixed' for several, '' for none."""
+    """Return a CEL expression whose value is the key of ``groups`` that has a resource that the pod requests.
+
+    Its value is 'mixed' if several keys have one, and '' if none has.
+    """
     table = "{" + ", ".join(f"'{key}': {_names(names)}" for key, names in groups.items()) + "}"
     found = f"[{table}].map(t, t.filter(v, {_asks_for(f'(k in t[v] || {besides})')}).join(','))"
     return f"{found}.exists(f, f.contains(',')) ? 'mixed' : {found}.join('')"
@@ -93,7 +100,7 @@ def _grouped(by: str) -> dict[str, list[str]]:
 _MIG: Final = f"k.startsWith('{RESOURCE_PREFIX}')"
 _SHARED: Final = f"k.endsWith('{SHARED_SUFFIX}')"
 ASKED: Final = "asked"
-"""The key in ``EXPANDED`` of whether ``gpu.count`` is more than 0."""
+"""The key in ``EXPANDED`` of the fact that ``gpu.count`` is more than 0."""
 EXPANDED: Final[Mapping[str, tuple[str, str]]] = {
     ASKED: ("gpuAsked", _asks_for(f"({_MIG} || k in {_names(_COUNTED)})")),
     "count": ("gpuCount", _count()),
@@ -104,12 +111,13 @@ EXPANDED: Final[Mapping[str, tuple[str, str]]] = {
         _one_of(_grouped("kind"), f"{_MIG} && v == ({_SHARED} ? 'shared' : 'mig')"),
     ),
 }
-"""The facts by their fields of ``gpu``, and ``ASKED``: the name of the variable that has the fact, and its expression.
+"""Each fact, by its field of ``gpu`` or ``ASKED``: the name of the native policy's variable for it, and its expression.
 
-The kind is empty for a pod without resources: whether its claims are for accelerators is not in the pod.
+``gpu.kind`` is empty for a pod that requests no accelerator resource, because the pod does not show what its claims are
+for.
 """
 KNOWN_KINDS: Final = frozenset({*COUNTED_KINDS, "mixed"})
-"""The values of ``gpu.kind`` with which the expression can be compared."""
+"""The values with which an expression of a native policy can compare ``gpu.kind``."""
 
 
 def _no_dialect() -> str:
@@ -134,4 +142,4 @@ def _no_dialect() -> str:
 
 
 NO_DIALECT: Final = _no_dialect()
-"""Whether the pod leaves its share of a device to no sharing dialect (``workload.dialects``)."""
+"""The CEL expression that is true for a pod that uses no sharing dialect for its devices (``workload.dialects``)."""

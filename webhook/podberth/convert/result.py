@@ -1,4 +1,4 @@
-"""What comes of converting a policy: documents, their YAML text with folded expressions, and what is not in them."""
+"""The result of converting policies: the new documents, their text in YAML, and a problem for each part left out."""
 
 import re
 import textwrap
@@ -13,25 +13,25 @@ Document: TypeAlias = dict[str, Any]
 
 _COLUMNS: Final = 120
 _LONG: Final = 80
-"""A longer text is folded, and so is one with quotes, which would be doubled."""
+"""The most characters of a text on one line of YAML; a longer text is folded, and so is a text with quotes."""
 _FOLDED: Final = re.compile(r"^(?P<indent>[ -]*)(?P<key>\S+): folded-(?P<number>\d+)-$", re.MULTILINE)
 
 
 @dataclass(slots=True)
 class Converted:
-    """The documents that say what a policy says, and a problem for each part that they leave out."""
+    """The result of converting policies: the new documents, and a problem for each part that they leave out."""
 
     documents: list[Document] = field(default_factory=list)
     left_out: list[Problem] = field(default_factory=list)
 
 
 def present(fields: Mapping[str, Any]) -> Document:
-    """Return the fields that have a content."""
+    """Return the fields whose value is not empty: neither None nor "", [] or {}."""
     return {key: value for key, value in fields.items() if value not in (None, [], {}, "")}
 
 
 def as_text(documents: Iterable[Document]) -> str:
-    """Return documents as YAML, with a line between each two; empty if there are none."""
+    """Return documents as YAML, separated by ``---``; empty if there are none."""
     return "---\n".join(map(_text, documents))
 
 

@@ -1,4 +1,4 @@
-"""A GPUPolicy as a ValidatingAdmissionPolicy with its binding."""
+"""Converts a GPUPolicy to a ValidatingAdmissionPolicy with its binding."""
 
 import re
 from collections.abc import Iterator
@@ -16,19 +16,20 @@ from .gpu_facts import NO_DIALECT
 from .result import Converted, Document, present
 
 DESCRIPTION: Final = "kubernetes.io/description"
-"""The annotation for a description of any object (kubernetes.io, labels-annotations-taints)."""
+"""The annotation key of an object's description, which any object may have (kubernetes.io, labels-annotations-taints).
+"""
 EXEMPT: Final = (
     {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": list(EXEMPT_NAMESPACES)},
     {"key": EXEMPT_LABEL, "operator": "DoesNotExist"},
 )
-"""The namespaces that the webhook configurations exempt, as requirements of a selector."""
+"""The requirements of a namespaceSelector that leave out the namespaces that the webhook configurations exempt."""
 NO_MIRROR_POD: Final = {
     "name": "no-mirror-pod",
     "expression": "!('kubernetes.io/config.mirror' in object.metadata.?annotations.orValue({}))",
 }
-"""The condition of the webhook configurations that the pod is none of a file on a node."""
+"""The match condition that leaves out mirror pods (of files on a node), as the webhook configurations do."""
 OF_GPU_SCOPE: Final = {"name": "no-sharing-dialect", "expression": NO_DIALECT}
-"""The part of ``scope: GPU`` that is in the pod."""
+"""The match condition for a policy of ``scope: GPU``: the pod uses no sharing dialect."""
 _NOT_WRITTEN: Final = "; so the policy is not written"
 _RESOURCES: Final = ("pods", "pods/ephemeralcontainers")
 _OPERATIONS: Final = ("CREATE", "UPDATE")
@@ -41,32 +42,32 @@ _ASKS: Final = re.compile(
 
 
 def to_native(parsed: ParsedPolicy, environment: Environment) -> Converted:
-    """Return a policy as native documents.
+    """Return a GPUPolicy as a ValidatingAdmissionPolicy with its binding.
 
-    ``environment`` is that of native policies. The policy must have compiled as a GPUPolicy.
+    ``environment`` is the CEL environment of native policies. The policy must have compiled as a GPUPolicy.
     """
     return _Conversion(parsed, environment).run()
 
 
 class _NotSaidError(Exception):
-    """The policy as a whole cannot be said; its reason has been noted."""
+    """The whole policy cannot be converted; the reason is in ``left_out`` already."""
 
 
 class _Conversion:
-    """The conversion of one policy."""
+    """The conversion of one GPUPolicy to a native policy."""
 
     def __init__(self, parsed: ParsedPolicy, environment: Environment) -> None:
         self._parsed, self._spec = parsed, parsed.policy.spec
         self._native = Native(environment)
         self._converted = Converted()
         self._unsaid: dict[str, str] = {}
-        """Why a variable cannot be said, by its name."""
+        """The reason why a variable of the policy cannot be converted, by the variable's name."""
         self._variables: dict[str, str] = {}
-        """The native text of each variable that can be said."""
+        """The native expression of each variable of the policy that can be converted."""
         self._used: set[str] = set()
 
     def run(self) -> Converted:
-        """Return the documents and what they leave out."""
+        """Return the native policy with its binding, and a problem for each part that is left out."""
         for index in range(len(self._spec.mutations)):
             self._leave_out(("mutations", index), "a ValidatingAdmissionPolicy writes nothing")
         try:
@@ -79,7 +80,11 @@ class _Conversion:
         return self._converted
 
     def _whole(self) -> None:
-        """Refuse the policies of which no part can be said alone."""
+        """Refuse a policy with a field that a native policy has no equal of, such as ``disabled`` or ``rollout``.
+
+        Raises:
+            _NotSaidError: the policy has such a field.
+        """
         if self._spec.disabled:
             self._refuse(
                 ("disabled",), "a native policy that is off is one without a binding; delete the binding instead"
@@ -151,7 +156,7 @@ class _Conversion:
         """Yield the matchConditions of the native policy.
 
         Raises:
-            _NotSaidError: one of them cannot be said, so that the policy would apply to more pods.
+            _NotSaidError: a condition cannot be converted, and without it the policy would apply to more pods.
         """
         if not any(_rule(each) for each in self._spec.match_constraints.resource_rules):
             self._refuse(("matchConstraints", "resourceRules"), "no rule is about pods that podberth is asked about")
@@ -194,10 +199,10 @@ class _Conversion:
                 self._variables[each.name] = text
 
     def _text(self, source: str) -> str:
-        """Return the native text of an expression that may use variables.
+        """Return an expression of the policy, which may use variables, as an expression of the native policy.
 
         Raises:
-            CompileError: it cannot be said.
+            CompileError: the expression cannot be converted.
         """
         for name, why in self._unsaid.items():
             if found := re.search(rf"\bvariables\s*\.\s*{name}\b", source):
@@ -245,7 +250,7 @@ class _Conversion:
                 self._leave_out(path, error.problems[0].message, error.problems[0])
 
     def _needed(self) -> Iterator[Document]:
-        """Yield the variables that some expression uses, each before its users."""
+        """Yield the variables of the native policy that its expressions use, each before the variables that use it."""
         every = {**FACT_VARIABLES, **self._variables}
         for name in reversed(every):
             if name in self._used:
@@ -265,18 +270,21 @@ class _Conversion:
 
 
 def _parts(condition: str) -> list[str]:
-    """Return a condition whole, or as several that must all be true if its facts make one text too long."""
+    """Return the match conditions that together mean ``condition``.
+
+    There is one, unless the expressions of its facts make it too long: then there is one for each operand of ``&&``.
+    """
     is_long = len(as_condition(condition).encode()) > MAX_EXPRESSION_BYTES
     return list(conjuncts(condition)) if is_long else [condition]
 
 
 def default_message(expression: str) -> str:
-    """Return the message of a validation of a GPUPolicy that states none, in one line."""
+    """Return the message for a GPUPolicy's validation that states no message, in one line."""
     return f"failed expression: {' '.join(expression.split())}"
 
 
 def _rule(rule: Rule) -> Document | None:
-    """Return the part of a rule that podberth is asked about; None if there is none."""
+    """Return the part of a rule that matches requests that podberth receives; None if it matches none of them."""
     operations = [each for each in _OPERATIONS if {"*", each} & set(rule.operations)]
     resources = [each for each in _RESOURCES if _names(rule, each)]
     if not (operations and resources and {"*", ""} & set(rule.api_groups) and {"*", "v1"} & set(rule.api_versions)):
@@ -294,5 +302,5 @@ def _names(rule: Rule, resource: str) -> bool:
 
 
 def _dumped(model: Any) -> Any:
-    """Return a part of the policy as its document has it, without defaults."""
+    """Return a part of the policy's model as JSON; fields with default values are left out."""
     return None if model is None else model.model_dump(mode="json", by_alias=True, exclude_defaults=True)

@@ -1,1 +1,1 @@
-"""The names of accelerators: resource names, device classes and MIG profiles. This room reads no cluster."""
+"""The names of accelerators: resource names, DeviceClasses and MIG profiles. No function here reads a cluster."""

@@ -22,12 +22,12 @@ from .resources import (
 )
 
 ClaimNames: TypeAlias = frozenset[tuple[str, str]]
-"""The claims that the pods of a group share, each by its name in the pod and its template.
+"""The ResourceClaims that the pods of a group share: each as the claim's name in the pod and its template's name.
 
-Claims that exist by name are shared in any case.
+Claims that exist under a name of their own are shared in any case, and are not listed.
 """
 Accelerators: TypeAlias = dict[str, Accelerator]
-"""Accelerators by the name of their extended resource."""
+"""Accelerators by the name of the extended resource by which pods request them."""
 
 # https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin, intel-resource-drivers-for-kubernetes
 # and ROCm/k8s-gpu-dra-driver: the drivers whose devices are accelerators, with their makers.
@@ -63,7 +63,7 @@ class ClaimRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownDevices:
-    """The known DRA objects of a cluster."""
+    """The known DRA objects of a cluster: the devices that claims and templates request, and those of DeviceClasses."""
 
     claims: Mapping[NamespacedName, tuple[ClaimRequest, ...]] = field(default_factory=dict)
     """The requests of ResourceClaims that users have made by hand, by namespace and name."""
@@ -74,15 +74,16 @@ class KnownDevices:
     groups: Mapping[NamespacedName, ClaimNames] = field(default_factory=dict)
     """The claims that the pods of a native PodGroup share, by the PodGroup's namespace and name.
 
-    Groups without shared claims are left out.
+    PodGroups without shared claims are left out.
     """
     resources: Mapping[str, Accelerator] = field(default_factory=dict)
-    """The accelerators of GPU drivers' DeviceClasses by extended resource, except those in ``devices.resources``."""
+    """The accelerators of GPU drivers' DeviceClasses, by extended resource, except resources in ``devices.resources``.
+    """
     others: frozenset[str] = frozenset()
     """The names of DeviceClasses whose drivers have no accelerators."""
 
     def asked(self, namespace: str, claim: Mapping[str, Any]) -> tuple[ClaimRequest, ...] | None:
-        """Return the devices that an entry of a Pod's ``resourceClaims`` asks for; None if the claim is unknown."""
+        """Return the devices that an entry of a Pod's ``resourceClaims`` requests; None if its claim is unknown."""
         template, name = claim.get("resourceClaimTemplateName"), claim.get("resourceClaimName")
         if isinstance(template, str):
             made = self.templates.get((namespace, template))
@@ -92,7 +93,7 @@ class KnownDevices:
     def in_stead(
         self, namespace: str, claim: Mapping[str, Any], resource: str, requests: Collection[str] = ()
     ) -> int | None:
-        """Return how many devices of a claim take the place of an extended resource; None if that is unknown.
+        """Return how many devices of a claim replace those of a requested extended resource; None if that is unknown.
 
         Only one sort of the claim's devices counts: accelerators if the resource is an accelerator, else all other
         devices. If the claim has no devices of that sort, its devices of unknown sort count. If it has none of unknown
@@ -150,7 +151,7 @@ NO_DEVICES: Final = KnownDevices()
 
 
 def is_generated(claim: Mapping[str, Any]) -> bool:
-    """Return whether a ResourceClaim was generated for a Pod, which then names a template or nothing.
+    """Return whether a ResourceClaim was generated for a Pod whose entry names a template or an extended resource.
 
     Sources: resourceclaim.PodResourceClaimAnnotation and resourceapi.ExtendedResourceClaimAnnotation.
     """
@@ -209,15 +210,16 @@ def _device_requests(document: Mapping[str, Any], *path: str) -> tuple[ClaimRequ
 
 
 def _total(parts: list[tuple[str, int]]) -> int:
-    """Return the sum of the counts; 0 if one of them is unknown."""
+    """Return the sum of the numbers of devices; 0 if one of them is unknown."""
     counts = [count for _, count in parts]
     return min(sum(counts), _LARGEST_COUNT) if all(counts) else 0
 
 
 def _device_request(request: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Return the DeviceClass and the count of a request; None if the request is for devices in use (adminAccess).
+    """Return the DeviceClass and the number of devices of a claim's request; None for a request with adminAccess.
 
-    In v1beta1, the fields of ``exactly`` are in the request itself.
+    A request with adminAccess is for devices that other pods use. In v1beta1, the fields of ``exactly`` are in the
+    request itself.
     """
     found = {_exactly(each) for each in _objects(request, "firstAvailable")}
     if found:
@@ -253,7 +255,7 @@ def class_accelerators(device_class: Mapping[str, Any]) -> Accelerators:
 
 
 def hands_out_others(device_class: Mapping[str, Any]) -> bool:
-    """Return whether a DeviceClass is known to have no accelerators, by its name and the drivers in its selectors.
+    """Return whether a DeviceClass has no accelerators, by its name and by the drivers in its selectors.
 
     False if the selectors name no driver.
     """

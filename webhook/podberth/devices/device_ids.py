@@ -33,9 +33,9 @@ _CLAIMED = re.compile(r"gpu-([0-9]{1,4})(?:-mig-[0-9a-z-]{1,100})?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceName:
-    """A device, as its id names it.
+    """A device, as the device's id names it.
 
-    Exactly one of the first four fields is set and names the GPU; ``gpu_instance`` names a part of that GPU.
+    Exactly one of the first four fields is set and names the GPU; ``gpu_instance`` names a MIG instance of that GPU.
     """
 
     gpu_uuid: str = ""
@@ -48,7 +48,10 @@ class DeviceName:
 
 
 def parse_device_id(device_id: str) -> DeviceName | None:
-    """Return the device that a device plugin's id names; None if no known plugin makes such ids. It never raises."""
+    """Return the device that a device plugin's id names; None if no known plugin makes such ids.
+
+    The function never raises.
+    """
     if match := _GPU.fullmatch(device_id):
         return DeviceName(gpu_uuid=match[1])
     if match := _MIG.fullmatch(device_id):
@@ -63,9 +66,9 @@ def parse_device_id(device_id: str) -> DeviceName | None:
 
 
 def parse_claimed_device(driver: str, device: str) -> DeviceName | None:
-    """Return the device that a DRA driver gave to a claim, by its name; None if the driver or the name is unknown.
+    """Return the device that a DRA driver's device name means; None if the driver or the form of the name is unknown.
 
-    It never raises.
+    The function never raises.
     """
     match = _CLAIMED.fullmatch(device) if driver == _NVIDIA_DRIVER else None
     return DeviceName(minor=int(match[1])) if match else None

@@ -16,7 +16,7 @@ from .mig_tables import TABLES, MigRow, MigTable, table_of
 
 RESOURCE_PREFIX = "nvidia.com/mig-"
 SHARED_SUFFIX = ".shared"
-"""The suffix that the device plugin adds to a replicated resource's name under renameByDefault; the profile is the
+"""The suffix that NVIDIA's device plugin adds to the name of a shared resource (renameByDefault); the profile is the
 same.
 """
 
@@ -38,19 +38,19 @@ _REMEMBERED = 256
 
 @dataclass(frozen=True, slots=True, order=True)
 class Profile:
-    """A parsed profile name. Profiles sort by compute slices, then memory, then extensions."""
+    """A parsed MIG profile name. Profiles sort by compute slices, then memory, then extensions such as ``+me``."""
 
     slices: int
-    """Compute slices of the GPU instance: the number before ``g`` in the name."""
+    """The number of compute slices of the GPU instance: the number before ``g`` in the name."""
     memory_gb: int
     """The GB figure in the name, which the driver rounds up (see ``memory_mib``); 0 on Thor, which has no GPU memory of
     its own.
     """
     attributes: tuple[str, ...] = ()
     without: bool = False
-    """Whether the attributes are removed (``-me``) instead of added (``+me``)."""
+    """Whether the extensions are removed (``-me``) instead of added (``+me``)."""
     compute: int = 0
-    """Compute slices of a compute instance that is a part of its GPU instance (``1c.3g.20gb``); 0: it is the whole."""
+    """The number of compute slices of the compute instance (``1c.3g.20gb``); 0 if it has the whole GPU instance."""
 
     @property
     def scarcity(self) -> int:
@@ -74,7 +74,8 @@ class Profile:
         """The profile's name as a resource: ``nvidia.com/mig-1g.10gb.me``.
 
         Raises:
-            ValueError: the profile is a part of a GPU instance; no device plugin offers one (internal/rm/rm.go).
+            ValueError: the profile is a compute instance, a part of a GPU instance; no device plugin offers such
+                resources (internal/rm/rm.go).
         """
         if self.compute:
             raise ValueError(
@@ -86,7 +87,7 @@ class Profile:
 
 @lru_cache(maxsize=1024)  # the documents of a large cluster repeat a few dozen
 def parse(name: str) -> Profile:
-    """Return the profile of a MIG profile name or MIG resource name in any spelling.
+    """Return the parsed MIG profile of a profile name or resource name in any spelling.
 
     The name may have a prefix or not, ``+me`` or ``.me``, and the suffix of shared resources.
 
@@ -146,7 +147,7 @@ def profile_in(product: str) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def live_table(name: str, offers: tuple[tuple[str, int, int], ...], table: MigTable | None) -> MigTable | None:
-    """Return the profiles of a model as a node reports them; they take precedence over the model's known table.
+    """Return the MIG profiles that a node reports for its GPU model; they take precedence over the model's known table.
 
     Args:
         name: the name of the model in the new table.
@@ -176,7 +177,7 @@ _FLOOR_NUMERATOR, _FLOOR_DENOMINATOR = 5, 6
 
 
 def memory_mib(name: str, table: MigTable | None = None) -> int:
-    """Return the memory of an instance in MiB; 0 if unknown.
+    """Return the memory of a MIG instance of this profile, in MiB; 0 if unknown.
 
     It is the figure in the model's table, else a lower bound that is derived from the profile's name.
     """
@@ -191,7 +192,7 @@ def memory_mib(name: str, table: MigTable | None = None) -> int:
 
 
 def smallest(memory: int, offered: Mapping[str, int], *, slices: int = 0) -> str | None:
-    """Return the smallest of the offered profiles with at least ``memory`` MiB and ``slices`` slices; None if none is.
+    """Return the smallest offered profile with at least ``memory`` MiB and ``slices`` compute slices; None if none is.
 
     ``offered`` has the MiB of each profile by name; names that are no MIG profiles are skipped. Among profiles of equal
     memory, fewer compute slices win, then a profile without extensions, then one whose extensions are removed

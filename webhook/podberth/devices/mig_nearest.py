@@ -75,7 +75,7 @@ def _by_size(text: str, meant: Profile, known: Iterable["_Candidate"]) -> Iterat
 class _Candidate:
     profile: Profile
     text: str
-    """The candidate's name without prefix and suffix, in lower case."""
+    """The candidate's name in lower case, without prefix and suffix."""
     spelled: str
 
 

@@ -1,4 +1,4 @@
-"""The MIG instances that fit on one GPU together, found by a search over the documented placements.
+"""Finds which MIG instances fit on one GPU together, by a search over the documented placements.
 
 A GPU instance takes adjacent memory slices. Its start is a multiple of its size, and enough compute slices must be
 left. This rule gives the list of ``nvidia-smi mig -lgipp``, with starts and size in memory slices: on 7-slice parts 1g
@@ -30,7 +30,7 @@ class PlacedInstance:
 
 
 def placements(name: str, table: MigTable) -> tuple[tuple[int, int], ...]:
-    """Return the possible placements of a profile on a GPU model, each as start and size in memory slices.
+    """Return the possible placements of a MIG profile on a GPU model, each as start and size in memory slices.
 
     Empty if the model has no such profile. The size depends on the model: 1g.10gb is one memory slice of a GPU of 80
     GB, and two of an A100 of 40 GB.
@@ -54,12 +54,12 @@ def fits(names: Iterable[str], table: MigTable) -> bool:
 
 
 def capacity(name: str, table: MigTable) -> int:
-    """Return the number of instances of a profile that one whole GPU of this model holds."""
+    """Return the largest number of instances of a MIG profile that one whole GPU of this model holds."""
     return room(name, (), table)[1]
 
 
 def room(name: str, present: Iterable[PlacedInstance], table: MigTable) -> tuple[int, int]:
-    """Return the least and the most further instances of a profile that fit on a GPU beside the ``present`` ones.
+    """Return how many more instances of a profile fit on a GPU beside the ``present`` ones, at least and at most.
 
     The two numbers differ if the placement of a present instance is unknown: a 3g at slice 4 leaves room for four 1g, a
     3g at slice 0 for three. The result is (0, 0) if the model has no such profile, or if the present instances
@@ -87,7 +87,7 @@ def _room(profile: Profile, present: tuple[PlacedInstance, ...], table: MigTable
 
 
 def _more(name: str, there: Sequence[str], table: MigTable, taken: int) -> int:
-    """Return the number of instances of a profile that can be added beside the present ones.
+    """Return how many instances of a profile can be added to a GPU beside its present instances.
 
     ``there`` are the profiles of the present instances, and ``taken`` is the bit mask of their memory slices.
     """
@@ -116,7 +116,7 @@ def _mask(start: int, size: int) -> int:
 
 
 def _together(names: Sequence[str], table: MigTable) -> bool:
-    """Return whether the numbers of instances and media engines allow these instances, wherever they are placed.
+    """Return whether one GPU may have so many instances and media engines; their placement is not checked.
 
     One instance has the media engines (``+me``; ``+me.all`` takes them from the others, which are then ``-me``). Thor,
     which has no GPU memory of its own, has one compute and one graphics instance (MIG user guide, "Supported MIG
@@ -155,7 +155,7 @@ def _few(names: Iterable[str], table: MigTable) -> list[str] | None:
 
 
 def _row(name: str, table: MigTable) -> Profile | None:
-    """Return a profile of the model by its name in any spelling; None if the model lacks it."""
+    """Return the parsed profile of a name in any spelling; None if the GPU model lacks the profile."""
     try:
         profile = parse(name)
     except ValueError:

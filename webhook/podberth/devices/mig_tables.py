@@ -1,4 +1,4 @@
-"""The MIG profiles of each GPU model: data, with its sources. ``devices.mig`` answers questions about them.
+"""The MIG profiles of each GPU model, as a table with its sources; ``devices.mig`` has the functions that read it.
 
 Names, counts and PCI ids are those of NVIDIA/mig-parted v0.15.0 deployments/systemd/config-default.yaml, unless a
 comment beside a table names another source. In that file, the ``all-<profile>`` entries are the maximum for a whole
@@ -22,7 +22,7 @@ class MigRow:
     max_instances: int
     """The most instances of this profile on one whole GPU, without any other profile."""
     memory_mib: int = 0
-    """The memory in MiB as the driver lists it; 0 if no listing was available."""
+    """The memory of an instance in MiB, as the driver lists it; 0 if no listing was available."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class MigTable:
 
     name: str
     slices: int
-    """Compute slices of the whole GPU: 7 or 4; the smallest GPUs have 2 or 3."""
+    """The number of compute slices of the whole GPU: 7 or 4; the smallest GPUs have 2 or 3."""
     whole_gb: int
     """The GB figure in the name of the profile of the whole GPU; 0: the GPU has no memory of its own (Thor)."""
     pci_ids: frozenset[str] = frozenset()
@@ -41,11 +41,11 @@ class MigTable:
     gke: frozenset[str] = frozenset()
     """The models' names in GKE's label ``cloud.google.com/gke-accelerator``."""
     rows: Mapping[str, MigRow] = field(hash=False)
-    """The rows by the profile's canonical name."""
+    """The profiles of the GPU models by their canonical names."""
 
     @property
     def memory_slices(self) -> int:
-        """The number of memory slices: one more than the compute slices of a 7-slice GPU, else equal to them."""
+        """The memory slices of the whole GPU: one more than the compute slices of a 7-slice GPU, else equal to them."""
         return 8 if self.slices == 7 else self.slices  # noqa: PLR2004 - MIG user guide, "Partitioning"
 
 
@@ -57,7 +57,7 @@ def table_of(
     products: Iterable[str] = (),
     gke: Iterable[str] = (),
 ) -> MigTable:
-    """Return the table of the GPU models that share the profiles ``rows``, by the profiles' canonical names.
+    """Return the table of GPU models that share the profiles ``rows``, a mapping by the profiles' canonical names.
 
     The profile with the most slices, the first of several, is taken as the whole GPU. The other arguments identify the
     models, as in ``MigTable``.
@@ -75,12 +75,15 @@ def table_of(
 
 
 def _slices(profile: str) -> int:
-    """Return the number before ``g`` in a profile name, also for a partial compute instance (``1c.3g.20gb``)."""
+    """Return the compute slices of a profile: the number before ``g``, also for a compute instance (``1c.3g.20gb``)."""
     return int(profile.partition("g.")[0].rpartition(".")[2])
 
 
 def _table(name: str, pci_ids: str, products: str, rows: str, gke: str = "") -> MigTable:
-    """Return a table from the text of its sources: ``1g.5gb 7 4864`` is a profile, its count and, if known, its MiB."""
+    """Return a table of MIG profiles from text.
+
+    In ``rows``, ``1g.5gb 7 4864`` is a profile, its count and, if known, its MiB.
+    """
     parsed = {}
     for row in rows.split(" · "):
         profile, count, *memory = row.split()

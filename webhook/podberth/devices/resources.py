@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from . import mig
 
 AcceleratorKind: TypeAlias = Literal["whole", "mig", "shared", "modifier", "nic", "passthrough"]
-"""The meaning of one unit of the resource.
+"""The kind of an accelerator resource: the meaning of one unit of it.
 
 whole: a whole device. mig: a MIG instance. shared: a share of a device that is no MIG instance (a time-slice, a core, a
 vNPU). modifier: no device, but a property of another request (memory, cores). nic: an RDMA or SR-IOV interface, no
@@ -20,7 +20,7 @@ accelerator. passthrough: a device for a virtual machine.
 """
 
 COUNTED_KINDS: frozenset[AcceleratorKind] = frozenset({"whole", "mig", "shared"})
-"""The kinds whose amount is a number of devices, or of parts of devices."""
+"""The kinds of accelerator resources whose amount is a number of devices, or of parts of devices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +121,11 @@ MODIFIERS: dict[str, dict[str, str]] = {
         "volcano.sh/vgpu-cores": "nvidia",
     },
 }
-"""The resources of sharing dialects that modify another request, or that only the dialect's scheduler counts: by the
-dialect's name, each resource with the vendor of its device. The dialect's dossier takes them from here, and has their
-source."""
+"""The resources of sharing dialects that modify another request, or that only the dialect's scheduler counts.
+
+The outer key is the dialect's name. Each resource has the vendor of its device. The dialect's dossier takes the
+resources from this table, and has their source.
+"""
 
 TABLE: dict[str, Accelerator] = {
     **{
@@ -180,7 +182,7 @@ _REMEMBERED = 1024
 
 @lru_cache(maxsize=_REMEMBERED)
 def recognise(resource: str) -> Accelerator | None:
-    """Return the accelerator of a resource name; None if it is no known accelerator (cpu, memory, hugepages …)."""
+    """Return the accelerator that a resource name stands for; None for any other name (cpu, memory, hugepages …)."""
     if (known := TABLE.get(resource)) is not None:
         return known
     if resource.startswith(DEVICE_CLASS_PREFIX):
@@ -191,12 +193,12 @@ def recognise(resource: str) -> Accelerator | None:
 
 
 def recognise_class(device_class: str) -> Accelerator | None:
-    """Return the accelerator of a DeviceClass by the class' name; None if the class is unknown."""
+    """Return the accelerator that a DeviceClass of this name offers; None if the class is unknown."""
     return DEVICE_CLASSES.get(device_class)
 
 
 def _recognise_mig(resource: str) -> Accelerator:
-    """Return the accelerator of a MIG resource name.
+    """Return the accelerator that a MIG resource name stands for.
 
     If the name cannot be parsed, the profile is the name as written.
     """

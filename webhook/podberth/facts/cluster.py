@@ -1,4 +1,4 @@
-"""The facts of one cluster at one moment: what podberth takes from each object, and what it derives from several.
+"""The facts of one cluster at one moment: the kept fields of each object, and facts derived from several objects.
 
 ``fold`` adds any object. The facts do not depend on the order in which the objects came, or on their earlier versions.
 An object that cannot be used is a line in ``problems``, and affects no other object. Whether a topology document is
@@ -57,13 +57,13 @@ class ClusterFacts:
     """The facts of a cluster. Derived facts are computed when they are first read, and cached."""
 
     tables: Mapping[Kind, Table] = field(default_factory=dict)
-    """The table of facts for each kind; a kind without known facts is left out."""
+    """The tables of facts, by the kind of their objects; a kind without known facts is left out."""
     unusable: Mapping[tuple[Kind, ObjectKey], str] = field(default_factory=dict)
-    """The reason why an object cannot be read, by its kind and place."""
+    """The reason why an object cannot be read, by the object's kind and place (namespace and name)."""
     remarks: tuple[str, ...] = ()
-    """Further problems of the documents that the facts were read from."""
+    """Problems of the documents that the facts were read from, such as a repeated name."""
     now: datetime | None = None
-    """The time that heartbeats are compared with; None: no topology document counts as stale (a snapshot in CI)."""
+    """The time with which heartbeats are compared; None (a snapshot in CI): no topology document counts as stale."""
     listed: bool = False
     """Whether the facts come from complete lists of the API server; if not, they come from files and may be partial."""
     served: frozenset[str] = frozenset()
@@ -71,16 +71,16 @@ class ClusterFacts:
     is_groupless: bool = False
     """Whether API discovery says that the cluster serves no PodGroups and no queues that podberth reads."""
     is_makerless: bool = False
-    """Whether no replica of podberth's controller runs, so nobody makes the PodGroups that policies name."""
+    """Whether no replica of podberth's controller runs, so nothing makes the PodGroups that policies name."""
     is_claimless: bool = False
     """Whether API discovery says that the cluster serves no ResourceClaimTemplates in a version that podberth reads."""
     cut_queues: frozenset[QueueKind] = frozenset()
-    """The kinds of queues of which not all are known, because there are too many, or one cannot be read."""
+    """The kinds of queues that are known in part only, because there are too many queues, or one cannot be read."""
 
     # ---- how facts become known -------------------------------------------------------------------------------------
 
     def fold(self, *documents: object) -> "ClusterFacts":
-        """Return the facts with these objects, or lists of objects, added; each replaces its own earlier version.
+        """Return the facts with these objects, or lists of objects, added; an object replaces its earlier version.
 
         An object without a name, or of a kind that podberth does not read, is ignored. The documents are neither copied
         nor changed.
@@ -106,23 +106,23 @@ class ClusterFacts:
         return self._derived(replace(self, tables=_held({**self.tables, **tables}), unusable=unusable), self)
 
     def with_tables(self, tables: Mapping[Kind, Table], **others: Any) -> "ClusterFacts":
-        """Return a copy of the facts with ``tables`` in place of the tables of these kinds.
+        """Return a copy of the facts with ``tables`` in place of its tables of the same kinds.
 
         ``others`` replaces further fields of ``ClusterFacts`` by name.
         """
         return self._derived(replace(self, tables=_held({**self.tables, **tables}), **others), self)
 
     def with_workloads(self, known: "ClusterFacts") -> "ClusterFacts":
-        """Return a copy of ``known`` in which the Namespaces and ConfigMaps are those of this object."""
+        """Return a copy of ``known``, but with the Namespaces and ConfigMaps of this object."""
         own = {kind: self.tables.get(kind, _EMPTY) for kind in (NAMESPACE_KIND, CONFIG_MAP)}
         return self._derived(replace(known, tables=_held({**known.tables, **own})), self, known)
 
     def without_nodes(self) -> "ClusterFacts":
-        """Return the facts without Nodes, topology documents and Leases, to save memory when an index has the nodes."""
+        """Return the facts without Nodes, topology documents and Leases, which an index of the nodes has already."""
         return replace(self, tables={kind: each for kind, each in self.tables.items() if kind not in OF_NODES})
 
     def _derived(self, made: "ClusterFacts", *sources: "ClusterFacts") -> "ClusterFacts":
-        """Return ``made`` with the cached derived facts of ``sources`` that are still valid for its tables."""
+        """Return ``made`` with those derived facts, cached in ``sources``, that are still valid for its tables."""
         for name, kinds in _FOLLOWS_FROM.items():
             for each in sources:
                 if name in vars(each) and all(made.tables.get(kind) is each.tables.get(kind) for kind in kinds):
@@ -130,7 +130,7 @@ class ClusterFacts:
         return made
 
     def _known(self, *roles: KindRole) -> Mapping[Any, Any]:
-        """Return the facts of all kinds with these roles, by their keys; for an equal key the first kind counts."""
+        """Return the facts of all kinds with these roles, by their keys; if kinds share a key, the first counts."""
         return _chained(*(self.tables[kind].known for kind in of_role(*roles) if kind in self.tables))
 
     def _at(self, kind: Kind) -> Mapping[Any, Any]:
@@ -152,7 +152,7 @@ class ClusterFacts:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Sorted messages about the objects that are not used, and why."""
+        """Sorted messages about the objects that are not used, each with the reason."""
         nodes = {*self._at(NODE), *(place for kind, place in self.unusable if kind is NODE)}
         topologies = [*self._at(TOPOLOGY), *(place for kind, place in self.unusable if kind is TOPOLOGY)]
         orphans = [
@@ -164,12 +164,12 @@ class ClusterFacts:
 
     @property
     def namespaces(self) -> Mapping[str, Document]:
-        """Namespace objects by name."""
+        """The Namespace objects by their names."""
         return self._at(NAMESPACE_KIND)
 
     @property
     def config_maps(self) -> Mapping[NamespacedName, Document]:
-        """ConfigMaps by namespace and name, which policies may read as params.
+        """The ConfigMaps that policies may read as params, by namespace and name.
 
         Topology documents are not among them.
         """
@@ -182,7 +182,7 @@ class ClusterFacts:
 
     @property
     def group_sizes(self) -> Mapping[GroupKey, int]:
-        """The smallest number of pods that each PodGroup starts together; groups that do not state it are left out."""
+        """The smallest number of pods that each PodGroup starts together; PodGroups without it are left out."""
         return _Sizes(self.pod_groups)
 
     @property
@@ -200,23 +200,23 @@ class ClusterFacts:
 
     @cached_property
     def served_groups(self) -> frozenset[str]:
-        """The API groups whose PodGroups the cluster serves, because one exists or API discovery lists the kind."""
+        """The API groups whose PodGroups the cluster serves: one exists, or API discovery lists the kind."""
         held = {kind.group for kind in of_role("pod group") if kind in self.tables}
         return self.served | held | set(self._known("discovery").values())
 
     @cached_property
     def queues(self) -> Queues:
-        """The queues of Kueue, Volcano and KAI that are known."""
+        """The known queues of Kueue, Volcano and KAI."""
         return Queues.of(self._known("queue"), self.cut_queues, listed=self.listed)
 
     @cached_property
     def owners(self) -> Mapping[str, Document]:
-        """The kept fields of each owner of a gang, by its uid; of some kinds by ``kube.pod.by_name``, too."""
+        """The kept fields of each known owner of pods, such as a Job, by uid; for some kinds, also by ``by_name``."""
         return self._known("owner")
 
     @cached_property
     def class_resources(self) -> frozenset[str]:
-        """The extended resources that DeviceClasses serve, including the implicit name of each class (KEP-5004)."""
+        """The extended resources that DeviceClasses offer, including the implicit name of each class (KEP-5004)."""
         return frozenset().union(*(each.resources for each in self._known("class").values()))
 
     @cached_property
@@ -266,12 +266,13 @@ _FOLLOWS_FROM: Final[Mapping[str, tuple[Kind, ...]]] = {
     "_channels": of_role("compute domain"),
     "default_priority_class": of_role("priority class"),
 }
-"""The kinds that each derived fact is computed from. A cached fact stays valid while the tables of its kinds do."""
+"""The kinds of objects from which each derived fact is computed; its cached value is valid until their tables change.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sizes(Mapping[GroupKey, int]):
-    """The sizes of PodGroups as a view, because a copy would be expensive: a cluster may have 100,000 PodGroups."""
+    """The sizes of PodGroups as a view, because a copy of 100,000 PodGroups would be expensive."""
 
     groups: Mapping[GroupKey, PodGroup]
 
@@ -306,7 +307,7 @@ def _identified(documents: Iterable[object]) -> Iterator[tuple[Kind, ObjectKey, 
 
 
 def _chained(*tables: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """Return a view of several mappings as one; for an equal key the first mapping's value counts."""
+    """Return several mappings as one view; if several have a key, the value of the first of them counts."""
     held = [each for each in tables if each]
     return ChainMap(*cast("list[dict[Any, Any]]", held)) if len(held) > 1 else held[0] if held else {}
 
@@ -315,7 +316,7 @@ def _chained(*tables: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 
 def collect(documents: Iterable[object], *, now: datetime | None) -> ClusterFacts:
-    """Return the facts of all objects in ``documents``, and the problems of the documents in ``remarks``.
+    """Return the facts of all objects in ``documents``, with the problems of the documents in the field ``remarks``.
 
     Args:
         documents: what ``kubectl get … -o yaml`` prints, lists included; neither copied nor changed.
@@ -350,9 +351,9 @@ def _remarks(documents: Iterable[object]) -> Iterator[str]:
 
 
 def _stands_once(kind: Kind, document: Document) -> bool:
-    """Return whether it is a mistake if files have two objects of this kind and name.
+    """Return whether two objects of this kind and name in files are a mistake.
 
-    For other kinds it is not, because files may have an object in two versions.
+    For other kinds they are none, because files may have an object in two versions.
     """
     if kind in OF_NODES and kind is not NODE and not is_at_home(document):
         return False

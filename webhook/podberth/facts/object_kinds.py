@@ -60,7 +60,7 @@ KindRole: TypeAlias = Literal[
     "policy",
     "exception",
 ]
-"""The purpose for which podberth reads the objects of a kind."""
+"""The role of a kind: the purpose for which podberth reads its objects."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,9 +79,9 @@ class Kind:
     It raises ValueError or TopologyError if the object cannot be read.
     """
     keys: Callable[[Any, Any], tuple[Hashable, ...]] | None = None
-    """The function that returns the keys under which a fact is looked up, from its place and the fact.
+    """The function that returns the keys under which a fact is looked up, from the object's place and the fact.
 
-    None: facts of this kind are looked up by their place.
+    None: facts of this kind are looked up by the object's place.
     """
     of_cluster: bool = False
     """Whether the kind is cluster-scoped."""
@@ -114,7 +114,7 @@ class Kind:
         return namespace if isinstance(namespace, str) and namespace else "default", name
 
     def place_of(self, name: str) -> ObjectKey:
-        """Return the identity of an object from the ``name`` that a watch reports: ``namespace/name``, or a name alone.
+        """Return the identity of an object from its name in a watch's report: ``namespace/name``, or a name alone.
 
         The name alone identifies an object of a cluster-scoped kind.
         """
@@ -122,7 +122,7 @@ class Kind:
         return own if self.of_cluster else (namespace, own)
 
     def fact(self, document: Document) -> Any:
-        """Return the fact of an object; None if podberth needs nothing of it.
+        """Return the fact (the kept fields) of an object; None if podberth needs nothing of it.
 
         Raises:
             TopologyError: the object cannot be read.
@@ -141,7 +141,7 @@ class PriorityClass(NamedTuple):
     """The fields of a PriorityClass that podberth keeps."""
 
     default_value: int | None
-    """The value of the class if it is the global default; else None."""
+    """The value of the PriorityClass if it is the global default; else None."""
 
 
 class DeviceClass(NamedTuple):
@@ -156,7 +156,7 @@ class DeviceClass(NamedTuple):
 
 
 class ComputeDomain(NamedTuple):
-    """The facts of a ComputeDomain, from which a pod's channel is known before the driver makes the claim template."""
+    """The kept fields of a ComputeDomain; they give a pod's channel before the driver makes the claim template."""
 
     template: str
     requests: tuple[ClaimRequest, ...]
@@ -184,7 +184,7 @@ def _topology(document: Document) -> NodeTopology | None:
 
 
 def is_at_home(document: Document) -> bool:
-    """Return whether an object is in podberth's own namespace."""
+    """Return whether an object is in podberth's own namespace, ``podberth-system``."""
     return text_at(document, "metadata", "namespace") == NAMESPACE
 
 
@@ -334,12 +334,12 @@ KINDS: Final[tuple[Kind, ...]] = (
 """Every kind that podberth reads. ConfigMaps have two rows, because a label marks those with a topology document."""
 
 FOLLOWED: Final = tuple(kind for kind in KINDS if kind.is_followed)
-"""The kinds that some clusters do not serve, and that podberth follows in clusters that do."""
+"""The rows of ``KINDS`` that only some clusters serve; where a cluster serves one, a watch follows it."""
 _BY_KIND: Final[Mapping[tuple[str, str], tuple[Kind, ...]]] = {
     key: tuple(kind for kind in KINDS if (kind.group, kind.kind) == key) for key in {(k.group, k.kind) for k in KINDS}
 }
 OWNER_GROUPS: Final = frozenset(each.group for each in OWNER_KINDS if each.group) | PARENT_GROUPS
-"""The API groups of workloads. Objects of other kinds in these groups are ignored without a message."""
+"""The API groups of workloads. Objects of these groups that no row of ``KINDS`` reads are ignored without a message."""
 
 
 def of_role(*roles: KindRole) -> tuple[Kind, ...]:
@@ -348,7 +348,7 @@ def of_role(*roles: KindRole) -> tuple[Kind, ...]:
 
 
 def group_of(document: Document) -> str:
-    """Return the API group of an unchecked object."""
+    """Return the API group of an object of any shape, from its apiVersion."""
     version = document.get("apiVersion")
     return version.rpartition("/")[0] if isinstance(version, str) else ""
 

@@ -21,7 +21,7 @@ class PersistentMap(Mapping[Any, Any]):
     parts: tuple[dict[Any, Any], ...] = ({},) * _PARTS
 
     def changed(self, changes: Mapping[Any, Any]) -> "PersistentMap":
-        """Return the mapping with these values at their keys; the value None removes a key."""
+        """Return the mapping with the values in ``changes`` at their keys; the value None removes a key."""
         parts = list(self.parts)
         for key, value in changes.items():
             place = hash(key) % _PARTS
@@ -57,18 +57,18 @@ class PersistentMap(Mapping[Any, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The facts of one kind, by the place of their object and by the keys under which they are looked up.
+    """The facts of one kind of objects, by the place of their object and by the keys under which they are looked up.
 
     If several objects have the same key (two ComputeDomains that name one template), the fact of the first place in
     sorted order counts.
     """
 
     facts: PersistentMap = field(default_factory=PersistentMap)
-    """The facts by the place of their object."""
+    """The facts by the place (namespace and name) of their object."""
     known: PersistentMap = field(default_factory=PersistentMap)
     """The facts by key; for a kind without keys, the same mapping as ``facts``."""
     holders: PersistentMap = field(default_factory=PersistentMap)
-    """The sorted places of the objects that have each key; empty for a kind without keys."""
+    """The sorted places of the objects that have each key; empty if the kind has no keys."""
 
     def changed(self, kind: Kind, changes: Mapping[ObjectKey, Any]) -> "Table":
         """Return a copy of the table with changed facts.
@@ -94,6 +94,6 @@ class Table:
 
     @classmethod
     def of(cls, facts: Mapping[Any, Any]) -> "Table":
-        """Return the table with these facts, for a kind without keys."""
+        """Return a table with these facts by the place of their object, for a kind without further keys."""
         found = PersistentMap().changed(facts)
         return cls(found, found)

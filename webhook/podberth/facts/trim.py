@@ -2,8 +2,8 @@
 
 The same cluster gives the same documents in the same order: fields that only show age (heartbeats, versions, managed
 fields) are removed. Decisions with the reduced documents are the same as with the originals. Leases, ConfigMaps that no
-policy reads, and objects that ``facts.collect`` ignores or cannot read are left out. Of a workload that makes gangs,
-only numbers, names and its pods' requirements on a node are kept, because other fields may be secret.
+policy reads, and objects that ``facts.collect`` ignores or cannot read are left out. Of a workload such as a Job, only
+numbers, names and its pods' requirements on a node are kept, because other fields may be secret.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -34,9 +34,11 @@ _NAMES = frozenset({"name", "cliqueNames", "restartPolicy", "startupPolicyOrder"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 Fields: TypeAlias = Mapping[str, Any]
-"""The fields of an object to keep, by name. The value True keeps the whole field; a mapping keeps only its fields.
+"""The fields of an object that are kept, by name.
 
-A list of one mapping keeps only the mapping's fields of each object in a list.
+The value True keeps the whole field; a mapping keeps only its fields.
+
+A list with one mapping keeps, of each object in the field's list, only the mapping's fields.
 """
 
 
@@ -90,8 +92,8 @@ _KEPT: Final[Mapping[KindRole, Fields]] = {
 def trim(documents: Iterable[Document], *, is_param: IsParam, namespace: str) -> list[Document]:
     """Return the documents that decisions can depend on, with only the fields that podberth reads.
 
-    They are sorted by API group, kind, namespace and name; the originals do not change. Of two documents of one object,
-    the later counts.
+    They are sorted by API group, kind, namespace and name; the originals do not change. If an object has two documents,
+    the later one counts.
 
     Args:
         documents: the objects, lists included.
@@ -131,7 +133,7 @@ def _trimmed(document: Document, is_param: IsParam, namespace: str) -> Document 
 
 
 def _part(document: Document, fields: Fields) -> Document:
-    """Return a copy of an object with only these fields; fields without a value are left out."""
+    """Return a copy of an object with only the fields in ``fields``; fields without a value are left out."""
     kept: Document = {}
     for name, inner in fields.items():
         value = document.get(name)
@@ -154,7 +156,7 @@ def _type(condition: Document) -> str:
 
 
 def _discovery(document: Document) -> Document | None:
-    """Return an APIResourceList with only its PodGroups, named after the API group; None if it lists no PodGroups."""
+    """Return an APIResourceList with only the PodGroups that it lists, named after the API group; None without any."""
     groups = served_pod_groups(document)
     if not groups:
         return None
@@ -218,7 +220,7 @@ def _is_topology(document: Document) -> bool:
 
 
 def _counted(value: Any, key: str) -> Any:
-    """Return a copy of a workload's spec with every string emptied, except names and requirements on a node."""
+    """Return a copy of a workload's spec in which every string is emptied, except names and requirements on a node."""
     if isinstance(value, dict):
         counted = {inner: _counted(each, inner) for inner, each in value.items()}
         return counted | _requested_of_a_node(value)
@@ -248,7 +250,10 @@ _SPECIAL: Final[Mapping[KindRole, Callable[[Document], Document | None]]] = {
     "compute domain": _compute_domain,
     "owner": _owner,
 }
-"""The functions that trim objects by their content, for roles in which it decides which fields are kept, if any."""
+"""The functions that trim an object by its content, for the roles in which the content decides which fields are kept.
+
+A function returns None if the object is left out.
+"""
 
 
 def as_list(documents: Iterable[Document], write: Callable[[Document], str]) -> Iterator[str]:

@@ -1,6 +1,7 @@
-"""The facts of a snapshot together with the accelerators that its Pods hold.
+"""Reads the facts of a snapshot, and the accelerators that its Pods hold.
 
-Pods are no facts of ``ClusterFacts``: decisions are made from those, and no decision may depend on what is free.
+``ClusterFacts`` has no Pods: decisions are made from these facts, and no decision may depend on which accelerators are
+free.
 """
 
 from collections.abc import Iterable
@@ -14,9 +15,10 @@ from .object_kinds import Document, unlist
 def collect_with_holdings(
     documents: Iterable[Document], *, now: datetime | None
 ) -> tuple[ClusterFacts, Holdings | None]:
-    """Return the facts of all objects, as ``collect`` does, and the holdings; None: there is no Pod among the objects.
+    """Return the facts of all objects, as ``collect`` does, and the accelerators that Pods hold.
 
-    Without Pods nothing is known of what is free, because every cluster with nodes has Pods.
+    The second value is None if there is no Pod among the objects. Every cluster with nodes has Pods, so without Pods it
+    is unknown which accelerators are free.
     """
     pods: list[Document] = []
     others: list[Document] = []

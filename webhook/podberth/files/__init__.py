@@ -1,1 +1,1 @@
-"""Reads policies, manifests and a cluster's documents from files. Other rooms interpret them."""
+"""Reads policies, manifests and a cluster's documents from files, without interpreting them."""

@@ -28,7 +28,7 @@ def bundle(folder: Path, *, alone: bool = False) -> dict[str, Any]:
     """Return the ConfigMap of the policy files below ``folder``.
 
     The ConfigMap has the unchanged texts of the files that ``podberth serve --policies`` would read; tests are left
-    out. As a check, the policies are compiled: ``alone``, or together with the shipped policies.
+    out. As a check, the policies are compiled: with ``alone`` by themselves, else together with the shipped policies.
 
     Raises:
         PolicyError: the files cannot be served, or do not fit into a ConfigMap.

@@ -1,6 +1,7 @@
 """Reads a cluster's documents from files, folders and standard input, and recognises ConfigMaps that are params.
 
-Callers that show or write a snapshot use this module; callers that decide with a snapshot use ``loading.read_objects``.
+Code that shows or writes a snapshot uses this module; code that makes decisions from a snapshot uses
+``loading.read_objects``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,7 +50,7 @@ def read_documents(paths: Sequence[str], stdin: BinaryIO) -> list[Document]:
 def params_of(directory: Path | None) -> IsParam:
     """Return a function that recognises the ConfigMaps that the policies below a directory use as params.
 
-    If ``directory`` is None, these are the params of all policies that podberth ships, optional ones included.
+    If ``directory`` is None, it recognises the params of all policies that podberth ships, optional ones included.
 
     Raises:
         PolicyError: a policy cannot be read.

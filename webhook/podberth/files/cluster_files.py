@@ -1,4 +1,4 @@
-"""The files that describe a cluster beside its objects: its own names, and the fields that its API server knows."""
+"""Reads the files that describe a cluster besides its objects: its own names, and its API server's Pod schema."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +11,13 @@ from .loading import read_pod_schema
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterFiles:
-    """The files of ``--conventions`` and ``--pod-schema``; None for those that podberth ships."""
+    """The files of the flags ``--conventions`` and ``--pod-schema``; None where podberth's own file is used."""
 
     conventions: Path | None = None
     pod_schema: Path | None = None
 
     def names(self) -> Conventions:
-        """Return the conventions of the cluster.
+        """Return the conventions of the cluster: its names for levels, taints and labels.
 
         The reader of the file is imported only if it is needed.
 
@@ -31,7 +31,7 @@ class ClusterFiles:
         return read_conventions(self.conventions)
 
     def environment(self) -> Environment:
-        """Return an environment for compiling policies with the cluster's fields of a Pod.
+        """Return a CEL environment for compiling policies, with the fields that a Pod has in the cluster.
 
         Raises:
             UsageError: the file cannot be read, or is no schema.

@@ -1,4 +1,4 @@
-"""Makes CEL environments that limit the time for compiling policies. The core cannot set a limit: it has no clock."""
+"""Makes CEL environments that limit the time for compiling policies. The room ``cel`` cannot: it has no clock."""
 
 import time
 
@@ -6,12 +6,14 @@ from ..cel.engine import Environment, Late
 from ..kube.schema import PodSchema
 
 COMPILE_SECONDS = 60.0
-"""The time limit for compiling one set of policies. The largest set takes 5 s of a whole core (``cel.compile_limits``);
-a pod may have only a tenth of a core."""
+"""The time limit for compiling one set of policies.
+
+The largest set takes 5 s of a whole core (``cel.compile_limits``); a pod may have only a tenth of a core.
+"""
 
 
 def new_environment(pod_schema: PodSchema | None = None) -> Environment:
-    """Return an environment for compiling one set of policies; None means the packaged schema of a Pod."""
+    """Return a CEL environment for compiling one set of policies; without ``pod_schema``, it has the packaged one."""
     return Environment(pod_schema or PodSchema.packaged(), deadline=_begin)
 
 

@@ -12,7 +12,7 @@ Kind: TypeAlias = Literal["mutate", "validate", "both"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _SCHEMAS = ".schema"
-"""The folder for schemas beside the policies' folders. Its leading dot keeps podberth from reading policies in it."""
+"""The folder for schemas beside the policies' folders. Because of the leading dot, podberth reads no policies in it."""
 
 _HEAD = f"""\
 # yaml-language-server: $schema=../{_SCHEMAS}/{SCHEMA}
@@ -85,7 +85,7 @@ _POD = """\
 
 
 def texts(name: str, kind: Kind) -> dict[str, str]:
-    """Return the texts of the folder's files, by file name.
+    """Return the files of a new policy's folder: the text of each, by file name.
 
     Raises:
         UsageError: the name is not valid for a policy.
@@ -108,7 +108,7 @@ def start(name: str, kind: Kind, directory: Path) -> Path:
     """Write the policy's folder and the schema below ``directory``, which is created if needed; return the folder.
 
     Raises:
-        UsageError: the name is not valid, is in use already, or cannot be written.
+        UsageError: the name is not valid, is in use already, or the folder cannot be written.
     """
     files = texts(name, kind)
     target = directory / name

@@ -22,12 +22,12 @@ _DIRECTORIES = (("policies", True), ("optional-policies", False))
 SCHEMA = "gpupolicy-v1alpha1.json"
 """The name of the file with the JSON Schema of a policy, for editors; pyproject.toml adds the file to the package."""
 POLICY, PARAMS, SUITE = "policy.yaml", "params.yaml", "tests.yaml"
-"""The names of the files in a policy's folder; a policy without params has no PARAMS."""
+"""The names of the files in a policy's folder. A policy without params has no ``params.yaml``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """A policy of the library, with its folder."""
+    """A policy that podberth ships, with its folder."""
 
     folder: Path
     on: bool
@@ -113,7 +113,7 @@ def copy(policy: Shipped, directory: Path) -> Path:
     """Copy the folder of ``policy`` to ``directory``, which is created if needed; return the new folder.
 
     Raises:
-        UsageError: the name is in use already, or cannot be written.
+        UsageError: the folder exists already, or cannot be written.
     """
     target = directory / policy.name
     if target.exists():

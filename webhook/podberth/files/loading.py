@@ -56,7 +56,7 @@ class SuiteFiles:
     goldens: tuple[tuple[str, str], ...]
     """The golden files of the folder: expected pods with which the suite compares whole pods."""
     problems: tuple[Problem, ...]
-    """The problems of files that could not be read."""
+    """The problems of the folder's files that could not be read."""
 
 
 def find_suites(directory: Path) -> list[SuiteFiles]:
@@ -82,13 +82,15 @@ def find_suites(directory: Path) -> list[SuiteFiles]:
 
 @dataclass(frozen=True, slots=True)
 class LintFiles:
-    """The policy files to lint, with the params and tests in their folders."""
+    """The policy files that are linted, with the params and tests in their folders."""
 
     policies: tuple[tuple[str, str], ...]
     """Every policy file as (file, text)."""
     tests: tuple[str, ...]
     asked: frozenset[str]
-    """The files whose findings the user asked for; the others are only read because they are in the same folders."""
+    """The files that the user named, whose problems are reported; the others are only read because they are beside
+    these.
+    """
 
 
 def find_policies(paths: Iterable[Path]) -> LintFiles:
@@ -118,7 +120,7 @@ def find_policies(paths: Iterable[Path]) -> LintFiles:
 
 
 def read_objects(path: Path) -> ClusterFacts:
-    """Return the objects of a snapshot: those of one file, or of every file below a directory.
+    """Return the facts of the objects in a snapshot: one file, or every file below a directory.
 
     No node of the snapshot counts as stale, because its objects are as old as the file.
 
@@ -146,7 +148,7 @@ def _documents(path: Path) -> list[Document]:
 
 
 def read_topology(path: Path) -> ClusterFacts:
-    """Return the objects of a snapshot as ``read_objects`` does, but require at least one Node.
+    """Return the facts of a snapshot as ``read_objects`` does, but require at least one Node.
 
     Raises:
         TopologyError: as ``read_objects``; or no object is a Node.
@@ -157,7 +159,7 @@ def read_topology(path: Path) -> ClusterFacts:
 
 
 def read_topology_with_holdings(path: Path) -> tuple[ClusterFacts, Holdings | None]:
-    """Return the objects of a snapshot as ``read_topology`` does, and what its Pods hold; None: it has no Pods.
+    """Return the facts of a snapshot as ``read_topology`` does, and the holdings of its Pods; None without Pods.
 
     Raises:
         TopologyError: as ``read_topology``.
@@ -194,22 +196,22 @@ def read_pod_schema(path: Path | None) -> PodSchema:
 
 
 class PolicyFiles:
-    """The policies in a directory of files, which take effect together or not at all."""
+    """Reads a directory of policy files, which take effect together or not at all."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._held: Mapping[str, str] = {}
-        """The file of each policy in the last good set, by the policy's name."""
+        """The file of each policy in the last set that could be used, by the policy's name."""
 
     def revision(self) -> object:
         """Return a value that changes when the files change."""
         return _fingerprint(self._directory)
 
     def read(self) -> ParsedPolicies:
-        """Read and parse the files; a policy may have problems, which are in the result.
+        """Read and parse the files; the problems of single policies are part of the result.
 
         Raises:
-            PolicyError: a file cannot be read, or has lost all its policies since the last good set.
+            PolicyError: a file cannot be read, or has lost all its policies since the last set that could be used.
         """
         texts, unreadable = read_policy_texts(self._directory)
         if unreadable:
@@ -223,7 +225,7 @@ class PolicyFiles:
         return parsed
 
     def hold(self, parsed: ParsedPolicies) -> None:
-        """Note that ``parsed`` is the last good set, with which ``read`` compares the files from now on."""
+        """Note that ``parsed`` could be used; ``read`` compares the files with it from now on."""
         self._held = _files_of(parsed)
 
 
@@ -233,7 +235,7 @@ def _files_of(parsed: ParsedPolicies) -> dict[str, str]:
 
 @dataclass
 class FileSource:
-    """A ``SnapshotSource`` that reads a directory of policies and, if given, a cluster snapshot."""
+    """A ``SnapshotSource`` that reads a directory of policies and, if ``topology`` is given, a cluster snapshot."""
 
     policies: Path
     topology: Path | None
@@ -246,12 +248,15 @@ class FileSource:
         self._files = PolicyFiles(self.policies)
 
     def revision(self) -> Mapping[str, object]:
-        """Return, for policies and topology, a value that changes when the files change."""
+        """Return a value each for policies and topology that changes when their files change."""
         found = {"policies": self._files.revision()}
         return found if self.topology is None else {**found, "topology": _fingerprint(self.topology)}
 
     def load(self) -> Loaded:
-        """Read the policies, and the snapshot if it has changed; 10,000 nodes take 3 s as JSON and 54 s as YAML."""
+        """Read the policies, and the cluster's files if they have changed; return the snapshot of both.
+
+        Reading 10,000 nodes takes 3 s as JSON and 54 s as YAML.
+        """
         parsed = self._files.read()
         objects = self._cluster()
         snapshot = load_snapshot(parsed, objects, new_environment(self.pod_schema), self.conventions)
@@ -273,7 +278,7 @@ class FileSource:
 
 
 def _emptied(lost: Collection[str], files: Iterable[str]) -> list[Problem]:
-    """Return a problem for each file that still exists and has lost all its policies since the last good load."""
+    """Return a problem for each file that still exists, and has lost all policies of the last good load."""
     message = "got no policy, where there was one; delete the file to have it gone, or restart podberth"
     return [Problem(file, 0, 0, "", message) for file in files if file in lost]
 
@@ -281,10 +286,10 @@ def _emptied(lost: Collection[str], files: Iterable[str]) -> list[Problem]:
 def _texts(
     place: Path, files: Iterable[Path], most: int = MAX_POLICY_BYTES, most_together: int | None = None
 ) -> tuple[list[tuple[str, str]], list[Problem]]:
-    """Return (file, text) of each file, all of them below ``place``, and a problem for each unreadable file.
+    """Return (file, text) of each readable file, and a problem for each unreadable file; all files are below ``place``.
 
-    A file may have ``most`` bytes, and all files together ``most_together`` (None: the limit for policies). If all
-    files together have more, no text is returned, and the problem is about ``place``.
+    A file may have at most ``most`` bytes, and all files together ``most_together`` (None: the limit for policies). If
+    all files together have more, no text is returned, and the problem is about ``place``.
     """
     most_together = most_together or MAX_POLICIES_BYTES
     wanted = tuple(files)
@@ -325,9 +330,9 @@ def _unreadable(path: Path, error: OSError | UnicodeDecodeError) -> Problem:
 
 
 def _listing(path: Path) -> tuple[list[Path], list[Problem]]:
-    """Return the files with documents below a directory, by path, and a problem for each unreadable folder.
+    """Return the YAML and JSON files below a directory, by path, and a problem for each unreadable folder.
 
-    If ``path`` is a file, it is the only one.
+    If ``path`` is a file, only this file is returned.
 
     Names with a leading dot are left out: the kubelet keeps a mounted ConfigMap's real files in ``..data``, and links
     the visible names there (kubernetes pkg/volume/util/atomic_writer.go); reading both would find everything twice.

@@ -1,6 +1,6 @@
 """Finds and reads the manifests to check: named files, files with suffixes of YAML and JSON in folders, standard input.
 
-Nothing here raises because of a file: an unreadable file is a problem, and the others are still read.
+No function raises because of a file: an unreadable file is reported as a problem, and the others are still read.
 """
 
 import codecs
@@ -29,18 +29,18 @@ _MARKS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The files to check, each once and in the order of the arguments, and the problems of unusable arguments."""
+    """The files that are checked, each once and in the order of the arguments, and problems of unusable arguments."""
 
     files: tuple[str, ...]
     problems: tuple[Problem, ...]
     empty: tuple[str, ...]
-    """The directories without any manifest."""
+    """The directories in which no manifest was found."""
     found: frozenset[str] = frozenset()
     """The files that were found in a directory, and not named by the user."""
 
 
 def find_manifests(paths: Iterable[str]) -> Listing:
-    """Return the manifests that the arguments name, or that are below directories that the arguments name.
+    """Return the manifest files that the arguments name, or that are below directories that the arguments name.
 
     A named file counts whatever its name is; in a directory, files with a suffix of YAML or JSON count. Names with a
     leading dot are left out, and a directory is entered once, even if a link leads back to it.
@@ -68,7 +68,7 @@ def find_manifests(paths: Iterable[str]) -> Listing:
 
 
 def read_manifest(file: str, stdin: BinaryIO | None = None) -> tuple[str, str] | Problem:
-    """Return the name and the text of one file (``-`` is standard input), or the problem of reading it."""
+    """Return the name and the text of a file (``-`` is standard input), or a problem if it cannot be read."""
     try:
         if file == STDIN and stdin is not None:
             content = read_stream(stdin, MAX_FILE_BYTES, Path(file))
@@ -88,7 +88,7 @@ def read_manifest(file: str, stdin: BinaryIO | None = None) -> tuple[str, str] |
 
 
 def decode(content: bytes) -> str:
-    """Return the text of a file in UTF-8, or in the encoding of its byte order mark or NULs (YAML 1.2.2, 5.2).
+    """Return the text of a file in UTF-8, or in the encoding that its byte order mark or NULs imply (YAML 1.2.2, 5.2).
 
     Raises:
         UnicodeDecodeError: the content is no text.
@@ -105,7 +105,7 @@ def decode(content: bytes) -> str:
 
 
 def _without_mark(start: bytes) -> str:
-    """Return the encoding that the positions of NULs in ``start`` imply, as the first characters of YAML are ASCII."""
+    """Return the encoding of a text without byte order mark, by the NULs in its first bytes: YAML begins with ASCII."""
     nuls = "".join("0" if byte == 0 else "x" for byte in start)
     return {"x0x0": "utf-16-le", "0x0x": "utf-16-be", "x000": "utf-32-le", "000x": "utf-32-be"}.get(nuls, "utf-8")
 
@@ -144,7 +144,7 @@ def _is_new(folder: Path, seen: set[tuple[int, int]]) -> bool:
 
 
 def _is_file(file: Path) -> bool:
-    """Return whether a file is to be read: a regular file, or a link without a target, so that it is reported.
+    """Return whether a path is read: a regular file, or a link without a target, which is then reported.
 
     A pipe in a folder is not read, because reading it might never end.
     """

@@ -1,4 +1,6 @@
-"""Reads the file of ``--conventions``, which describes a cluster's own names.
+"""Reads the file of ``--conventions``, which has a cluster's own names for labels, taints and levels.
+
+An example:
 
     nodeGroupsGrow: false
     groupSystems:
@@ -76,7 +78,7 @@ class _Conventions(_Model):
 
 
 def read_conventions(path: Path | None) -> Conventions:
-    """Return the preset conventions, changed by the file if there is one.
+    """Return the preset conventions; if ``path`` is given, with the changes of that file.
 
     Raises:
         UsageError: the file cannot be read or is invalid; the message has the line of each problem.

@@ -18,8 +18,11 @@ from typing import BinaryIO, Final, TypeVar
 T = TypeVar("T")
 
 PATIENCE_SECONDS: Final = 8.0
-"""The time limit for all reads below one path. In that time 256 MiB are read at 33 MB/s, and it is shorter than any
-grace period of the manifests (10 s: the controller's)."""
+"""The time limit for all reads below one path.
+
+It is enough for 256 MiB at 33 MB/s, and shorter than any grace period of the manifests (the shortest is the
+controller's 10 s).
+"""
 # The limit for the content of a ConfigMap or a Secret (MaxSecretSize: kubernetes pkg/apis/core/validation), from which
 # certificates and other small files are mounted.
 MAX_SMALL_BYTES: Final = 2**20
@@ -42,7 +45,7 @@ _KINDS: Final = (
 _HANDED_OVER: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 
 _left: dict[str, Future[object]] = {}
-"""The reads that have not returned yet, by path, so that there is never more than one thread for a path."""
+"""The reads that have not returned yet, by path; because of them, a path has at most one reading thread."""
 _lock = Lock()
 
 
@@ -83,7 +86,7 @@ def read_text(path: Path, most: int) -> str:
 
 
 def read_stream(stream: BinaryIO, most: int, path: Path) -> bytes:
-    """Return the content of a stream, to which messages refer as ``path``.
+    """Return the content of a stream; error messages call the stream ``path``.
 
     Raises:
         OSError: the stream cannot be read, or is longer than ``most`` bytes.
@@ -98,7 +101,7 @@ def is_handed_over(path: Path) -> bool:
 
 
 def read_given(path: Path, most: int) -> bytes:
-    """Return the content of a file that the user has named; a pipe from the shell has no time limit.
+    """Return the content of a file that the user has named; a pipe from the shell is read without a time limit.
 
     Raises:
         OSError: as ``read_in_time``.

@@ -28,7 +28,7 @@ def charts(files: Iterable[str]) -> dict[str, str]:
 
 @cache
 def _chart_around(folder: Path) -> Path | None:
-    """Return the chart of which a folder is part, as a folder of templates at any depth; None if there is none."""
+    """Return the Helm chart that a folder of templates, at any depth, belongs to; None if there is none."""
     parent = folder.parent
     if folder == parent:
         return None
@@ -44,7 +44,7 @@ def _outermost(chart: Path) -> Path:
 
 
 def patches(files: Iterable[str]) -> dict[str, str]:
-    """Return the kustomization for each file that a kustomization uses as a patch."""
+    """Return, for each file that a kustomization uses as a patch, the path of the kustomization."""
     found: dict[str, str] = {}
     for file in files:
         path = Path(file)

@@ -1,7 +1,7 @@
-"""The interface between the server, which decides with snapshots, and the loaders, which make them.
+"""The interface between the server, which makes decisions from snapshots, and the loaders, which make the snapshots.
 
-A topology that is watched through the API server does not use this interface: ``cluster.live_nodes`` passes on an index
-at each change.
+Nodes that are watched through the API server do not use this interface: ``cluster.live_nodes`` gives the server a new
+index at each change.
 """
 
 from collections.abc import Mapping
@@ -12,9 +12,10 @@ from ..admission.snapshot import Snapshot
 from ..errors import Problem
 
 PolicyState: TypeAlias = Literal["active", "disabled", "outdated", "broken"]
-"""The state of a GPUPolicy. ``active``: the policy decides. ``disabled``: its spec says that it decides nothing.
-``outdated``: it does not compile, and its last good version decides, or else the policy of the same name from files.
-``broken``: it does not compile, and nothing is in its place."""
+"""The state of a GPUPolicy. ``active``: the policy takes effect. ``disabled``: its spec switches it off. ``outdated``:
+it does not compile, and its last good version takes effect, or else the policy of that name from files. ``broken``: it
+does not compile, and no other version takes effect.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +39,25 @@ class Loaded:
     snapshot: Snapshot
     warnings: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
-    """The results for the GPUPolicies of the cluster; policies of files have none, because they fail only together."""
+    """The results of loading each GPUPolicy of the cluster; policies of files have none, because they fail only
+    together.
+    """
     refused: tuple[Problem, ...] = ()
-    """The problems of changed policy files; their last good set is in the snapshot."""
+    """The problems of policy files that have changed; the snapshot has the last version of the files that could be
+    used.
+    """
     complete: bool = True
     """Whether all policies are known; until the GPUPolicies of the cluster are listed, the snapshot decides nothing."""
 
 
 class SnapshotSource(Protocol):
-    """Makes snapshots. Both methods block; they are called from one thread at a time, never from the event loop's."""
+    """An object that makes snapshots.
+
+    Both methods block; one thread at a time calls them, never the event loop's thread.
+    """
 
     def revision(self) -> Mapping[str, object]:
-        """Return, for "policies" and "topology", a token that changes when ``load`` may return something new."""
+        """Return one token each for "policies" and "topology"; it changes when ``load`` may return something new."""
 
     def load(self) -> Loaded:
         """Return a new snapshot, which has its own CEL environment.

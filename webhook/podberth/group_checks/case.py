@@ -1,4 +1,4 @@
-"""The input of a check: one object, its predicted pods, and the cluster's facts."""
+"""The input of a check of gangs: one object, its predicted pods, and the cluster's facts."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,15 +18,15 @@ from ..workload.templates import Template
 from .moments import stages
 
 Groups: TypeAlias = tuple[tuple[Membership, Member], ...]
-"""The groups that a pod names: the rule that read the name, and the pod's membership."""
+"""The groups that a pod names: for each, the rule that found the name in the pod, and the pod's membership."""
 
 MOST_ROLES: Final = 12
-"""The most templates of one object that are compared with each other, and that are checked when it is applied.
+"""The most pod templates of one object that are compared with each other, and that are checked when it is applied.
 
 That is as many as the largest known example has, and as many as a review has time for (``bench.hostile``).
 """
 _MOST_LOOKED_FOR: Final = MOST_ROLES
-"""The most group names that one review looks for in all namespaces; with 5,000 namespaces each takes 1 ms."""
+"""The most group names for which one review searches all namespaces; a search through 5,000 namespaces takes 1 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +36,17 @@ class Wrong:
     path: Path
     """The path of the field in the document; for an absent field, the path where it should be."""
     where: str
-    """The place as text for users: a role and a field of its pods, or the path in the document."""
+    """The field as text for users: a role and a field of its pods, or the path in the document."""
     message: str
 
     def __str__(self) -> str:
-        """Return the problem as one line, place and message."""
+        """Return the problem as one line: the field and the message."""
         return f"{self.where}: {self.message}" if self.where else self.message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownCluster:
-    """The known facts of the cluster.
+    """The facts of the cluster that checks of gangs read.
 
     Each review makes its own object, because results of look-ups are cached in it.
     """
@@ -77,7 +77,7 @@ class KnownCluster:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pods:
-    """The pods that are made from one template of an object, and what is known about one of them."""
+    """The pods that are made from one template of an object, and the facts about one of these pods."""
 
     template: Template
     pod: dict[str, Any]
@@ -88,12 +88,12 @@ class Pods:
 
     @property
     def replicas(self) -> int:
-        """The number of pods that one object makes of the template; 0 if it is unknown."""
+        """The number of pods that one object makes from the template; 0 if it is unknown."""
         return self.template.replicas
 
     @property
     def role(self) -> str:
-        """The operator's name for these pods; empty if there is none."""
+        """The role of these pods, as their operator names it, such as ``worker``; empty if it has no name."""
         return self.template.role
 
     @property
@@ -103,23 +103,23 @@ class Pods:
 
     @property
     def annotations(self) -> Found:
-        """The pods' annotations before policies have written any."""
+        """The annotations of the pods' template, before policies write any."""
         return mapping_at(self.template.pod, "metadata", "annotations")
 
     @property
     def labels(self) -> Found:
-        """The pods' labels before policies have written any."""
+        """The labels of the pods' template, before policies write any."""
         return mapping_at(self.template.pod, "metadata", "labels")
 
     def wrong(self, steps: Path, message: str) -> Wrong:
-        """Return a problem with a field of the pod, at the field's path in the document."""
+        """Return a problem of these pods, at the document's path for the pod's field ``steps``."""
         where = render_path(steps)
         return Wrong(self.place(steps), f"{self.role}: {where}" if self.role else where, message)
 
     def place(self, steps: Path) -> Path:
-        """Return the path in the document for a path in the pod.
+        """Return the document's path for the path ``steps`` in the pod.
 
-        If no part of the document is meant for that part of the pod, it is the template's path.
+        If no field of the document becomes this field of the pod, the result is the template's path.
         """
         for target, source in sorted(self.template.form.seats, key=lambda seat: -len(seat[0])):
             if steps[: len(target)] == target:
@@ -136,13 +136,13 @@ class GroupCase:
     """The path from the document to the object."""
     namespace: str
     above: tuple[Found, ...]
-    """The objects that wrap this object, the outermost first."""
+    """The objects that wrap this object, such as an AppWrapper, the outermost first."""
     pods: tuple[Pods, ...]
     known: KnownCluster
 
     @property
     def kind(self) -> tuple[str, str]:
-        """The API group and the kind of the object; a bare Pod is ("", "Pod")."""
+        """The API group and the kind of the object; ("", "Pod") for a Pod without an owner."""
         return text_at(self.document, "apiVersion").rpartition("/")[0], text_at(self.document, "kind")
 
     @property
@@ -157,31 +157,31 @@ class GroupCase:
 
     @cached_property
     def groups(self) -> Mapping[Path, Groups]:
-        """The groups that the pods of each template name, by the template's path; an operator's names are included."""
+        """The groups that the pods of each template name, those from an operator included, by the template's path."""
         return {each.template.path: self._groups_of(each.template.pod) for each in self.pods}
 
     @cached_property
     def own_groups(self) -> Mapping[Path, Groups]:
-        """The groups that each template itself names, by the template's path; those from its operator are left out."""
+        """The groups that each template itself names, those from an operator left out, by the template's path."""
         found = {each.template.path: each.template.own for each in self.pods}
         read = {path: own if isinstance(own.get("spec"), dict) else {**own, "spec": {}} for path, own in found.items()}
         return {path: self._groups_of(own) for path, own in read.items()}
 
     @cached_property
     def stages(self) -> Mapping[Path, int]:
-        """The number of jobs that have to end in turn before a template's pods start, by the template's path."""
+        """The number of jobs that end, one after another, before a template's pods start, by the template's path."""
         return stages(self.document, self.base, [each.template.path for each in self.pods])
 
     def _groups_of(self, pod: Found) -> Groups:
         return tuple(groups_in(pod, self.namespace, self.known.facts.group_sizes))
 
     def wrong(self, steps: Path, message: str) -> Wrong:
-        """Return a problem with a field of the object, at its path in the document."""
+        """Return a problem of the object, at the document's path for the object's field ``steps``."""
         path = (*self.base, *steps)
         return Wrong(path, render_path(path), message)
 
     def gangs(self) -> Iterator[tuple[Pods, ...]]:
-        """Yield, for each gang of the object, its pods by template; pods in no gang are left out."""
+        """Yield, for each gang of the object, its pods grouped by template; pods in no gang are left out."""
         found: dict[str, list[Pods]] = {}
         for each in self.pods:
             if each.gang.known:
@@ -189,11 +189,11 @@ class GroupCase:
         yield from map(tuple, found.values())
 
     def own_member(self, pods: Pods) -> Member | None:
-        """Return the pods' membership in a gang according to their operator, without podberth's own keys."""
+        """Return the pods' membership in a gang as their operator defines it, without podberth's own keys."""
         return own_member_in(pods.pod, self.namespace, pods.template.owners, self.known.facts.group_sizes)
 
 
 def whole(pods: Iterable[Pods]) -> int:
-    """Return the total number of pods; 0 if the number of one template's pods is unknown."""
+    """Return the total number of pods of these templates; 0 if the number of one template's pods is unknown."""
     counts = [each.replicas for each in pods]
     return sum(counts) if all(counts) else 0

@@ -1,4 +1,4 @@
-"""The list of all checks of gangs, in the order of their findings, and the function that runs the checks."""
+"""All checks of gangs, in the order of their findings, and the function that runs them."""
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Check:
     of_bare_pods: bool = False
     """Whether the check applies to a bare Pod."""
     one_by_one: bool = False
-    """Whether the check looks at each role by itself; if not, it compares up to ``MOST_ROLES`` roles."""
+    """Whether the check judges each role by itself; if not, it compares up to ``MOST_ROLES`` roles with each other."""
 
 
 CHECKS: Final[tuple[Check, ...]] = (
@@ -93,7 +93,7 @@ _FIELDS: Final = tuple(row.field for row in GROUPS if row.field)
 
 
 def names_a_group(pod: Mapping[str, Any]) -> bool:
-    """Return whether a bare Pod names a queue or a group; other bare Pods never have a finding."""
+    """Return whether a bare Pod names a queue or a group; the checks never find a problem in other bare Pods."""
     return (
         not _KEYS.isdisjoint(pods.labels(pod))
         or not _KEYS.isdisjoint(pods.annotations(pod))
@@ -104,14 +104,14 @@ def names_a_group(pod: Mapping[str, Any]) -> bool:
 def wrong_groups(
     document: Mapping[str, Any], namespace: str, made: Sequence[Pods], known: KnownCluster
 ) -> tuple[Wrong, ...]:
-    """Return the problems that the checks find in a document, without duplicates.
+    """Return the problems that the checks of gangs find in a document, without duplicates.
 
     Only objects with a pod that asks for devices, and bare Pods in a gang, are checked. An object with more than
-    ``MOST_ROLES`` templates gets a problem that says so, and only the checks that look at each template by itself.
+    ``MOST_ROLES`` templates gets a problem that says so, and only the checks run that judge each template by itself.
 
     Args:
         document: the document.
-        namespace: the namespace, if the document names none.
+        namespace: the namespace of the document's objects, if the document names none.
         made: the pods of each template in the document.
         known: the facts of the cluster.
     """
@@ -137,7 +137,7 @@ def wrong_groups(
 
 
 def _inside(path: Path, objects: Container[Path]) -> list[Path]:
-    """Return the paths of the objects that contain a path, the outermost first; the document is always included."""
+    """Return the paths of the objects in which a path is, the outermost first; the document is always included."""
     return [path[:length] for length in range(len(path) + 1) if path[:length] in objects]
 
 

@@ -1,7 +1,7 @@
 """The check for gangs that are too large for every known domain of a required level, or for all known nodes together.
 
-Nodes that fit a pod count as empty and healthy. An autoscaler may add nodes, so the check only warns about known nodes
-(docs/rules.md, rule 13).
+Every node on which a pod may run counts as empty and healthy. An autoscaler may add nodes, so the check only warns
+about known nodes (docs/rules.md, rule 13).
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from .levels import LevelDemand, affinity_levels, exclusive_levels, native_level
 
 
 def too_large_groups(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for each gang that no known domain can hold, or that all known nodes together cannot hold."""
+    """Yield a problem for each gang that fits into no known domain, or not on all known nodes together."""
     if not case.known.topology.known:
         return
     reported: set[tuple[object, ...]] = set()
@@ -75,7 +75,7 @@ def _of_cluster(case: GroupCase, start: Start[Pods]) -> Wrong | None:
 def _counted(start: Start[Pods], found: Mapping[Lack, int]) -> tuple[str, str]:
     """Return two texts: the pods that fit into no domain, and the most of these pods that one domain holds.
 
-    ``found`` has what does not fit, with the number of domains.
+    ``found`` has, for each ``Lack`` (pods that do not fit into a domain), the number of domains that have it.
     """
     often: Counter[tuple[int, ...]] = Counter()
     for lack, domains in found.items():
@@ -89,7 +89,7 @@ def _counted(start: Start[Pods], found: Mapping[Lack, int]) -> tuple[str, str]:
 
 
 def _of_roles(start: Start[Pods], lack: Lack) -> str:
-    """Return the text that names the roles of the counted pods; empty if there is only one role."""
+    """Return the text that names the roles of the pods that do not fit; empty if there is only one role."""
     roles = [start.shares[place].pods.role for place in sorted(lack.kinds)]
     if len(roles) == 1:
         return ""

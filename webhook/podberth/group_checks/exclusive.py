@@ -1,4 +1,4 @@
-"""The check for exclusive topology that contradicts another field, because the two require different levels."""
+"""The check for exclusive topology (a gang alone in its domain) at another level than other fields require."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from .levels import affinity_keys, exclusive_levels, pod_set_levels
 
 
 def contradictions(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for pod affinity or topology of pod sets with another level than the exclusive topology has.
+    """Yield a problem for each pod affinity or pod set topology with another level than the exclusive topology has.
 
     Spread and anti-affinity do not contradict exclusive topology: a gang that is alone in its rack may be spread over
     its hosts.

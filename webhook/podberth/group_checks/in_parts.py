@@ -1,6 +1,6 @@
-"""The check for gangs that nothing starts as a whole, so that two of them may each hold a part of the GPUs and wait.
+"""The check for gangs that no scheduler starts as a whole, or that do not start because nothing makes their group.
 
-And for gangs that nothing starts at all, because nobody makes their group.
+Two gangs that start pod by pod may each hold a part of the GPUs and wait for the rest.
 """
 
 from collections.abc import Iterator
@@ -25,11 +25,11 @@ _DEFAULT: Final = "default-scheduler"
 
 
 def started_in_parts(case: GroupCase) -> Iterator[Wrong]:
-    """Yield one problem for an object with a gang that its scheduler starts pod by pod.
+    """Yield one problem for an object with a gang that its scheduler does not start as a whole.
 
-    There are four causes: the pods wait for a group that nobody makes; the scheduler reads the gang's
-    minimum from the workload, and the workload states none; the scheduler makes no group of bare pods; or the cluster
-    has no group system. A stated minimum is never a problem.
+    There are four causes: the pods wait for a group that nothing makes; the scheduler reads the gang's minimum from the
+    workload, and the workload states none; the scheduler makes no group for bare pods; or the cluster has no group
+    system. A stated minimum is never a problem.
     """
     if unmade := _unmade(case):
         yield unmade
@@ -47,10 +47,11 @@ def started_in_parts(case: GroupCase) -> Iterator[Wrong]:
 
 
 def _unmade(case: GroupCase) -> Wrong | None:
-    """Return the problem of pods whose PodGroup podberth's controller would make, while none runs; else None.
+    """Return the problem of pods that name a PodGroup which podberth's controller would make, but no controller runs.
 
-    The controller makes the group that a pod names by podberth's label and by a system's reference alike. A group is
-    its author's own if its author wrote the reference, and its absence is unknown if PodGroups were not read.
+    None if there is no such pod. The controller makes the group that a pod names both in podberth's label and in a
+    group system's reference. If the pod's author wrote the reference, the author makes the group; if PodGroups were not
+    read, it is unknown whether the group exists.
     """
     facts = case.known.facts
     for each in case.pods if facts.is_makerless else ():
@@ -109,9 +110,9 @@ def _one_gang(case: GroupCase, pods: list[Pods], many: int) -> Wrong | None:
 def _unstated(
     case: GroupCase, pods: list[Pods], stated: StatedMinimum, path: tuple[str, ...], many: int
 ) -> Wrong | None:
-    """Return the problem of a gang without the minimum that its scheduler reads; None if there is one.
+    """Return the problem of a gang that does not state the minimum that its scheduler reads; None if it does.
 
-    There is one, too, if the pods name a group, whose minimum counts instead.
+    None as well if the pods name a group, because the group's minimum counts instead.
     """
     where = _where(case, pods, path)
     stateless = [each for each in where if at(find(case.document, each), stated.key) is None]
@@ -128,7 +129,7 @@ def _unstated(
 
 
 def _where(case: GroupCase, pods: list[Pods], path: tuple[str, ...]) -> list[Path]:
-    """Return the paths of the annotations that count for these pods, without repetitions."""
+    """Return the paths of the annotations in which the scheduler reads these pods' minimum, without repetitions."""
     if ELEMENT not in path:
         return [path]
     place = path.index(ELEMENT)
@@ -137,7 +138,7 @@ def _where(case: GroupCase, pods: list[Pods], path: tuple[str, ...]) -> list[Pat
 
 
 def _jobs(case: GroupCase, where: Path, path: tuple[str, ...]) -> int:
-    """Return the number of Jobs that get the annotations at ``where``."""
+    """Return the number of Jobs that a controller makes with the annotations at the path ``where``."""
     if ELEMENT not in path:
         return 1
     return count(at(find(case.document, where[: path.index(ELEMENT) + 1]), "replicas"), 1)

@@ -1,4 +1,4 @@
-"""The check for gang sizes that leave out launchers, heads or drivers, or that count them although they start later."""
+"""The check for gang sizes that leave out a launcher (also head or driver), or that count one that starts later."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -14,7 +14,7 @@ _RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules
 
 
 def miscounted_launchers(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for each group size that leaves out the launcher, or counts one that starts after the workers."""
+    """Yield a problem for each gang size without the launcher, or with a launcher that starts after the workers."""
     rules = _RULES.get(case.kind)
     if rules is None or (rules.workers_alone is not None and rules.workers_alone(case.document)):
         return
@@ -48,7 +48,7 @@ def miscounted_launchers(case: GroupCase) -> Iterator[Wrong]:
 
 
 def _made_later(case: GroupCase, rules: GroupRules, front: Pods) -> str:
-    """Return the field that delays a launcher until the workers run; empty if there is none."""
+    """Return the text of the field that delays a launcher until the workers run; empty if no field does."""
     part = find(case.document, front.template.path[len(case.base) : -1])
     return rules.front_waits(case.document, part) if rules.front_waits is not None else ""
 

@@ -1,4 +1,4 @@
-"""The least number of pods of a gang that start together, by the rules of dossiers and by the fields of the pods."""
+"""Computes the least number of a gang's pods that start together, by the rules of dossiers and the pods' fields."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -11,12 +11,12 @@ from .case import GroupCase, Pods
 from .moments import moments
 
 RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules if each.starts is not None}
-"""The rules of each kind whose objects are one gang or several equal gangs, by API group and kind."""
+"""The rules of each kind of workload whose objects are one gang or several equal gangs, by API group and kind."""
 _ELASTIC: Final = tuple(key for row in DOSSIERS for key in row.elastic_keys)
 _STATED: Final = tuple(
     each.key for row in DOSSIERS for each in row.stated_minimums if not (each.kinds or each.scheduler)
 )
-"""Annotations with a minimum that count on an object of any kind."""
+"""The annotations that state a gang's minimum on an object of any kind."""
 
 
 def exactly(number_of: int, pods: Pods) -> Start[Pods]:
@@ -27,8 +27,8 @@ def exactly(number_of: int, pods: Pods) -> Start[Pods]:
 def starts(case: GroupCase) -> Iterator[Start[Pods]]:
     """Yield, for each stage of each gang of an object, the pods that start together.
 
-    Nothing is yielded if the object's kind has no rule, or if the object does not request to be a gang where its kind
-    asks for that.
+    Nothing is yielded if the object's kind has no rule, or if objects of the kind are gangs only on request and this
+    object has no such request.
     """
     rules = RULES.get(case.kind)
     if rules is None or (rules.on_demand is not None and not rules.on_demand(case.document)):
@@ -39,7 +39,7 @@ def starts(case: GroupCase) -> Iterator[Start[Pods]]:
 
 
 def start_of(case: GroupCase, some: Sequence[Pods]) -> Start[Pods]:
-    """Return which of the pods ``some`` start together, by the rules of the object's kind; all if it has no rule.
+    """Return which of the pods ``some`` start together, by the rules of the object's kind; all if the kind has no rule.
 
     ``some`` has the pods of at least one template.
     """
@@ -54,7 +54,7 @@ def start_of(case: GroupCase, some: Sequence[Pods]) -> Start[Pods]:
 
 
 def _as_said(case: GroupCase, start: Start[Pods]) -> Start[Pods]:
-    """Return ``start`` changed by the minimums that the object states outside its kind's own field.
+    """Return ``start`` with its number of pods raised or lowered by minimums in annotations and PodGroups.
 
     If a group's size is unknown, no minimum is certain.
     """

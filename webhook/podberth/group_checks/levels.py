@@ -1,4 +1,4 @@
-"""The topology that a workload's own fields ask for: how many of its pods one domain of a level has to hold."""
+"""Reads the topology that a workload's own fields require: how many of its pods one domain of a level has to hold."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class LevelDemand:
     """One requirement on topology: one domain of the level ``key`` has to hold the pods that ``start`` counts."""
 
     pods: Pods
-    """The pods about which a problem is reported, if ``case`` is None."""
+    """The pods whose template a problem is reported at, if ``case`` is None."""
     key: str
     start: Start[Pods]
     steps: Path
@@ -44,7 +44,7 @@ class LevelDemand:
         return self.case.wrong(self.steps, message) if self.case else self.pods.wrong(self.steps, message)
 
     def concerns(self, other: "LevelDemand") -> bool:
-        """Return whether both requirements apply to the pods of a common template."""
+        """Return whether both requirements apply to pods of one template."""
         return any(share.pods.template.path in other.paths for share in self.start.shares)
 
     @property
@@ -56,8 +56,8 @@ class LevelDemand:
 def exclusive_levels(case: GroupCase) -> Iterator[LevelDemand]:
     """Yield the topology that annotations for exclusive placement require: each gang alone in a domain of a level.
 
-    By the object's kind, the pods that share a domain are a group's, those of a Job of a replicated job, or those of
-    all roles without an exemption.
+    The object's kind decides which pods share a domain: those of one group, those of one Job of a replicated job, or
+    those of all roles without an exemption.
     """
     rules = _RULES.get(case.kind)
     if rules is None:
@@ -92,7 +92,7 @@ def _of_jobs(case: GroupCase, name: str) -> Iterator[LevelDemand]:
 def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, Path | None]:
     """Return the level of a role's exclusive topology, and the path of the annotation in the object.
 
-    The annotation is on the role's own part or on the whole object; the path is None if it is on the pod.
+    The annotation is on the role's entry in the object or on the whole object; the path is None if it is on the pod.
     """
     if own := text_at(pods.template.own, *steps):
         return own, None
@@ -102,7 +102,7 @@ def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, 
 
 
 def _rivals(case: GroupCase, pods: Pods, alike: Sequence[Pods], number_of: Mapping[Path, int]) -> Iterator[Pods]:
-    """Yield the replicated jobs among ``alike``, that of ``pods`` included, whose Jobs compete with its for domains."""
+    """Yield the replicated jobs in ``alike`` whose Jobs compete for domains with those of ``pods``, itself included."""
     members = _of_one_group(case, pods).least
     for each in alike:
         beside = number_of[each.template.path] == number_of[pods.template.path]
@@ -121,7 +121,7 @@ def _of_groups(case: GroupCase, name: str, pods: Sequence[Pods], groups: int) ->
 
 
 def _of_its_part(case: GroupCase, pods: Pods) -> Path:
-    """Return the path of the object's part that has this pod template and annotations of its own; empty if none has."""
+    """Return the path of the object's entry with this pod template and own annotations; empty if none has them."""
     rules = _RULES.get(case.kind)
     if rules is None or rules.annotated_part is None:
         return ()
@@ -129,13 +129,13 @@ def _of_its_part(case: GroupCase, pods: Pods) -> Path:
 
 
 def _of_one_group(case: GroupCase, pods: Pods) -> Start[Pods]:
-    """Return the pods of a template that are in one gang: one Job of a JobSet, one group of a LeaderWorkerSet."""
+    """Return how many of a template's pods are in one gang: one Job of a JobSet, or one group of a LeaderWorkerSet."""
     groups = _groups(case, pods)
     return all_of([pods], lambda each: each.replicas // groups if groups else 0)
 
 
 def _groups(case: GroupCase, pods: Pods) -> int:
-    """Return the number of gangs that have pods of a template; 0: unknown."""
+    """Return the number of gangs that have pods of a template; 0 if unknown."""
     rules = _RULES.get(case.kind)
     if rules is None or rules.groups is None:
         return 0
@@ -143,7 +143,7 @@ def _groups(case: GroupCase, pods: Pods) -> int:
 
 
 def pod_set_levels(case: GroupCase, *, preferred: bool = False) -> Iterator[LevelDemand]:
-    """Yield the topology that annotations of templates request for pod sets; with ``preferred``, preferred levels, too.
+    """Yield the topology of pod sets that annotations of pod templates require, or with ``preferred``, also prefer.
 
     Pod sets of one system with the same group name share a domain.
     """
@@ -164,9 +164,9 @@ def _of_pod_sets(case: GroupCase, form: PodSets, names: Sequence[str]) -> Iterat
 
 
 def _pod_sets(case: GroupCase, form: PodSets, name: str) -> Iterator[list[Pods]]:
-    """Yield each set of pods that the system keeps in one domain because of the annotation ``name``.
+    """Yield each set of pods that the group system keeps in one domain because of the annotation ``name``.
 
-    The pods are those of all templates with one group name, or of one template.
+    A set has the pods of all templates with one group name, or those of one template without a group name.
     """
     groups: dict[object, list[Pods]] = {}
     for place, pods in enumerate(case.pods):
@@ -178,7 +178,7 @@ def _pod_sets(case: GroupCase, form: PodSets, name: str) -> Iterator[list[Pods]]
 
 
 def _pod_set(case: GroupCase, form: PodSets, pods: Pods) -> Start[Pods]:
-    """Return the pods of a template that the system counts; it reads no other system's minimums."""
+    """Return the pods of a template that the group system counts; it reads no other system's minimums."""
     rules = _RULES.get(case.kind)
     if rules is not None and rules.whole_groups:
         return _of_one_group(case, pods)
@@ -196,7 +196,7 @@ def _annotated(pods: Pods, name: str, start: Start[Pods]) -> LevelDemand:
 
 
 def native_levels(case: GroupCase) -> Iterator[LevelDemand]:
-    """Yield the topology constraints in a Job's field ``scheduling`` (KEP-5732, the gate WorkloadWithJob).
+    """Yield the required topology from a Job's field ``scheduling`` (KEP-5732, the gate WorkloadWithJob).
 
     The pods of a Job are placed one by one unless the Job asks to be a gang (KEP-5547, "Defaulting Rules").
     """
@@ -212,11 +212,11 @@ def native_levels(case: GroupCase) -> Iterator[LevelDemand]:
 
 
 def affinity_levels(case: GroupCase) -> Iterator[LevelDemand]:
-    """Yield the required pod affinity of the object's pods to pods of their own gang, after the writes of policies.
+    """Yield the topology that pods require by pod affinity to pods of their own gang, after the writes of policies.
 
-    A term demands one domain for its pods only if each role that it selects has such a term, because a role without one
-    may be placed elsewhere; any other term is yielded as a demand for no pods. Equal terms are yielded once, for the
-    first role.
+    A term requires one domain for its pods only if each role that it selects has such a term, because a role without
+    one may be placed elsewhere; any other term is yielded as a requirement for no pods. Equal terms are yielded once,
+    for the first role.
     """
     roles = _Roles(case)
     first: dict[tuple[str, frozenset[int]], tuple[Pods, Path]] = {}
@@ -235,7 +235,7 @@ def affinity_levels(case: GroupCase) -> Iterator[LevelDemand]:
 
 
 def affinity_keys(case: GroupCase) -> Iterator[LevelDemand]:
-    """Yield the pod affinity, preferred or required, of each role's pods to other pods of the same role."""
+    """Yield the topology that pods require or prefer by pod affinity to other pods of their own role."""
     roles = _Roles(case)
     for place, pods in enumerate(case.pods):
         for steps, term in _terms(pods.pod, preferred=True):
@@ -244,7 +244,7 @@ def affinity_keys(case: GroupCase) -> Iterator[LevelDemand]:
 
 
 class _Roles:
-    """The roles of an object, each by its index, and which of them a term of pod affinity selects."""
+    """The roles of an object by index; finds which of them a term of pod affinity selects."""
 
     def __init__(self, case: GroupCase) -> None:
         self._namespace = case.namespace
@@ -258,7 +258,7 @@ class _Roles:
     def selected(self, term: dict[str, Any], place: int) -> frozenset[int]:
         """Return the indexes of the roles that a term selects and that run at the same time as the term's own role.
 
-        Empty if the term has label keys, because it then selects an unknown part of these pods.
+        Empty if the term has ``matchLabelKeys`` or similar fields, because it then selects an unknown part of the pods.
         """
         if term.get("matchLabelKeys") or term.get("mismatchLabelKeys") or term.get("namespaceSelector") is not None:
             return frozenset()

@@ -1,4 +1,4 @@
-"""The check for minimums that are above the number of pods, so that the gang never starts."""
+"""The check for gang minimums that are above the number of pods, so that the gang never starts."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -16,9 +16,9 @@ _BY_KIND: Final = {
 
 
 def too_large_minimums(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for each minimum above the number of pods.
+    """Yield a problem for each gang minimum above the number of pods that the object makes.
 
-    The minimums are in the object's fields, in its annotations, in those of its pods, and in PodGroups.
+    The minimums are in the object's fields, in its annotations, in annotations of its pods, and in PodGroups.
     """
     find = _BY_KIND.get(case.kind)
     for steps, message in find(case.document) if find else ():
@@ -32,7 +32,7 @@ def too_large_minimums(case: GroupCase) -> Iterator[Wrong]:
 
 # ---- in annotations and PodGroups ------------------------------------------------------------------------------------
 def _by_annotation(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for each minimum above the number of pods in an annotation of the pods' owner.
+    """Yield a problem for each annotation of the pods' owner with a minimum above the number of pods.
 
     Only annotations that a group system reads count.
     """
@@ -64,9 +64,10 @@ def _declared(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
 
 
 def _of_groups(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
-    """Yield a problem if the minimum of a PodGroup, or of an annotation in its place, is above the number of pods.
+    """Yield a problem if the minimum of a pod's PodGroup is above the number of pods.
 
-    The problem is yielded for the first template of the group; a template has one at most.
+    An annotation may state the minimum in place of the PodGroup. The problem is yielded for the first template of the
+    group; a template has one at most.
     """
     for row, member in case.groups[pods.template.path]:
         mates = [each for each in case.pods if _is_in(each, case, member.name)]

@@ -1,4 +1,4 @@
-"""The roles of a gang that run at the same time; other roles may start only after these have ended."""
+"""Divides the roles of a gang into those that run at the same time; some roles start only after others have ended."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from .case import GroupCase, Pods
 
 _OF_ROLES: Final = OF_ROLES | {""}
-"""The sources of gangs whose roles may wait for each other; "" stands for pods without a gang."""
+"""The sources of a gang (``Gang.source``) whose roles may wait for each other; "" stands for pods without a gang."""
 
 
 def moments(case: "GroupCase", pods: Sequence["Pods"]) -> Iterator[tuple["Pods", ...]]:
     """Yield the pods of a gang in sets that run at the same time, in the order of their start.
 
-    ``pods`` are the gang's. If the pods themselves name a group, by a label or a field, all are in one set, because the
-    scheduler counts all pods of the group.
+    ``pods`` are all pods of the gang. If the pods themselves name a group, by a label or a field, all are in one set,
+    because the scheduler counts all pods of the group.
     """
     found: dict[int, list[Pods]] = {}
     for each in pods:

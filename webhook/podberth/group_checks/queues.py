@@ -1,4 +1,6 @@
-"""The check for queues that do not exist or that admit nothing. It reports nothing if no queue of a kind is known.
+"""The check for workloads in queues that do not exist or that admit nothing.
+
+It reports nothing about a kind of queue of which no queue is known.
 
 YuniKorn's queues are in a ConfigMap or come from its placement rules, so nothing is known about them.
 """
@@ -22,7 +24,7 @@ _RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """The name of a queue, and the field that names the queue."""
+    """The name of a queue, and the field of a pod or object that names it."""
 
     name: str
     steps: Path
@@ -49,7 +51,7 @@ def wrong_queues(case: GroupCase) -> Iterator[Wrong]:
 
 
 def _named(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
-    """Yield the queues of one kind that an object and its pods name."""
+    """Yield the queues of one kind that an object or its pods name."""
     if form.label:
         yield from _labelled(case, form.label)
     rules = _RULES.get(case.kind)
@@ -62,9 +64,9 @@ def _named(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
 
 
 def _labelled(case: GroupCase, key: str) -> Iterator[_Named]:
-    """Yield the queues that a label names: on the object and the objects that wrap it, else on its pods.
+    """Yield the queues that a label names, each once.
 
-    Each name is yielded once.
+    The label counts on the object and on objects that wrap it; if none has it, on the object's pods.
     """
     steps = ("metadata", "labels", key)
     own = text_at(case.document, *steps)
@@ -81,7 +83,7 @@ def _labelled(case: GroupCase, key: str) -> Iterator[_Named]:
 
 
 def _annotated(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
-    """Yield the queues that an annotation of the pods names, each once, if the kind's scheduler schedules the pods."""
+    """Yield the queues that an annotation of the pods names, each once, if the queues' scheduler schedules the pods."""
     steps = ("metadata", "annotations", form.annotation)
     reported: set[str] = set()
     for pods in case.pods:
@@ -124,7 +126,7 @@ def _missing(case: GroupCase, form: QueueForm, name: str) -> str:
 
 
 def _above(case: GroupCase, form: QueueForm, name: str, above: str) -> str:
-    """Return the reason why queue ``above``, the parent of queue ``name``, admits nothing; empty if none is known."""
+    """Return why the queue ``above``, the parent of the queue ``name``, admits nothing; empty if no reason is known."""
     queues, parent = case.known.facts.queues, QUEUE_FORMS[form.parent] if form.parent is not None else form
     if queues.lacks(parent.kind, above):
         gone = "does not exist" if queues.listed else "is not in the snapshot"

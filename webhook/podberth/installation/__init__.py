@@ -1,1 +1,1 @@
-"""Judges an installation for ``podberth status``: takes objects of the API server and returns findings, without I/O."""
+"""Judges an installation of podberth for ``podberth status``, from objects of the API server, without I/O."""

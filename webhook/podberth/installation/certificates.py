@@ -1,7 +1,7 @@
-"""Compares the authorities that the API server trusts with the certificates that the webhook's replicas serve.
+"""Compares the CA certificates that the API server trusts with the certificates that the webhook's replicas serve.
 
-No Secret is read. A replica reports in its metrics when its certificate expires, and when the authority that signed it
-does. The authority is recognised among the trusted ones by its exact time of expiry.
+No Secret is read. A replica reports in its metrics when its certificate expires, and when the CA certificate that
+signed it expires. The CA certificate is recognised among the trusted ones by its exact time of expiry.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ _NETWORK: Final = "a NetworkPolicy may be in between (docs/status.md)"
 
 
 def certificates(observed: InstallationState) -> Iterator[Row]:
-    """Yield lines about the trusted and the served certificates, the replicas that did not answer, and the rotation."""
+    """Yield lines of the status report about trusted and served certificates, silent replicas, and the rotation."""
     registrations = [
         Registration.of(kind, found)
         for kind, found in observed.configurations.items()
@@ -69,7 +69,7 @@ def _trusted(registrations: Sequence[Registration], now: datetime) -> Row:
 
 
 def _silent(replicas: tuple[Replica, ...], reached: int) -> Row | None:
-    """Return the line on replicas whose metrics could not be read, or that no replica runs; None if all were read."""
+    """Return the report's line on replicas that are missing or whose metrics were not read; None if all were read."""
     if not replicas:
         return Row("served", "note", "no replica runs, so the served certificate is unknown")
     reasons = [each.metrics for each in replicas if isinstance(each.metrics, Unread)]
@@ -105,7 +105,7 @@ def _served(replicas: tuple[Replica, ...], registrations: Sequence[Registration]
 
 
 def _fits(replica: Replica, registrations: Sequence[Registration]) -> bool:
-    """Return whether every webhook entry trusts the replica's authority; True if certificates come from files."""
+    """Return whether every webhook entry trusts the CA of a replica's certificate; True for certificates from files."""
     authority = replica.value(_AUTHORITY)
     if not authority or not registrations:
         return True

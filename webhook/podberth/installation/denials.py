@@ -1,8 +1,8 @@
-"""Lists the requests that were recently refused, with the reasons.
+"""Lists the requests that policies recently denied, or that the webhook failed to review, with the reasons.
 
 The source is Events: a controller whose pod is refused writes an Event with its own name and the whole message, and the
-API server keeps the Event for an hour. There is no Event if a user creates the refused pod directly. The replicas'
-metrics count such refusals too, by policy and since the start of the replica.
+API server keeps the Event for an hour. There is no Event if a user creates the refused pod directly. The metrics of the
+replicas count such refusals too, by policy and since the start of the replica.
 """
 
 import re
@@ -52,12 +52,12 @@ class _Refusal:
     """True if the webhook could not be called; False if a policy denied the object."""
     times: int
     first: datetime
-    """The time at which the refusal's oldest Event began, and from which ``times`` counts."""
+    """The time at which the refusal's oldest Event began; ``times`` counts from it."""
     last: datetime
 
 
 def denied(observed: InstallationState) -> Iterator[Row]:
-    """Yield lines about the objects that were refused within the last hour, and the denials that replicas counted."""
+    """Yield the report's lines about objects refused within the last hour, and about denials that replicas counted."""
     if isinstance(observed.events, Unread):
         yield unread("events", observed.events)
     else:
@@ -108,7 +108,7 @@ def _facts(refusal: _Refusal) -> dict[str, Fact]:
 
 
 def _refusals(events: tuple[Document, ...], now: datetime) -> Iterator[_Refusal]:
-    """Yield a refusal for each object that was denied or not reviewed, with the last message and the sum of counts.
+    """Yield one refusal for each object that was denied or not reviewed: its last message, and how often it occurred.
 
     If an Event has repeated for days, its count covers all these days; the number within the last hour is unknown.
     """
@@ -154,7 +154,7 @@ def _first(event: Document, last: datetime) -> datetime:
 
 
 def _moment(*said: object) -> datetime | None:
-    """Return the first of several fields that contains a time; None if none does."""
+    """Return the first of several field values that is a time; None if none is."""
     return next((datetime.fromisoformat(str(each)).astimezone(UTC) for each in said if each), None)
 
 

@@ -1,4 +1,4 @@
-"""Judges the exceptions from policies: which are in force, which end soon, and which have no effect."""
+"""Judges the GPUPolicyExceptions: which are in force, which end soon, and which have no effect."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta

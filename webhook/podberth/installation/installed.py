@@ -1,4 +1,4 @@
-"""Judges the installed objects: Deployment, agents, CRD, webhook configurations, admission policies."""
+"""Judges the objects of an installation: Deployments, agents, CRDs, webhook configurations, admission policies."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _INSTALL: Final = "apply what you installed from again (docs/install.md)"
 
 
 def installed(observed: InstallationState) -> Iterator[Row]:
-    """Yield the lines about the installed objects and their state."""
+    """Yield the report's lines about the installed objects and their state."""
     yield _deployment("webhook", "podberth", observed.deployment)
     yield from callers(observed)
     if observed.controller is not None:
@@ -121,9 +121,10 @@ _HOW: Final = "docs/install.md, Only the API server may ask"
 
 
 def callers(observed: InstallationState) -> Iterator[Row]:
-    """Yield a line on whether each replica requires client certificates, from its metrics or the Deployment's flags.
+    """Yield the report's line on whether each replica requires client certificates of its callers.
 
-    There is no line if no replica reports the metric and no Deployment exists.
+    The source is the replicas' metrics, or the Deployment's flags. There is no line if no replica reports the metric
+    and no Deployment exists.
     """
     said = {each.name: each.value(_METRIC) for each in readable(observed.replicas)}
     known = {name: bool(value) for name, value in said.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Judges the state of the GPUs: nodes, their topology documents, silent agents, unhealthy devices."""
+"""Judges the state of the cluster's GPUs: nodes, their topology documents, silent agents, unhealthy devices."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -20,7 +20,7 @@ _UNHEALTHY: Final[Transient] = "unhealthy GPU"
 
 
 def topology(observed: InstallationState) -> Iterator[Row]:
-    """Yield the lines about the state of the GPUs."""
+    """Yield the report's lines about the state of the cluster's GPUs."""
     for name, part in (
         ("nodes", observed.nodes),
         ("documents", observed.topologies),
@@ -45,7 +45,7 @@ def topology(observed: InstallationState) -> Iterator[Row]:
 
 
 def listed(observed: InstallationState) -> Iterator[dict[str, Any]]:
-    """Yield a List of each kind of objects that was read about nodes: Nodes, topology ConfigMaps, heartbeat Leases."""
+    """Yield a List of the objects of each kind read about nodes: Nodes, topology ConfigMaps, heartbeat Leases."""
     yield from as_list(observed.nodes, "v1", "Node")
     yield from as_list(observed.topologies, "v1", "ConfigMap")
     yield from as_list(observed.heartbeats, "coordination.k8s.io/v1", "Lease")
@@ -84,7 +84,7 @@ def _heartbeats(leases: tuple[Document, ...], nodes: tuple[Node, ...], now: date
 
 
 def _watches(replicas: tuple[Replica, ...]) -> Row:
-    """Return the line on the watch, among those of all replicas, that has received nothing for the longest time."""
+    """Return the report's line on the watch of any replica that has received nothing for the longest time."""
     ages = {
         (value, replica.name, dict(labels).get("resource", ""))
         for replica in replicas

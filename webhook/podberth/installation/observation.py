@@ -1,4 +1,4 @@
-"""The observed state of an installation, and the lines of a report about it; values only, no logic of the report."""
+"""The observed state of an installation, and the parts of a status report: values only, no logic of the report."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,8 +9,9 @@ Document: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
 
 State: TypeAlias = Literal["ok", "note", "attention", "unread"]
-"""The state of a line. ok: healthy. note: information that needs no action. attention: a problem to fix. unread: an
-object could not be read, so the state is unknown."""
+"""The state of a line of the report. ok: healthy. note: information that needs no action. attention: a problem to fix.
+unread: an object could not be read, so the state is unknown.
+"""
 
 Fact: TypeAlias = str | int | bool | tuple[str, ...] | None
 
@@ -30,7 +31,7 @@ class Unread:
 Read: TypeAlias = T | Unread
 """A value that was read, or the reason why it could not be read."""
 ObservedObject: TypeAlias = Document | Unread | None
-"""An object; None if it does not exist; Unread if it could not be read."""
+"""An object of the API server; None if it does not exist; Unread if it could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Replica:
 
 @dataclass(frozen=True, slots=True)
 class ClusterWarnings:
-    """The warning Events of the whole cluster. ``truncated``: there are more than were read."""
+    """The warning Events of the whole cluster. ``truncated``: the cluster has more than were read."""
 
     documents: tuple[Document, ...]
     truncated: bool = False
@@ -75,7 +76,7 @@ class LetThrough:
     """The unrecorded pods, as ``NAMESPACE/NAME``, that policies would change or deny if they were created now."""
 
     since: datetime
-    """The creation of the webhook configuration; earlier pods are left out."""
+    """The time at which the webhook configuration was created; pods created before it are left out."""
     changed: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
     policies: tuple[str, ...] = ()
@@ -99,11 +100,11 @@ class InstallationState:
     configurations: Mapping[str, ObservedObject]
     """The webhook configurations by kind, such as ``MutatingWebhookConfiguration``."""
     guards: Mapping[str, ObservedObject]
-    """The ValidatingAdmissionPolicies and their bindings, by ``KIND/NAME``."""
+    """The ValidatingAdmissionPolicies that guard podberth's objects, and their bindings, by ``KIND/NAME``."""
     policies: Read[tuple[Document, ...]]
-    """The GPUPolicies; none if the kind is not served."""
+    """The GPUPolicies; empty if the API server does not serve the kind."""
     exceptions: Read[tuple[Document, ...]] = ()
-    """The GPUPolicyExceptions; none if the kind is not served."""
+    """The GPUPolicyExceptions; empty if the API server does not serve the kind."""
     nodes: Read[tuple[Document, ...]]
     topologies: Read[tuple[Document, ...]]
     heartbeats: Read[tuple[Document, ...]]
@@ -111,7 +112,8 @@ class InstallationState:
     events: Read[ClusterWarnings]
     namespaces: Read[tuple[Document, ...]]
     params: Read[tuple[Document, ...]]
-    """The ConfigMaps of podberth's namespace except agents' documents: params, and the platform team's own policies."""
+    """The ConfigMaps in podberth's namespace except topology documents: params, and the platform team's own policies.
+    """
     unrecorded: Read[Unrecorded]
     let_through: Read[LetThrough] | None = None
     """The result of ``checking.let_through`` for the unrecorded pods; None if the pods were not checked."""
@@ -125,7 +127,7 @@ def readable(replicas: Read[tuple[Replica, ...]]) -> tuple[Replica, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the report. ``facts`` are the values in its text, for programs."""
+    """One line of the status report. ``facts`` are the values in its text, for programs."""
 
     name: str
     state: State
@@ -135,7 +137,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The lines about one subject."""
+    """A section of the status report: the lines about one subject."""
 
     name: str
     rows: tuple[Row, ...]
@@ -155,7 +157,7 @@ class StatusReport:
         return sum(row.state in {"attention", "unread"} for section in self.sections for row in section.rows)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report in the format of docs/schema/status-v1.json."""
+        """Return the status report in the format of docs/schema/status-v1.json."""
         return {
             "version": 1,
             "time": self.now.isoformat(timespec="seconds"),
@@ -184,7 +186,7 @@ def as_list(found: Read[tuple[Document, ...]], version: str, kind: str) -> Itera
 
 
 def unread(name: str, what: Unread) -> Row:
-    """Return the line about an object that could not be read."""
+    """Return the report's line about an object that could not be read."""
     want = f"; want {what.want}" if what.refused else ""
     return Row(name, "unread", f"could not be read: {what.why}{want}", {"want": what.want})
 

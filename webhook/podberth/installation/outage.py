@@ -1,4 +1,4 @@
-"""Judges the effect of an outage of podberth on new pods, and lists pods that were created without podberth."""
+"""Judges what happens to new pods while podberth is down, and lists pods that were created without podberth."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -8,15 +8,15 @@ from ..words import counted, named
 from .observation import Fact, InstallationState, LetThrough, Row, Unread, unread
 
 _NARROW: Final = "asks-for-accelerators"
-"""The match condition of those webhook entries to which the component fail-closed may give failurePolicy Fail."""
+"""The match condition of the webhook entries whose failurePolicy the kustomize component fail-closed sets to Fail."""
 _COMPONENT: Final = "the component fail-closed (docs/install.md)"
 
 
 def outage(observed: InstallationState) -> Iterator[Row]:
-    """Yield a line on whether new pods are refused while podberth is away, and one on pods that got past podberth.
+    """Yield a line on whether new pods are refused while podberth is down, and a line on pods that podberth has missed.
 
-    A pod got past podberth if it has no record, and policies would change or deny it now. The first line is left out
-    unless both webhook configurations exist, and the second one if the pods were not checked.
+    Podberth has missed a pod if the pod has no record, and policies would change or deny it now. The first line is left
+    out unless both webhook configurations exist, and the second one if the pods were not checked.
     """
     found = {kind: each for kind, each in observed.configurations.items() if each and not isinstance(each, Unread)}
     if found.keys() >= {MUTATING, VALIDATING}:

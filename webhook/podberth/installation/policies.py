@@ -1,4 +1,4 @@
-"""Judges the policies in force: the GPUPolicies of the cluster, and policies of files, whose number replicas report."""
+"""Judges the policies in force: the GPUPolicies of the cluster, and those from files, whose number replicas report."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _RELOADS: Final = "podberth_reload_total"
 
 
 def policies(observed: InstallationState) -> Iterator[Row]:
-    """Yield the lines about the policies in force, and about the GPUPolicies that are not in force."""
+    """Yield the report's lines about the policies in force, and about the GPUPolicies that are not in force."""
     files, replicas = option(observed.deployment, "policies"), readable(observed.replicas)
     topology = option(observed.deployment, "topology")
     follows = topology == _CLUSTER
@@ -59,7 +59,7 @@ def _from(source: str, loaded: tuple[int, ...]) -> Row:
 
 
 def _reloads(replicas: tuple[Replica, ...]) -> Row:
-    """Return the line about failed loads of policies; the metric also counts failures that were fixed since."""
+    """Return the report's line about failed loads of policies; the metric also counts failures fixed since."""
     failed: Counter[str] = Counter()
     for replica in replicas:
         for labels, value in replica.labelled(_RELOADS).items():
@@ -74,7 +74,7 @@ def _reloads(replicas: tuple[Replica, ...]) -> Row:
 
 
 def _every_pod(observed: InstallationState, replicas: tuple[Replica, ...]) -> Iterator[Row]:
-    """Yield the line on whether the webhook entries send every pod, and whether policies of scope All need that."""
+    """Yield the report's line on whether webhook entries send every pod, and whether a policy of scope All needs it."""
     found = {kind: each for kind, each in observed.configurations.items() if each and not isinstance(each, Unread)}
     entries = {kind: sends_every_pod(each) for kind, each in found.items()}
     needing = _needing(observed, replicas)
@@ -100,7 +100,7 @@ def _every_pod(observed: InstallationState, replicas: tuple[Replica, ...]) -> It
 
 
 def _needing(observed: InstallationState, replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None:
-    """Return the names of the GPUPolicies that need a webhook entry for every pod, by kind of configuration.
+    """Return the names of the GPUPolicies that need a webhook entry for every pod, by kind of webhook configuration.
 
     If no GPUPolicy needs the entry, or GPUPolicies cannot be read, the result has the number that replicas report,
     which includes policies of files. None: no GPUPolicy needs it, and no replica reports a number.
@@ -115,9 +115,9 @@ def _needing(observed: InstallationState, replicas: tuple[Replica, ...]) -> dict
 
 
 def _counted(replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None:
-    """Return the number of policies that need a webhook entry for every pod, by kind, from the replicas' metrics.
+    """Return the number of policies that need a webhook entry for every pod, by kind of webhook configuration.
 
-    The result is None if no replica reports the number.
+    The number is the largest in the replicas' metrics, as text; the result is None if no replica reports one.
     """
     counts: dict[str, int] = {}
     for labels, value in (item for each in replicas for item in each.labelled(_FOR_EVERY_POD).items()):
@@ -167,7 +167,7 @@ def _of_state(objects: tuple[Document, ...], state: str) -> tuple[Document, ...]
 
 
 def _state(policy: Document) -> str:
-    """Return the state that a policy's conditions say: active, disabled, broken, or waiting for a replica."""
+    """Return the state of a GPUPolicy by its conditions: active, disabled, broken, or waiting for a replica."""
     compiled, active = _condition(policy, "Compiled"), _condition(policy, "Active")
     if compiled.get("status") == "False":
         return "broken"

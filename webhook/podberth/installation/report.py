@@ -1,4 +1,4 @@
-"""The status report: all sections in reading order."""
+"""Makes the status report of an installation: all sections in reading order."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -22,6 +22,6 @@ _SECTIONS: Mapping[str, Callable[[InstallationState], Iterable[Row]]] = {
 
 
 def judge(observed: InstallationState) -> StatusReport:
-    """Return the status report about an observed state."""
+    """Return the status report about the observed state of an installation."""
     sections = tuple(Section(name, tuple(rows(observed))) for name, rows in _SECTIONS.items())
     return StatusReport(observed.now, observed.kubernetes, sections)

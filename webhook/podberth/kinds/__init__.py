@@ -1,4 +1,4 @@
-"""The facts about foreign controllers, schedulers, queues and kinds: one dossier for each, with sources and versions.
+"""The facts about controllers, schedulers, queues and kinds of other projects: one dossier each, with sources.
 
 A dossier states the places of a kind's pod templates, the fields that its controllers write on pods, the fields that
 are read from an owner, the way in which pods name their gang, and the fields that podberth leaves alone. ``dossiers``

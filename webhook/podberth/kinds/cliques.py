@@ -1,4 +1,4 @@
-"""The labels and owners that Grove writes on the pods of PodCliques, in a user's or Dynamo's PodCliqueSet."""
+"""Adds the labels and owners that Grove writes on the pods of PodCliques, in a user's or Dynamo's PodCliqueSet."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ from .stamping import add_labels, own
 
 
 def _gang_name(scene: Scene) -> str:
-    """Return the name of a PodCliqueSet's gang; a placeholder stands for the gang's number if there are several."""
+    """Return the name of the PodCliqueSet's gang; if it has several, a placeholder stands for the gang's number."""
     alone = scene.document.get("kind") != "PodCliqueSet" or count(scene.spec.get("replicas"), 1) == 1
     return f"{scene.name}-{0 if alone else PLACEHOLDER_HASH}"
 
 
 def stamp_clique(pod: dict[str, Any], scene: Scene, clique: str) -> None:
-    """Write on a pod what Grove's operator writes on the first pod of a PodClique; ``clique`` is the clique's name.
+    """Add to a pod the fields that Grove's operator writes on the first pod of a PodClique; ``clique`` is its name.
 
     Source: ai-dynamo/grove operator/api/common/labels.go and namegen.go.
     """

@@ -1,4 +1,4 @@
-"""The fields of foreign kinds, from the schemas of their CRDs: names alone, without types.
+"""Reads the names of the fields of other projects' kinds, from the schemas of their CRDs, without types.
 
 ``tools/crd_fields.py`` writes the packaged file. A CRD of another release may have more fields, or fewer.
 """

@@ -1,6 +1,6 @@
-"""The classes of a dossier: the facts about one foreign controller, scheduler, queue or kind, each with its source.
+"""The classes of a dossier: the facts about one controller, scheduler, queue or kind of another project, with sources.
 
-A field with its default value states that there is no such fact. A plain module of this room has the facts that two
+A field that has its default value states that there is no such fact. A plain module of this room has the facts that two
 dossiers need. All tables of podberth about foreign systems are made from ``dossiers.DOSSIERS``.
 """
 
@@ -18,13 +18,16 @@ from .queues import QueuedKind, QueueForm
 from .systems import Dialect, PodGroupKind, System
 
 Fields: TypeAlias = "Mapping[str, Fields] | None"
-"""The fields to keep of an object, each with the fields to keep below it; None keeps the whole field.
+"""The fields of an object that podberth keeps, each with the kept fields below it; None keeps the whole field.
 
 ELEMENT stands for every element of a list or map. TEMPLATE_ASKS and POD_SPEC_ASKS mark pod templates and PodSpecs.
 """
 TEMPLATE_ASKS: Final[Fields] = {"template": None}
 POD_SPEC_ASKS: Final[Fields] = {"podSpec": None}
-"""The marks of a pod template (TEMPLATE_ASKS) and of a PodSpec: of these, only the pods' requirements are kept."""
+"""The mark of a PodSpec; TEMPLATE_ASKS is that of a pod template.
+
+Only the pods' requirements on a node are kept of both.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +50,13 @@ class OwnerKind:
     by_name: bool = False
     """Whether pods refer by name to an object that does not own them; the object can then be looked up by name, too."""
     stages: Callable[[Mapping[str, Any]], str] | None = None
-    """The function that returns the field because of which an object makes some pods only after others run.
+    """The function that returns the field of an object that makes some of its pods wait until others run.
 
-    The function returns "" for an object without such a field; None: no object of the kind has one. A group of all the
-    object's pods would wait forever, because some of them are made only after others have started.
+    The function returns "" for an object without such a field; None: no object of the kind has such a field. A group of
+    all the object's pods would wait forever, because some of them are made only after others have started.
     """
     stages_of_roles: bool = False
-    """Whether the roles wait for each other, while the pods of one role start together."""
+    """Whether the roles of an object wait for each other, while the pods of one role start together."""
 
     @property
     def plural(self) -> str:
@@ -68,7 +71,7 @@ class OwnerKind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """The status that shows that an object of a kind makes no more pods: a field, and the values that show it.
+    """The status field that shows that an object of a kind makes no more pods, with the values that show it.
 
     If the field is a list of conditions, the values are condition types, of which one has to be True.
     """
@@ -82,7 +85,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilledIn:
-    """The placeholders for numbers that an operator itself replaces, so that a manifest may be applied with them."""
+    """The placeholders for numbers that an operator itself replaces in a manifest, so they may be applied."""
 
     source: str
     is_own: Callable[[Mapping[str, Any], Path, str], bool]
@@ -107,7 +110,7 @@ class KindNote:
     source: str
     """The source of the facts in ``keeps``."""
     sign: str = ""
-    """The text that says how the kind's pods are recognised; empty: by the key of their membership."""
+    """The text that says how the kind's pods are recognised; empty: by the key of their ``Membership``."""
     size: str = ""
     """The text that says where the gang's size is stated; empty: the text of the membership (``Membership.size``)."""
     templates: str = ""
@@ -121,7 +124,7 @@ class KindNote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dossier:
-    """All facts about one foreign controller, scheduler, queue or kind."""
+    """All facts about one controller, scheduler, queue or kind of another project."""
 
     name: str
     """The name by which users know the system."""
@@ -136,7 +139,7 @@ class Dossier:
     memberships: tuple[Membership, ...] = ()
     """The ways in which the system's pods name the gang that they belong to, each with the function that reads it."""
     last_memberships: tuple[Membership, ...] = ()
-    """Memberships that apply only if the pod names no group."""
+    """Memberships that apply only if the pod names no group; the other fields are as in ``memberships``."""
     groups: tuple[Membership, ...] = ()
     """The ways in which any pod can name a group of this system."""
     pod_keys: frozenset[str] = frozenset()
@@ -148,7 +151,7 @@ class Dossier:
     group_rules: tuple[GroupRules, ...] = ()
     stated_minimums: tuple[StatedMinimum, ...] = ()
     elastic_keys: frozenset[str] = frozenset()
-    """Annotations whose value `true` marks an object that grows and shrinks; the pods need not start together then."""
+    """Annotations whose value `true` marks a workload that grows and shrinks; its pods need not start together then."""
     system: System | None = None
     """The signs by which the system's pods are recognised, if the system places groups as a whole; else None."""
     pod_groups: PodGroupKind | None = None
@@ -175,7 +178,7 @@ class Dossier:
     parent_groups: frozenset[str] = frozenset()
     """API groups of workloads that podberth does not read; their objects make objects that podberth reads as owners."""
     links: frozenset[tuple[str, str]] = frozenset()
-    """API groups and kinds of objects between a workload and its pods that have no pod template of the user."""
+    """API groups and kinds of objects between a workload and its pods that have no pod template written by the user."""
     podless_groups: frozenset[str] = frozenset()
     """API groups in which no kind has a pod template of the user."""
     podless_kinds: frozenset[str] = frozenset()

@@ -1,7 +1,7 @@
-"""The conversion between a pod template in a document and a Pod.
+"""Converts a pod template in a document to a Pod, and a Pod back.
 
 ``read`` makes a Pod from the parts that a ``Form`` describes, and ``write`` puts the parts of a Pod back at their paths
-in the document. Nothing here raises, whatever the document contains: parts of a wrong type are passed on unchanged.
+in the document. No function raises, whatever the document contains: parts of a wrong type are passed on unchanged.
 """
 
 from collections.abc import Collection, Mapping
@@ -87,9 +87,9 @@ def put(document: Any, steps: Path, value: Any) -> Any:
 
 
 def front_of(form: Form, place: object) -> Path | None:
-    """Return the path at which an object has the pod's first container, if it is outside the list of containers.
+    """Return the path of the pod's first container in an object, if it is outside the list of containers; else None.
 
-    ``place`` is the object, from which the path starts. None if the list has all containers.
+    ``place`` is the object, from which the path starts.
     """
     found = next((steps for steps in form.front if isinstance(find(place, steps), Mapping)), None)
     return form.front[0] if found is None and form.front_always else found
@@ -119,7 +119,7 @@ def read(document: object, path: Path, form: Form) -> dict[str, Any]:
 
 
 def _misfit(place: object, key: str, form: Form) -> Any:
-    """Return the value at a key if it has the wrong type, so that it is reported; else None."""
+    """Return the value at a key of an object if it has the wrong type, so that it is reported; else None."""
     if not any(target[0] == key and source[:1] == (key,) for target, source in form.seats):
         return None
     value = find(place, (key,))
@@ -167,10 +167,10 @@ def _write_spec(document: Any, path: Path, old: Any, new: Mapping[str, Any], apa
 
 
 INLINE: Final = Form(seats=((("spec",), ()),), fields=POD_SPEC_FIELDS)
-"""The form of an object that has the fields of a PodSpec among other fields."""
+"""The ``Form`` of an object that has the fields of a PodSpec among other fields."""
 
 COMPONENT: Final = Form(
     seats=((("metadata", "labels"), ("labels",)), (("metadata", "annotations"), ("annotations",)), (("spec",), ())),
     fields=POD_SPEC_FIELDS,
 )
-"""The form of an object with the fields of a PodSpec, and with the labels and annotations of its pods."""
+"""The ``Form`` of an object with the fields of a PodSpec, and with the labels and annotations of its pods."""

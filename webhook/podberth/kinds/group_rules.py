@@ -1,4 +1,4 @@
-"""The rules for the gangs of a kind: the minimums that its objects may state, and the roles besides the workers."""
+"""The rules for the gangs of a kind of workload: its stated minimums, and its roles besides the workers."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRules:
-    """The rules for the gangs of one kind, in all its versions."""
+    """The rules for the gangs of one kind of workload, in all its versions."""
 
     kind: tuple[str, str]
-    """The API group and the kind."""
+    """The API group and the name of the kind."""
     minimums: Callable[[Found], Iterator[tuple[Path, str]]] | None = None
     """The function that yields each minimum of an object above its number of pods: its path and a message."""
     starts: "Rule | None" = None
@@ -59,7 +59,7 @@ class GroupRules:
     The value of each is the annotation that exempts a role; empty if there is none.
     """
     annotated_part: Callable[[Path], Path] | None = None
-    """The function that returns the path of the part of an object that has one role and may have ``exclusive``, too.
+    """The function that returns the path of a role's part of the object, which may have ``exclusive``, too.
 
     Its argument is the path of the role's template in the object; the result is empty if the template is not in such a
     part. None: objects of the kind have no such parts.
@@ -99,12 +99,12 @@ JOB_SCHEDULING: Final = ("scheduling", "schedulingPolicy")
 
 
 def above(got: int, most: int, what: str) -> str:
-    """Return the message about a minimum ``got`` above ``most``; ``what`` names what the maximum counts."""
+    """Return the message about a minimum ``got`` above ``most``; ``what`` names the things that ``most`` counts."""
     return f"got {got}, want {most} at most, {what}: {NEVER}"
 
 
 def items(value: object) -> Iterator[tuple[int, Found]]:
-    """Yield each object in a list with its index in the list; nothing if ``value`` is no list."""
+    """Yield the index and the object for each object in a list; nothing if ``value`` is no list."""
     rows = enumerate(value if isinstance(value, list) else ())
     return ((index, each) for index, each in rows if isinstance(each, Mapping))
 
@@ -130,7 +130,7 @@ def job_minimums(job: Found, *path: str, mode: object = None) -> Iterator[tuple[
 
 
 def role_type(part: object) -> str:
-    """Return the role of an item in a list of replica specs (v1alpha1 TFJob, PyTorchJob)."""
+    """Return the role of one item in a list of replica specs (v1alpha1 TFJob, PyTorchJob)."""
     return text_at(part, "tfReplicaType") or text_at(part, "replicaType")
 
 

@@ -1,4 +1,4 @@
-"""JobSets: the fields that JobSet's controller writes on pods, also on those of TrainJobs."""
+"""Adds the fields that JobSet's controller writes on pods of JobSets, also on those of TrainJobs."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -20,11 +20,11 @@ JOB_TEMPLATE: Final = ("template", "spec", "template")
 
 
 EVERY: Final = "*"
-"""The key for all replicated jobs together; no replicated job can have this name."""
+"""The key, in the result of ``jobs_before``, for all replicated jobs together; no replicated job can have this name."""
 
 
 def stamp_job_set(pod: dict[str, Any], name: str, uid: str, replicated: Found, before: Mapping[str, int]) -> None:
-    """Write on a pod what JobSet's controller writes on the first pod of a replicated job's first Job.
+    """Add to a pod the fields that JobSet's controller writes on the first pod of a replicated job's first Job.
 
     ``before`` is the result of ``jobs_before``. Sources: kubernetes-sigs/jobset pkg/controllers/jobset_controller.go
     (labelAndAnnotateObject), pkg/webhooks jobset_webhook.go: by default a Job of a JobSet is Indexed, and its pods
@@ -88,7 +88,7 @@ _ENDED: Final = "Complete"
 
 
 def replicated_pods(replicated: Found) -> int:
-    """Return the number of pods that one replicated job runs at once."""
+    """Return the number of pods that all Jobs of one replicated job run at once."""
     return count(replicated.get("replicas"), 1) * job_pods(mapping_at(replicated, "template", "spec"))
 
 

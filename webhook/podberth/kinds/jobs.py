@@ -1,4 +1,4 @@
-"""Jobs and StatefulSets: the fields that their controllers write on pods, also for operators that make these."""
+"""Adds the fields that the controllers of Jobs and StatefulSets write on pods, also if an operator made the Job."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from .stamping import add_annotations, add_env, add_labels, containers, own
 
 
 def stamp_stateful_set(pod: dict[str, Any], name: str, spec: Mapping[str, Any]) -> None:
-    """Write on a pod what the StatefulSet controller writes.
+    """Add to a pod the fields that the StatefulSet controller writes.
 
     Source: newStatefulSetPod (kubernetes/kubernetes pkg/controller/statefulset/stateful_set_utils.go).
     """
@@ -39,7 +39,7 @@ def stamp_stateful_set(pod: dict[str, Any], name: str, spec: Mapping[str, Any]) 
 
 
 def stamp_job(pod: dict[str, Any], name: str, uid: str, spec: Mapping[str, Any]) -> None:
-    """Write on a pod what the API server's generateSelector and the Job controller write; an Indexed pod gets index 0.
+    """Add to a pod the fields that the API server and the Job controller write; an Indexed pod gets index 0.
 
     Sources: kubernetes/kubernetes pkg/registry/batch/job/strategy.go,
     pkg/controller/job/{job_controller,indexed_job_utils}.go.

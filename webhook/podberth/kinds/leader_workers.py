@@ -25,7 +25,7 @@ _LWS: Final = "leaderworkerset.sigs.k8s.io"
 
 
 def stamp_group(pod: dict[str, Any], name: str, size: int, *, leader: bool) -> None:
-    """Write on a pod the fields that LWS writes on the leader, or on a worker, of the first group.
+    """Add to a pod the fields that LWS writes on the leader, or on a worker, of the first group.
 
     ``name`` is that of the LeaderWorkerSet, and ``size`` the number of pods in a group. Source:
     pkg/controllers/{leaderworkerset_controller,pod_controller}.go.
@@ -54,7 +54,7 @@ def group_size(scene: Scene) -> int:
 
 
 def _worker_pods(scene: Scene) -> int:
-    """Return the number of pods from the worker template in all groups, leaders without their own template included."""
+    """Return the number of pods from the worker template in all groups; leaders without their own template count."""
     leaders = at(scene.document, *map(str, scene.path[:-1]), "leaderTemplate") is not None
     return spec_replicas(scene) * max(group_size(scene) - leaders, 0)
 
@@ -76,9 +76,9 @@ def group_places(*base: str, stamp: Stamp, owner: Callable[[Scene], Found] = wor
 
 
 def predicted_group(document: Found, template: Found, **more: str) -> Predicted:
-    """Return the LeaderWorkerSet that another operator makes of a document.
+    """Return the LeaderWorkerSet that an operator makes of a document.
 
-    ``template`` is its leaderWorkerTemplate, ``more`` are further fields of its spec.
+    ``template`` is the LeaderWorkerSet's leaderWorkerTemplate, and ``more`` are further fields of its spec.
     """
     return Predicted(
         {

@@ -1,4 +1,4 @@
-"""The membership of a pod in a gang, read from the pod's labels, annotations and owners by the rules of dossiers.
+"""Reads the membership of a pod in a gang from its labels, annotations and owners, by the rules of dossiers.
 
 The owners are unchecked: no function here raises, whatever they contain.
 """
@@ -22,7 +22,7 @@ STATEFUL_SET_INDEX: Final = "apps.kubernetes.io/pod-index"
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A pod's place in a gang.
+    """A pod's membership in a gang: the gang, its size, and the pod's role and index in it.
 
     ``size`` is 0 and ``index`` is -1 if unknown. The index is the pod's number within its role, so two roles of a gang
     may both have an index 0.
@@ -35,17 +35,17 @@ class Member:
     role: str = ""
     """The operator's name for the pods of one template, such as worker or head; empty if it has none."""
     staged: str = ""
-    """The owner's field because of which some pods are made only after others run; empty: none is known."""
+    """The owner's field that makes some pods wait until others run; empty: none is known."""
     roles: tuple[Role, ...] = ()
     """The roles of the gang, one for each template, with their pods; empty if unknown, or if there is one template."""
     staged_within: str = ""
-    """The owner's field because of which pods of one role wait for others of that role; empty: none is known."""
+    """The owner's field that makes pods of a role wait for other pods of that role; empty: none is known."""
     awaits_owner: bool = False
     """Whether the size is unknown because the owner that states it is unknown."""
     alike: bool = False
     """Whether one template makes all pods of the gang."""
     owner: Mapping[str, Any] | None = field(default=None, compare=False)
-    """The object that states the size, if labels of the pod name it; None if an owner of the pod states it."""
+    """The object that states the size, if the pod's labels name it; None if an owner of the pod states the size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,17 +134,17 @@ class Membership:
     alike: bool = False
     """Whether the owner makes all pods from one template."""
     api_groups: tuple[str, ...] = ()
-    """The API groups of the PodGroup whose name the key has; empty if it names no PodGroup."""
+    """The API groups of the PodGroup that the label, annotation or field names; empty if it names no PodGroup."""
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The path of the label, annotation or field in a pod."""
+        """The path, in a pod, of the label, annotation or field that this rule reads."""
         if self.field:
             return ("spec", self.field)
         return ("metadata", "labels", self.label) if self.label else ("metadata", "annotations", self.annotation)
 
     def concerns(self, pod: Subject) -> bool:
-        """Return whether the pod has the label, annotation or field of this membership, and not with an empty value."""
+        """Return whether the pod has the label, annotation or field that this rule reads, with a nonempty value."""
         return bool(
             (self.label and pod.labels.get(self.label))
             or (self.annotation and pod.annotations.get(self.annotation))
@@ -152,7 +152,7 @@ class Membership:
         )
 
     def member(self, pod: Subject) -> Member | None:
-        """Return the pod's place in a gang by this rule; None if the pod's label, annotation or field names no gang."""
+        """Return the pod's membership by this rule; None if the pod's label, annotation or field names no gang."""
         found = self.read(pod)
         if found is None or found.role or not self.role:
             return found
@@ -160,7 +160,7 @@ class Membership:
 
 
 def index_of(text: str | None) -> int:
-    """Return the number in the value of a label or annotation; -1 if it is no number."""
+    """Return the number that the value of a label or annotation states; -1 if it is no number."""
     found = number(text)
     return -1 if found is None else found
 

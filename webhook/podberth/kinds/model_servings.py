@@ -1,4 +1,4 @@
-"""Kthena's ModelServings: the fields that Kthena writes on their pods, also on those of a ModelBooster."""
+"""Adds the fields that Kthena writes on the pods of ModelServings, also on those of a ModelBooster."""
 
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ def scheduler_of(serving: object) -> str:
 
 
 def stamp_member(pod: dict[str, Any], serving: Found, role: Found, *, entry: bool) -> None:
-    """Write on a pod what Kthena writes on the entry pod of a role, or on its first worker if ``entry`` is False.
+    """Add to a pod Kthena's fields for the entry pod of a role, or for its first worker if ``entry`` is False.
 
     The pod is that of the role's first replica in the first serving group. The template's labels take precedence over
     Kthena's, and Kthena's annotations over the template's. If the scheduler is Volcano, Kthena makes a PodGroup, with

@@ -1,4 +1,4 @@
-"""Sets of names that the code writes as one text with blanks between the names."""
+"""Makes sets of names from texts in which blanks separate the names."""
 
 
 def words(text: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""The places of pod templates in the objects of a kind, and what the kind's operator writes on the pods."""
+"""The places of pod templates in the objects of a kind, and the fields that the kind's operator adds to the pods."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ PLACEHOLDERS: Final = (PLACEHOLDER_UID, PLACEHOLDER_HASH)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """A pod template and its place in a document, as a ``Stamp`` gets it. Nothing in the document has been checked."""
+    """A pod template and its place in a document: the argument of a ``Stamp``. The document is unchecked."""
 
     document: Found
     name: str
@@ -49,7 +49,7 @@ class Scene:
 
     @property
     def spec(self) -> Found:
-        """The workload's spec; empty if it is no object."""
+        """The ``spec`` of the document; empty if it is no object."""
         return mapping_at(self.document, "spec")
 
     @property
@@ -73,7 +73,7 @@ It never raises if the pod's shape has been checked.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """The places at which an object has the parts of a Pod."""
+    """The places at which an object has the parts of a Pod, such as metadata and spec."""
 
     seats: tuple[tuple[Path, Path], ...]
     """The paths of the parts, each as its path in the Pod and its path in the object; outer parts come first."""
@@ -104,10 +104,10 @@ TEMPLATE: Final = Form(
     # pkg/controller/controller_utils.go).
     seats=(*((("metadata", key), ("metadata", key)) for key in _METADATA), (("spec",), ("spec",)))
 )
-"""The form of a PodTemplateSpec."""
+"""The ``Form`` of a PodTemplateSpec."""
 
 BARE: Final = Form(seats=((("spec",), ("spec",)), (("metadata",), ("metadata",))))
-"""The form of a Pod."""
+"""The ``Form`` of a Pod."""
 
 
 def no_stamp(_pod: dict[str, Any], _scene: Scene) -> None:
@@ -115,12 +115,12 @@ def no_stamp(_pod: dict[str, Any], _scene: Scene) -> None:
 
 
 def workload(scene: Scene) -> Found:
-    """Return the document of the workload itself, for a kind in which it is the object that gangs are read from."""
+    """Return the workload's own document, for a kind whose gangs are read from the workload itself."""
     return scene.document
 
 
 def nothing(_scene: Scene) -> Iterator[tuple[Path, str]]:
-    """Yield nothing, for a template whose pod takes no parts from elsewhere in the object (``TemplatePlace.fixed``)."""
+    """Yield nothing: a pod of this template takes no parts from elsewhere in the object (``TemplatePlace.fixed``)."""
     return iter(())
 
 
@@ -140,7 +140,7 @@ def one(_scene: Scene) -> int:
 
 
 def unknown(_scene: Scene) -> int:
-    """Return 0: only the cluster knows the number of pods of this template."""
+    """Return 0, for a template whose number of pods is known only in the cluster."""
     return 0
 
 
@@ -158,9 +158,9 @@ class Elsewhere(NamedTuple):
     """A place in the object, outside the template, at which users can write fields of the pod's spec."""
 
     path: str
-    """The path of the pod template there, for messages."""
+    """The path of the pod template at that place, for messages."""
     fields: frozenset[str]
-    """The fields of a PodSpec that the place has."""
+    """The fields of a PodSpec that users can write at the place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

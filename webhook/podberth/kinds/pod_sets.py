@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodSets:
-    """The pod sets of one system: the annotations of a template that ask for topology, and the pods that are counted.
+    """The pod sets of one queueing system: the annotations that ask for topology, and the pods that it counts.
 
     A pod set is all pods of one template. If the object has several groups, each with pods of all templates, a pod set
     is the pods of one template in one group.

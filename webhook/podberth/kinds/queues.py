@@ -1,4 +1,4 @@
-"""Queues: the known facts of one queue, and the kinds of queues that podberth reads."""
+"""The queues of batch systems: the known facts of one queue, and the kinds of queues that podberth reads."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ KAI_QUEUE: Final[QueueKind] = ("scheduling.run.ai", "Queue")
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The known facts of one queue."""
+    """The known facts of one queue: its parent, and why its workloads wait."""
 
     leads_to: str = ""
     """The name of the parent queue: a LocalQueue's ClusterQueue, a KAI Queue's parent; empty if there is none."""
@@ -62,7 +62,7 @@ class QueueForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """The facts of an object about whether a queue has admitted its pods."""
+    """The facts in an object's status about whether a queue has admitted its pods."""
 
     queue: str
     """The name of the queue; empty if the object names none."""

@@ -1,4 +1,4 @@
-"""RayClusters: the places of their templates in the kinds that make them, and what KubeRay writes on their pods."""
+"""The places of RayClusters' templates in the kinds that make RayClusters, and the fields that KubeRay adds to pods."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -25,7 +25,7 @@ def _cluster_path(scene: Scene) -> tuple[str, ...]:
 
 
 def _cluster(scene: Scene) -> Found:
-    """Return the RayCluster that a RayJob, RayService or other object makes, or the RayCluster itself."""
+    """Return the RayCluster from which gangs are read: the document itself, or the one that its kind makes."""
     below = _cluster_path(scene)
     return read_once(scene.document, _cluster_of, _cluster_name(scene), *below) if below else scene.document
 
@@ -41,7 +41,7 @@ def _cluster_name(scene: Scene) -> str:
 
 
 def _stamp_ray(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what KubeRay's BuildPod writes.
+    """Add to a pod the fields that KubeRay's BuildPod writes.
 
     Source: ray-project/kuberay ray-operator/controllers/ray/common/pod.go.
     """
@@ -87,7 +87,7 @@ def _workers(scene: Scene) -> int:
 
 
 def _stamp_submitter(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what KubeRay and the Job controller write on the pod that submits a RayJob.
+    """Add to a pod the fields that KubeRay and the Job controller write on the pod that submits a RayJob.
 
     Source: ray-operator/controllers/ray/rayjob_controller.go.
     """

@@ -20,7 +20,7 @@ REPLICA_SPECS: Final[Mapping[str, str]] = {
     "MPIJob": "mpiReplicaSpecs",
     "AscendJob": "replicaSpecs",
 }
-"""The field of the spec that has the roles, by kind. All these kinds have a ``runPolicy``, too."""
+"""The field of the spec that has the roles of a job, by the job's kind. All these kinds have a ``runPolicy``, too."""
 ASCEND: Final = "mindxdl.gitee.com"
 REPLICA_GROUPS: Final = frozenset({"kubeflow.org", ASCEND})
 """The API groups of the kinds with replica specs."""
@@ -36,9 +36,9 @@ LEFT_ALONE_SOURCE: Final = "kubeflow/training-operator pkg/controller.v1/control
 
 
 def set_restart_policy(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the restart policy of a role on a pod; nothing if the role has none.
+    """Write the restart policy of a pod's role on the pod; nothing if the role has none.
 
-    For ExitCode it is Never, because the operator itself restarts the pods.
+    For ExitCode the pod's policy is Never, because the operator itself restarts the pods.
     """
     policy = text(scene.item.get("restartPolicy"))
     if policy:
@@ -46,7 +46,7 @@ def set_restart_policy(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def stamp_replica(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what createNewPod writes (kubeflow/training-operator pkg/controller.v1/common/pod.go)."""
+    """Add to a pod the fields that createNewPod writes (kubeflow/training-operator pkg/controller.v1/common/pod.go)."""
     kind = text(scene.document.get("kind"))
     role = (scene.key or role_type(scene.item)).lower()
     labels = {
@@ -64,7 +64,7 @@ def stamp_replica(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def replica_owner(kind: str, *versions: str, group: str = "kubeflow.org") -> OwnerKind:
-    """Return a Kubeflow job kind that owns pods, with the fields that are kept of its objects."""
+    """Return the ``OwnerKind`` of a Kubeflow job kind, with the fields that are kept of its objects."""
     return OwnerKind(
         source="kubeflow/training-operator pkg/apis/kubeflow.org/v1, kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1",
         group=group,
@@ -78,7 +78,7 @@ def replica_owner(kind: str, *versions: str, group: str = "kubeflow.org") -> Own
 
 
 def replica_finished(kind: str, group: str = "kubeflow.org") -> Finished:
-    """Return the conditions by which a Kubeflow job is known to be finished."""
+    """Return the conditions that show that a Kubeflow job is finished."""
     return Finished(
         source="kubeflow/training-operator pkg/apis/kubeflow.org/v1/common_types.go JobConditionType",
         group=group,

@@ -1,4 +1,4 @@
-"""The pods of a RoleBasedGroup's role, by template: a template, and the patches that are laid over it.
+"""Finds the pods of a RoleBasedGroup's role, by template: a template, and the patches that are laid over it.
 
 A role has a template, or refers to one of the group's role templates and patches it. The leader and the workers may
 have patches besides. Source: sgl-project/rbg api/workloads/v1alpha2/helper.go GetResolvedTemplate; v1alpha1 has the
@@ -79,7 +79,7 @@ def shared_templates(document: Found | None) -> Mapping[str, object]:
 
 
 def merged_below(role: object, pods: RolePods, shared: Mapping[str, object]) -> Any:
-    """Return the template that the last layer of some pods is laid over; None if there is none."""
+    """Return the template over which the topmost patch of ``pods`` is laid; None if there is none."""
     found = shared.get(pods.shared) if pods.shared else None
     for index, path in enumerate(pods.layers[:-1]):
         layer = find(role, path)

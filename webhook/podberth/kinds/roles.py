@@ -1,4 +1,4 @@
-"""The requirements of a gang's roles on a node, read from the pod templates of the gang's owner.
+"""Reads the requirements of a gang's roles on nodes from the pod templates of the gang's owner.
 
 A template is read once, when its owner is kept (``owners``). Equal results are one object, because thousands of owners
 have only a dozen different templates.
@@ -29,7 +29,7 @@ _CHOICE: Final = ("nodeSelector", "tolerations")
 MOST_PARTS: Final = 256
 """The most replicated jobs, tasks, roles or cliques that are read from one object; known examples have ten."""
 MOST_KINDS: Final = 16
-"""The most different requirements among the roles of one gang, because each pod's review searches nodes for all."""
+"""The most different requirements among the roles of one gang; each pod's review searches the nodes for all of them."""
 _OF_A_CLAIM: Final = ("name", "resourceClaimName", "resourceClaimTemplateName")
 
 
@@ -62,7 +62,7 @@ class Role:
 
 
 class Predicted(dict[str, Any]):
-    """The owner that podberth predicts for the pods of several templates.
+    """An owner that does not exist yet, and that podberth predicts for the pods of several templates.
 
     ``read_once`` caches its results here, because each template's pod is described separately and reads the same owner.
     """
@@ -70,7 +70,7 @@ class Predicted(dict[str, Any]):
     __slots__ = ("found",)
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        """Copy the top level of a document; the values are shared and must not change."""
+        """Copy the top level of a document; the values are shared with it and must not change."""
         super().__init__(document)
         self.found: dict[Hashable, Any] = {}
 
@@ -143,7 +143,7 @@ def _claim(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _choice(pod_spec: Mapping[str, Any]) -> str:
-    """Return the fields that select nodes as JSON; if they cannot be JSON, a text above the length limit."""
+    """Return the fields of a PodSpec that select nodes as JSON; if they cannot be JSON, a text above the limit."""
     kept = {key: pod_spec[key] for key in _CHOICE if pod_spec.get(key)}
     required = ((pod_spec.get("affinity") or {}).get("nodeAffinity") or {}).get(_REQUIRED)
     if required:
@@ -156,7 +156,7 @@ def _choice(pod_spec: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=4096)
 def _shared(asks: Asks) -> Asks:
-    """Return the first object that is equal to this one, so that equal requirements are one object."""
+    """Return the first ``Asks`` that is equal to this one, so that equal requirements are one object."""
     return asks
 
 

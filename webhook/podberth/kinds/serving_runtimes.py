@@ -1,4 +1,4 @@
-"""The runtimes that services refer to by name: a service's own fields are laid over those of its runtime."""
+"""Finds the runtimes that services refer to by name; a service's own fields are laid over those of its runtime."""
 
 from ..kube.unchecked import at
 from .places import Found, Scene

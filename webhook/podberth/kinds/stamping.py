@@ -1,4 +1,4 @@
-"""The steps by which operators' fields are written on a predicted pod: labels, owners, names, variables, mounts.
+"""Writes the fields of operators on a predicted pod: labels, owners, names, environment variables, mounts.
 
 Each function changes a copy of a Pod whose shape has been checked.
 """
@@ -23,7 +23,7 @@ def add_annotations(pod: dict[str, Any], annotations: Mapping[str, str]) -> None
 
 
 def own(pod: dict[str, Any], api_version: str, kind: str, name: str, uid: str) -> None:
-    """Write on a pod the owner reference to an object with these fields, and the generateName from the object's name.
+    """Add to a pod the owner reference to an object, and the generateName that follows from the object's name.
 
     Source: GetPodFromTemplate, kubernetes/kubernetes pkg/controller/controller_utils.go.
     """
@@ -41,13 +41,13 @@ def own(pod: dict[str, Any], api_version: str, kind: str, name: str, uid: str) -
 
 
 def owned_by_workload(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod the owner reference to the workload, for operators that make pods without a Job or StatefulSet."""
+    """Add to a pod the owner reference to the workload, for operators that make pods without a Job or StatefulSet."""
     version, kind = scene.document.get("apiVersion"), scene.document.get("kind")
     own(pod, str(version), str(kind), scene.name, scene.uid)
 
 
 def own_by_deployment(pod: dict[str, Any], name: str) -> None:
-    """Write on a pod what the Deployment and ReplicaSet controllers write.
+    """Add to a pod the fields that the Deployment and ReplicaSet controllers write.
 
     Source: kubernetes/kubernetes pkg/controller/deployment/sync.go.
     """
@@ -56,7 +56,7 @@ def own_by_deployment(pod: dict[str, Any], name: str) -> None:
 
 
 def set_name(pod: dict[str, Any], name: str) -> None:
-    """Write the name of a pod in place of its generateName."""
+    """Set the name of a pod, and remove its generateName."""
     pod["metadata"].pop("generateName", None)
     pod["metadata"]["name"] = name
 

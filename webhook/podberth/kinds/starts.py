@@ -1,4 +1,4 @@
-"""The pods of a gang that start together: the stated minimum, else all. Each dossier has the rule for its kinds.
+"""Computes which pods of a gang start together: the stated minimum, else all. Each dossier has a rule for its kinds.
 
 If an operator adds and removes pods one by one, or a scheduler places them one by one, none have to start together.
 """
@@ -15,7 +15,7 @@ from .places import Found
 
 
 class FromTemplate(Protocol):
-    """A pod template: its path in a document, and the owners of its pods."""
+    """A pod template, as rules of ``Start`` read it: its path in a document, and the owners of its pods."""
 
     @property
     def path(self) -> Path:
@@ -74,7 +74,7 @@ class Start(Generic[P]):
         return Start(shares=shares, least=max(sum(each.least for each in shares), self.least - others, 0))
 
     def at_least(self, stated: int) -> "Start[P]":
-        """Return this ``Start`` with the minimum ``stated`` as its ``least``; unchanged if ``stated`` is not lower.
+        """Return this ``Start`` with the minimum ``stated`` as its ``least``; unchanged if that is not lower.
 
         With the lower minimum, any of the gang's pods may be the first, so no template has a minimum of its own.
         """

@@ -1,6 +1,6 @@
-"""Strategic merge patches of pod templates: objects are merged field by field, lists with a merge key item by item.
+"""Applies strategic merge patches to pod templates: objects merge field by field, lists with a merge key item by item.
 
-Other lists are replaced. Everything is unchecked, and nothing here raises or changes its arguments.
+Other lists are replaced. The arguments may have any shape, and no function raises or changes its arguments.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ _DIRECTIVE: Final = "$patch"  # apimachinery pkg/util/strategicpatch/patch.go di
 
 
 def merged(value: object, patch: object, field: str = "") -> Any:
-    """Return a value with a patch laid over it; ``field`` is the name of the field that has the value."""
+    """Return ``value`` with a strategic merge patch applied; ``field`` is the name of the field that has the value."""
     if isinstance(patch, Mapping):
         replaces = patch.get(_DIRECTIVE) == "replace"
         result = dict(value) if isinstance(value, Mapping) and not replaces else {}
@@ -61,7 +61,7 @@ def _merged_lists(values: list[Any], patches: list[Any], key: str) -> list[Any]:
 
 
 def replaced_lists(below: object, patch: object, holder: str, other: str) -> Iterator[tuple[Path, str]]:
-    """Yield the lists of the PodSpec in ``below`` that ``patch`` lacks: if it had them, it would replace those lists.
+    """Yield the PodSpec's lists in ``below`` that ``patch`` must not add, because it would replace them as a whole.
 
     Each is yielded as its path in the pod, with a message. In the message ``holder`` names the object that has the
     template ``below``, and ``other`` names the patch.

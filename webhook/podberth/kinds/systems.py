@@ -1,4 +1,4 @@
-"""Group systems and sharing dialects: the signs of their pods, and the fields that they read, write and keep."""
+"""Group systems, which place gangs as a whole, and sharing dialects: the signs of their pods, and their fields."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -75,7 +75,7 @@ class System:
         return tuple(("metadata", "annotations", key) for key in sorted(self.asked))
 
     def places(self, topology: str | None = None) -> str:
-        """Return the message that the system places this pod's group, with the field that asks the system for topology.
+        """Return the message that this system places a pod's group, with the field that asks the system for topology.
 
         ``topology`` replaces the system's own text about that field. If it is empty, the message leaves the field out.
         """

@@ -1,4 +1,5 @@
-"""Kubernetes objects as plain JSON: quantities, pods, selectors, patches, schemas.
+"""Functions for Kubernetes objects as plain JSON: quantities, pods, selectors, patches, schemas.
 
-The room has the rules of Kubernetes itself, each with its source. Nothing here knows of GPUs, gangs or policies.
+This room follows the rules of Kubernetes itself, each with its source. No function here knows of GPUs, gangs or
+policies.
 """

@@ -1,4 +1,4 @@
-"""The amounts of resources that pods ask for and that nodes have, in thousandths of a unit, and their text."""
+"""The amounts of resources that pods request and nodes have, in thousandths of a unit, and these amounts as text."""
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -9,10 +9,12 @@ from .quantity import parse_quantity, reserved
 from .unchecked import mapping_at
 
 Amounts = Mapping[str, int]
-"""Thousandths of a unit by resource: 1000 of ``nvidia.com/gpu`` is one GPU, of ``memory`` it is one byte."""
+"""Amounts of resources by the resource's name, in thousandths: 1000 of ``nvidia.com/gpu`` is one GPU, of ``memory`` one
+byte.
+"""
 
 POD_SLOTS: Final = "pods"
-"""The resource of which each pod takes one unit on its node."""
+"""The name of the resource of which each pod takes one unit on its node."""
 _UNIT: Final = 1000
 _GIB: Final = 2**30
 _MIB: Final = 2**20
@@ -20,7 +22,7 @@ _MIB: Final = 2**20
 
 @lru_cache(maxsize=8192)
 def amount(value: str | float | None) -> int:
-    """Return a quantity in thousandths, rounded up; 0 if it is none."""
+    """Return a Kubernetes quantity in thousandths, rounded up; 0 if the value is no quantity."""
     try:
         return -int(-parse_quantity(value) * _UNIT // 1)
     except ValueError:
@@ -28,7 +30,7 @@ def amount(value: str | float | None) -> int:
 
 
 def requested(pod: Mapping[str, Any]) -> dict[str, int]:
-    """Return what the scheduler reserves for a pod on its node, one pod slot included; zero amounts are left out.
+    """Return the amounts that the scheduler reserves for a pod on its node, one pod slot included; zero is left out.
 
     Source: PodRequests, component-helpers resource/helpers.go; pod-level resources of KEP-2837 replace the sum.
     """
@@ -50,12 +52,12 @@ def _each(pod: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
 
 
 def amounts(found: Mapping[str, Any]) -> dict[str, int]:
-    """Return the amounts of a node's allocatable resources."""
+    """Return the amounts in a node's ``allocatable``, in thousandths."""
     return {name: amount(value) for name, value in found.items()}
 
 
 def is_device(resource: str) -> bool:
-    """Return whether a resource is an extended one, which a device plugin offers: its name has a domain."""
+    """Return whether a resource is an extended resource, such as a device plugin offers: its name has a domain."""
     return "/" in resource and not resource.startswith("kubernetes.io/")
 
 

@@ -1,6 +1,6 @@
-"""Paths of the Kubernetes API. Every path that podberth requests is made here, from checked segments.
+"""Makes the paths of the Kubernetes API that podberth requests, from checked segments.
 
-Clients take an ``ApiPath`` and no other text, so mypy finds a path that is built elsewhere.
+API clients accept only an ``ApiPath``, so mypy finds a path that is built elsewhere.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class ApiPath(str):
 
     @property
     def api_version(self) -> str:
-        """The apiVersion in the path, as in ``batch/v1``; empty if the path has none."""
+        """The apiVersion in the path, such as ``batch/v1``; empty if the path has none."""
         match self.split("/"):
             case ["", "api", version, *_]:
                 return version

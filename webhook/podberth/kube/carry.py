@@ -15,10 +15,10 @@ from .paths import Path, pointer
 
 
 class NotCarriedError(ValueError):
-    """A change of an item that only the completed copy has, so that the author's document cannot have the change."""
+    """The change cannot be transferred: it is in a list item that only the completed copy has."""
 
     def __init__(self, steps: Path) -> None:
-        """Take the path of the changed item, from the root of the completed copy."""
+        """Create the error from the path of the changed item, which starts at the root of the completed copy."""
         super().__init__(pointer(steps))
         self.steps = steps
 
@@ -78,7 +78,7 @@ def _carry_list(own: Any, shown: list[Any], after: list[Any], at: Path) -> Any:
 
 
 def _aligned(items: Sequence[Any], shown: Sequence[Any]) -> dict[int, int]:
-    """Return, by the index of an item in ``shown``, its index in ``items``; without those that it lacks."""
+    """Return, by the index of an item in ``shown``, its index in ``items``; items that ``items`` lacks are left out."""
     found: dict[int, int] = {}
     start = 0
     for index, item in enumerate(items):
@@ -90,7 +90,7 @@ def _aligned(items: Sequence[Any], shown: Sequence[Any]) -> dict[int, int]:
 
 
 def _within(part: Any, whole: Any) -> bool:
-    """Return whether ``whole`` has everything that ``part`` has, so that it can be ``part`` with fields filled in.
+    """Return whether ``whole`` has everything that ``part`` has, and so may be ``part`` with fields filled in.
 
     Two objects with names match if their names are equal. A number and its text, as 4 and "4", are equal.
     """

@@ -1,10 +1,10 @@
 """Parses YAML text (and so JSON) to plain documents, with the position of every value.
 
-One file may hold many documents; empty ones are skipped. Each error becomes a Problem at its place, and the correct
+One file may hold many documents; empty ones are skipped. Each error becomes a Problem at its position, and the correct
 documents are still returned. Values are those that kubectl would send (``scalars``). Some YAML is refused, because
 parsers disagree about it or because no Kubernetes object needs it: keys that are null, lists or fractions; NaN; a merge
 key behind a key that it also sets; aliases that enlarge the document without bound. Duplicate keys are refused too,
-unless the caller asks for the last value of each. Nothing here interprets a document.
+unless the caller asks for the last value of each. No function here interprets a document.
 """
 
 import re
@@ -79,7 +79,7 @@ def _problems(file: str, wrong: Iterable[tuple[Position, str]]) -> list[Problem]
 
 
 def _first(problems: Sequence[Problem], most: int) -> tuple[Problem, ...]:
-    """Return the first problems, ``most`` of them at most, and then one that says how many there are."""
+    """Return the first ``most`` problems; if there are more, one more problem says how many there are."""
     if len(problems) <= most:
         return tuple(problems)
     last = problems[most]

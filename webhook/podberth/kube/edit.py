@@ -67,7 +67,7 @@ def applied(text: str, found: Sequence[Splice]) -> str:
 
 
 def _proved(chunk: Chunk, found: Sequence[Splice], root: int, new: Mapping[str, Any]) -> bool:
-    """Return whether the edited text has ``new`` as the document at ``root``, and the other documents unchanged."""
+    """Return whether the edited text has ``new`` as the document number ``root``, and the other documents unchanged."""
     if any(one.end > other.start for one, other in pairwise(found)):
         return False
     documents, problems = load_documents(applied(chunk.text, found), "", last_wins=True)

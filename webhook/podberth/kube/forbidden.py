@@ -1,4 +1,4 @@
-"""Reads the message of a 403: which right is missing, and which of podberth's RBAC files grants that right.
+"""Reads the message of a 403: which right is missing, and which of podberth's RBAC files grants it.
 
 The message is that of the API server's authorizer, in the format of ``ForbiddenErrorMessage`` (kubernetes apiserver
 pkg/endpoints/handlers/responsewriters/errors.go). A 403 of an admission plugin has another format; it is about the
@@ -22,7 +22,7 @@ _ROLES: Final[Mapping[str, str]] = {
     "podberth-system:podberth-controller": "manifests/components/controller/rbac.yaml",
     "podberth-agent:podberth-agent": "manifests/base/agent.yaml",
 }
-"""The file with the roles of each ServiceAccount, by ``namespace:name``."""
+"""The manifest with the roles of each of podberth's ServiceAccounts, by ``namespace:name``."""
 _BY_CHOICE: Final[Mapping[tuple[str, str], str]] = {
     ("patch", "nodes"): "manifests/components/agent-labels/own.yaml",
     **dict.fromkeys(
@@ -37,7 +37,7 @@ _BY_CHOICE: Final[Mapping[tuple[str, str], str]] = {
         "manifests/components/shared-ca/rbac.yaml",
     ),
 }
-"""The file that grants a right which only an option needs, by verb and resource."""
+"""The manifest that grants a right which podberth needs only with an option, by verb and resource."""
 
 
 def wanted_right(message: str) -> str:

@@ -30,7 +30,10 @@ class PatchError(ValueError):
 
 
 class UnmetError(PatchError):
-    """A ``test`` operation does not hold. Then no operation of the patch is applied, and no error is reported."""
+    """A ``test`` operation of a JSON Patch does not hold.
+
+    Then no operation of the patch is applied, and this is not reported as an error.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +64,11 @@ def edit(
     *,
     nothing_is_null: bool = False,
 ) -> dict[str, Any]:
-    """Return ``document`` with the operations applied in order; the argument is unchanged, parts are shared.
+    """Return ``document`` with the operations of a JSON Patch applied in order; the argument does not change.
 
-    ``admit`` is called with path and value before a value is written, and may raise to refuse it. With
-    ``nothing_is_null`` an ``add`` or ``replace`` without a value, and a ``copy`` of a key that an object lacks, write
-    null as upstream; without it they are errors.
+    ``admit`` is called with path and value before a value is written, and may raise to refuse it. Unchanged parts are
+    shared with the argument. With ``nothing_is_null`` an ``add`` or ``replace`` without a value, and a ``copy`` of a
+    key that an object lacks, write null as in the API server; without it they are errors.
 
     Raises:
         UnmetError: a ``test`` operation does not hold.
@@ -151,7 +154,7 @@ class _Edit:
             container.insert(len(container) if key == "-" else _index(key, len(container) + 1), value)
 
     def _place(self, path: Steps) -> tuple[Any, str]:
-        """Return the container in which a path's last step is, as a copy that may be written, and the last step."""
+        """Return a copy of the container that the path's last step is in, which may be written, and the last step."""
         container: Any = self._document
         for key in path[:-1]:
             child = _child(container, key)

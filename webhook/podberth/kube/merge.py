@@ -20,7 +20,7 @@ from .typed import MisfitError, check, children, step
 
 
 class ConfigurationError(ValueError):
-    """An apply configuration that cannot be merged into any object."""
+    """The apply configuration cannot be merged into any object."""
 
 
 def stripped(value: Any) -> Any:
@@ -74,9 +74,10 @@ def _merged(schema: PodSchema, kind: Schema, live: Any, applied: Any, where: str
 
 
 def _merged_list(schema: PodSchema, kind: Schema, live: list[Any], applied: list[Any], where: str) -> list[Any]:
-    """Merge a map list or a set. Items in both lists are in the order of ``applied``; other live items are around them.
+    """Return the merge of two lists whose type is map or set (server-side apply).
 
-    If ``live`` has an item twice, the applied item replaces both.
+    Items in both lists are in the order of ``applied``; the other items of ``live`` are around them. If ``live`` has an
+    item twice, the applied item replaces both.
     """
     theirs = [_identity(schema, kind, item) for item in live]
     ours = [_identity(schema, kind, item) for item in applied]
@@ -130,7 +131,7 @@ def _order(theirs: list[bytes], ours: list[bytes]) -> Iterator[tuple[int, int | 
 
 
 def _identity(schema: PodSchema, kind: Schema, item: Any) -> bytes:
-    """Return the identity of an item of a map list or a set, as bytes; a key that is left out has its default."""
+    """Return the identity of an item of a map list or a set, as bytes; a missing key counts with its default."""
     if kind.list_type == "map" and kind.element is not None and isinstance(item, dict):
         fields = schema.definition(kind.element.message).fields
         item = [item.get(key, fields[key].default) for key in kind.list_map_keys]

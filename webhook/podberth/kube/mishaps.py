@@ -1,6 +1,7 @@
-"""Recognises a text that is not YAML, such as an unexpanded template or a Git conflict, and reports that.
+"""Recognises why a text is not YAML: it is an unexpanded template, or it has a Git conflict.
 
-Its message replaces the parser's errors. It is called only for texts with errors, so a false match does no harm.
+The message about that replaces the parser's errors. The module is called only for texts with errors, so a false match
+does no harm.
 """
 
 import re
@@ -26,7 +27,7 @@ def is_template(text: str, line: int) -> bool:
 
 
 def mishap(chunk: Chunk, wrong: Sequence[Wrong]) -> list[Wrong]:
-    """Return the one error that explains why a text is no YAML: a Git conflict or a template; empty if it is neither.
+    """Return the one error that explains why a text is not YAML: a Git conflict or a template; empty if it has neither.
 
     ``wrong`` has the YAML parser's errors, at least one; the message about a template quotes the first.
     """

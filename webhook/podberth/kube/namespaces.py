@@ -1,4 +1,4 @@
-"""The label that every Namespace of a cluster has: its name, which the API server writes whatever the manifest says."""
+"""The label with its own name that every Namespace has, because the API server writes it whatever the manifest says."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -9,6 +9,9 @@ NAME_LABEL: Final = "kubernetes.io/metadata.name"
 
 
 def with_name_label(namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a Namespace with the label that the API server writes (pkg/apis/core/v1/defaults.go)."""
+    """Return a copy of a Namespace with the label ``kubernetes.io/metadata.name``, as the API server writes it.
+
+    Source: kubernetes pkg/apis/core/v1/defaults.go.
+    """
     labels = {**mapping_at(namespace, "metadata", "labels"), NAME_LABEL: text_at(namespace, "metadata", "name")}
     return {**namespace, "metadata": {**mapping_at(namespace, "metadata"), "labels": labels}}

@@ -1,4 +1,7 @@
-"""The patterns of objects' names. Names from foreign documents are checked before podberth sends requests with them."""
+"""The patterns of valid names of Kubernetes objects.
+
+Podberth checks names from documents of others before it sends requests with them.
+"""
 
 import re
 from typing import Final, TypeAlias
@@ -11,7 +14,7 @@ LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 SUBDOMAIN: Final = rf"{LABEL}(\.{LABEL})*"
 """The pattern of a DNS-1123 subdomain."""
 NAME: Final = r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
-"""The pattern of a qualified name behind its prefix, and of a label's value unless it is empty (IsValidLabelValue)."""
+"""The pattern of a qualified name behind its prefix, and of a label's value that is not empty (IsValidLabelValue)."""
 MAX_SUBDOMAIN: Final = 253
 MAX_LABEL: Final = 63
 _SUBDOMAIN: Final = re.compile(SUBDOMAIN)
@@ -41,7 +44,7 @@ def is_qualified(name: str) -> bool:
 
 
 def is_label_value(text: str) -> bool:
-    """Return whether a text is the value of a label (IsValidLabelValue); it may be empty."""
+    """Return whether a text is valid as the value of a label (IsValidLabelValue); it may be empty."""
     return not text or (len(text) <= MAX_LABEL and _NAME.fullmatch(text) is not None)
 
 

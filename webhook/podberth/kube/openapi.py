@@ -22,7 +22,7 @@ def prune(document: dict[str, Any], roots: Collection[str] = (POD, NAMESPACE, CO
         roots: the names of definitions.
 
     Raises:
-        ValueError: the document is something else.
+        ValueError: the document is not such an output.
     """
     schemas = (document.get("components") or {}).get("schemas") or {}
     kept: dict[str, Any] = {}

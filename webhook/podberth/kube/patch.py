@@ -1,7 +1,7 @@
-"""A working copy of a document, and the JSON Patch (RFC 6902) that turns the original into the copy.
+"""Makes a working copy of a document, and the JSON Patch (RFC 6902) that turns the original into the copy.
 
 A review writes a few paths of a pod of some kilobytes. So the copy shares unchanged parts with the original, the patch
-is computed from the written paths, and the check of the patch copies only the containers on its paths. Nothing here
+is computed from the written paths, and the check of the patch copies only the containers on its paths. No function here
 knows what a pod is.
 """
 
@@ -110,11 +110,11 @@ class Draft:
         return operations
 
     def changes(self, since: "Draft") -> Patch:
-        """Return the operations that turn ``since`` into this draft, a fork of ``since``; they are not checked."""
+        """Return the JSON Patch that turns ``since`` into this draft, a fork of ``since``; the patch is not checked."""
         return _operations(since.document, self.document, self._touched)
 
     def _disown(self, path: Path) -> None:
-        """Forget that the containers at and below ``path`` are copies, because they have been replaced."""
+        """Forget that the containers at and below ``path`` are copies, because they were replaced by shared ones."""
         if path in self._owned:  # if a container is a copy, so are all containers above it
             self._owned = {owned for owned in self._owned if owned[: len(path)] != path}
 
@@ -199,16 +199,16 @@ def _has(container: Any, key: Any) -> bool:
 
 
 def operations(before: Any, after: Any) -> Patch:
-    """Return the operations that turn one document into another; unchanged parts are not rewritten.
+    """Return the JSON Patch that turns one document into another; unchanged parts are not rewritten.
 
-    Items may be inserted anywhere in a list. The operations of a ``Draft`` only append them: ``mutation.record`` keeps
-    these operations, and a later change of the list would make an index wrong.
+    The patch may insert items anywhere in a list. The patch of a ``Draft`` only appends items, because
+    ``mutation.record`` keeps that patch, and a later change of the list would make an index in it wrong.
     """
     return [each for path, old, new in differences(before, after) for each in _difference(path, old, new, inserts=True)]
 
 
 def differences(before: Any, after: Any, at: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
-    """Yield each path at which two values differ, with the value before and after; ABSENT if there is none.
+    """Yield each path at which two values differ, with the value before and after; ABSENT stands for no value.
 
     Lists of different lengths differ as a whole. Parts that both values share are not compared. ``at`` is the path of
     both values in their document.
@@ -255,14 +255,14 @@ def _existing(document: Any, path: Path) -> Path:
 
 
 def _existing_parents(original: Any, paths: Iterable[Path]) -> Iterable[Path]:
-    """Yield each path, shortened to end at its first step that ``original`` lacks or holds as null."""
+    """Yield each path, cut behind its first step for which ``original`` has no value or null."""
     for path in paths:
         depth = len(_existing(original, path[:-1]))
         yield path[: depth + 1]
 
 
 def _outermost(paths: Iterable[Path]) -> list[Path]:
-    """Return the paths, sorted, without those that lie below another of them."""
+    """Return the paths, sorted, without paths that lie below another path of ``paths``."""
     there = set(paths)
     outer = [path for path in there if there.isdisjoint(path[:depth] for depth in range(1, len(path)))]
     return sorted(outer, key=lambda path: tuple(map(str, path)))
@@ -278,7 +278,8 @@ def _operations(before: dict[str, Any], after: dict[str, Any], written: Iterable
 def _difference(path: Path, before: Any, after: Any, *, inserts: bool = False) -> Patch:
     """Return the operations that turn ``before`` into ``after`` at one path.
 
-    If a list only grew at its end, or with ``inserts`` anywhere, the new items are added, and the list is not replaced.
+    If a list only grew at its end (with ``inserts``: anywhere), the new items are added; any other changed list is
+    replaced.
     """
     where = pointer(path)
     if after is ABSENT:

@@ -1,4 +1,4 @@
-"""The forms of a path in a document: the step for every element of a list, and JSON Pointers (RFC 6901)."""
+"""The two forms of a path in a document: a tuple of steps, and a JSON Pointer (RFC 6901)."""
 
 from collections.abc import Iterable
 from typing import TypeAlias
@@ -6,10 +6,10 @@ from typing import TypeAlias
 Path: TypeAlias = tuple[str | int, ...]
 """A path in a document: keys and list indexes from the root, as in ``("spec", "containers", 0, "resources")``."""
 FieldPath: TypeAlias = tuple[str, ...]
-"""The path of a field, whatever the elements of lists are: ``("spec", "containers", ELEMENT, "resources")``."""
+"""The path of a field in any element of its lists: ``("spec", "containers", ELEMENT, "resources")``."""
 
 ELEMENT = "*"
-"""The step that stands for every element of a list, or every entry of a map."""
+"""The step of a ``FieldPath`` that stands for every element of a list, or every entry of a map."""
 
 
 def escape(key: str) -> str:

@@ -58,37 +58,37 @@ class OwnerReference:
 
     @property
     def group(self) -> str:
-        """The API group, empty for the core group."""
+        """The API group of the owner; empty for the core group."""
         return self.api_version.rpartition("/")[0]
 
 
 def by_name(kind: str, namespace: str, name: str) -> str:
-    """Return the key under which an owner is found by its names; the slashes distinguish it from a uid."""
+    """Return the key under which an owner is found by its names; the slashes in the key distinguish it from a uid."""
     return f"{kind}/{namespace}/{name}"
 
 
 def metadata(pod: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the object's metadata; empty when absent or null."""
+    """Return the metadata of a Pod or other object; empty when absent or null."""
     return pod.get("metadata") or {}
 
 
 def labels(pod: Mapping[str, Any]) -> dict[str, str]:
-    """Return the object's labels; empty when absent or null."""
+    """Return the labels of a Pod or other object; empty when absent or null."""
     return (pod.get("metadata") or {}).get("labels") or {}
 
 
 def annotations(pod: Mapping[str, Any]) -> dict[str, str]:
-    """Return the object's annotations; empty when absent or null."""
+    """Return the annotations of a Pod or other object; empty when absent or null."""
     return (pod.get("metadata") or {}).get("annotations") or {}
 
 
 def spec(pod: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the object's spec; empty when absent or null."""
+    """Return the spec of a Pod or other object; empty when absent or null."""
     return pod.get("spec") or {}
 
 
 def containers(pod: Mapping[str, Any]) -> tuple[Container, ...]:
-    """Return every container: ordinary ones, then init containers and sidecars in their order, then ephemeral ones."""
+    """Return all containers of a Pod: ordinary ones, then init containers and sidecars in order, then ephemeral."""
     return tuple(_containers(spec(pod)))
 
 
@@ -104,7 +104,7 @@ def repeated_names(pod: Mapping[str, Any]) -> tuple[Container, ...]:
 
 
 def controller(document: object) -> OwnerReference | None:
-    """Return the owner reference with the controller flag of an object of unchecked shape; None if there is none."""
+    """Return the owner reference with the controller flag, from an object of any shape; None if it has none."""
     owners = at(document, "metadata", "ownerReferences")
     for owner in owners[:ENTRIES] if isinstance(owners, list) else ():
         if isinstance(owner, dict) and owner.get("controller") is True:
@@ -114,7 +114,7 @@ def controller(document: object) -> OwnerReference | None:
 
 
 def is_owner(document: object, reference: OwnerReference, namespace: str) -> bool:
-    """Return whether ``document``, of unchecked shape, is the owner that ``reference`` names in ``namespace``.
+    """Return whether ``document``, which may have any shape, is the owner that ``reference`` names in ``namespace``.
 
     uid, kind, name and API group are compared, but not the version, because an object is served in several versions.
     """

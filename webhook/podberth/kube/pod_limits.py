@@ -1,9 +1,9 @@
 """The limits of a pod's size, as one table, and the check of a pod against them.
 
-Every part of a pod that podberth reads has a row here (``tests/unit/kube/test_pod_limits.py`` compares the table with
-the reads of ``kube.shape``), and ``excess`` runs before anything else reads the pod: before its shape is checked,
-before anything in it is parsed, and before a policy is evaluated. A pod above a limit is an error of every policy that
-would be evaluated. The cost bound of an expression (``cel.cost``) is computed for a pod of this size, and
+Every part of a pod that podberth reads has a row in the table (``tests/unit/kube/test_pod_limits.py`` compares the
+table with the reads of ``kube.shape``), and ``excess`` runs before anything else reads the pod: before its shape is
+checked, before anything in it is parsed, and before a policy is evaluated. A pod above a limit is an error of every
+policy that would be evaluated. The cost bound of an expression (``cel.cost``) is computed for a pod of this size, and
 ``bench.hostile`` makes its pods from the table.
 """
 
@@ -82,13 +82,13 @@ def _of_containers(kind: str) -> Iterator[Bound]:
 
 
 def _of_expressions(place: FieldPath, name: str, values: int = ENTRIES) -> Iterator[Bound]:
-    """Yield the bounds of a list of requirements on labels or on a node's name, and the bounds of their values."""
+    """Yield the limits for a list of requirements on labels or on a node's name, and for the values in it."""
     yield Bound((*place, name), ENTRIES, "five for each term")
     yield Bound((*place, name, ELEMENT, "values"), values, _NODES if values == VALUES else "five for each term")
 
 
 def _of_selector(place: FieldPath) -> Iterator[Bound]:
-    """Yield the bounds of the LabelSelector at a path."""
+    """Yield the limits for the LabelSelector at a path of the pod."""
     yield Bound((*place, "matchLabels"), ENTRIES, "five for each term")
     yield from _of_expressions(place, "matchExpressions")
 
@@ -140,7 +140,10 @@ GPUS: Final = Bound(("gpu", "requests"), GPU_REQUESTS, "one for each container")
 """The limit for accelerator resources. ``workload.gpus`` counts them, because it knows which resources are
 accelerators."""
 DEVICES: Final = Bound(("gpu", "claims"), GPU_CLAIMS, "two for each claim; one alone may ask for devices of 32 classes")
-"""The limit for devices of claims. ``workload.gpus`` counts them, because only the cluster knows a claim's devices."""
+"""The limit for devices of claims.
+
+``workload.gpus`` counts them, because a claim's devices are known from the cluster.
+"""
 RECORD: Final = Bound(
     ("metadata", "annotations", APPLIED_ANNOTATION),
     16_384,
@@ -164,9 +167,10 @@ BOUNDS: Final[tuple[Bound, ...]] = (
     RECORD,
     RECORD_CHANGES,
 )
-"""All limits of the table; those of a pod's size in bytes and of its names' lengths are not in it.
+"""All limits of the table.
 
-Those of annotations that a dossier parses are not in it, either (``admission.checked.PARSED``).
+The limits of a pod's size in bytes, of its names' lengths, and of annotations that a dossier parses
+(``admission.checked.PARSED``) are not in it.
 """
 
 _LISTED: Final = tuple(each for each in BOUNDS if each.unit == "entries" and each.path[0] in ("metadata", "spec"))
@@ -178,7 +182,7 @@ limit is for all their elements together."""
 # ---- the walk -------------------------------------------------------------------------------------------------------
 @dataclass(slots=True)
 class _Place:
-    """A node of the tree of the table's paths, with its limit and its child nodes."""
+    """A step in the tree of the limits' paths, with the limit that ends there, if any, and the steps below it."""
 
     path: FieldPath
     most: int | None = None
@@ -208,7 +212,7 @@ _DEEP: Final = {name: place for name, place in _SPEC.items() if place.below and 
 _OF_A_CONTAINER: Final = len(_SPEC[CONTAINER_LISTS[0]].below[ELEMENT].below) - 1 + len(_RESOURCES)
 _BESIDE: Final = sum(path[1] not in (*CONTAINER_LISTS, *_DEEP) for path in LARGEST)
 _SHALLOW: Final = _SMALL * (_FEW * _OF_A_CONTAINER + _BESIDE) + _FEW
-"""The most entries of the lists and maps that the quick check does not count."""
+"""The most entries of a pod's lists and maps that the quick check (``_is_small``) does not count."""
 
 
 def excess(pod: object, at_most_bytes: int | None = None) -> str:
@@ -239,13 +243,13 @@ def excess(pod: object, at_most_bytes: int | None = None) -> str:
 
 
 def entries_in(pod: object) -> int:
-    """Return the number of entries in a pod's lists and maps that the table limits; 0 if a limit is exceeded."""
+    """Return the number of entries in a pod's lists and maps that have limits; 0 if a limit is exceeded."""
     tally = _Tally()
     return 0 if tally.beyond([pod], _TREE) else tally.total
 
 
 MOST_VALUES: Final = 36_000
-"""The most entries of all lists and maps of a template, unknown fields included.
+"""The limit for the entries of all lists and maps of a pod template, unknown fields included.
 
 A list of 10,000 objects with two fields has 30,000 entries. The API server drops unknown fields of a Pod, but not of
 every custom resource: a template with 180,000 entries took 170 ms to copy.
@@ -253,7 +257,7 @@ every custom resource: a template with 180,000 entries took 170 ms to copy.
 
 
 def values_in(template: object) -> int:
-    """Return the number of entries of all lists and maps of a template; ``MOST_VALUES`` + 1 if it has more than that.
+    """Return the number of entries of all lists and maps of a pod template; ``MOST_VALUES`` + 1 if it has more.
 
     The template may have any shape, and the time does not depend on its size.
     """
@@ -276,7 +280,7 @@ def values_up_to(most: int, document: object) -> int:
 
 
 def excess_of_template(template: object) -> str:
-    """Return the message for the first limit that a template exceeds; empty if none. Its bytes are not counted."""
+    """Return the message for the first limit that a pod template exceeds, except the limit for bytes; empty if none."""
     found = excess(template, at_most_bytes=0)
     if not found and values_in(template) > MOST_VALUES:
         return f"{TOO_LARGE}: got more than {MOST_VALUES:,} values, want so many at most"
@@ -295,7 +299,7 @@ TOO_LARGE: Final = "the pod is too large to be decided on"
 
 
 def beyond(bound: Bound, got: int, what: str = TOO_LARGE) -> str:
-    """Return the message for ``got`` entries or characters where ``bound`` applies; empty if that is within it.
+    """Return a message if ``got`` entries or characters are more than ``bound`` permits; else empty.
 
     ``what`` starts the message; it names the object that the bound belongs to.
     """
@@ -340,7 +344,7 @@ def _is_small(pod: Mapping[str, Any]) -> bool:
 
 
 class _Tally:
-    """Counts the entries of a pod's lists and maps that the table limits."""
+    """Counts the entries of a pod's lists and maps, as far as the lists and maps have limits."""
 
     __slots__ = ("_most", "total")
 

@@ -1,7 +1,7 @@
-"""Positions of values in a YAML file: line and column of the value at a path, or of a character inside a string.
+"""Finds positions in a YAML file: line and column of the value at a path, or of a character inside a string.
 
-``documents`` fills them in; checks use them to give a problem its position. Lines and columns count from 1; columns
-count characters.
+``kube.documents`` makes the positions; checks use them to give a problem its position. Lines and columns count from 1;
+columns count characters.
 """
 
 from collections.abc import Callable, Iterator
@@ -90,13 +90,13 @@ class Chunk:
 # The characters that one escape of a double-quoted scalar takes, backslash included. YAML 1.2.2, 5.7
 _ESCAPE_LENGTHS = {"x": 4, "u": 6, "U": 10}
 _BLANK_ESCAPES = "tnrvf LP_N\t\n\r"
-"""The characters that mean a blank behind a backslash; or an escaped line break, which is no character at all."""
+"""The characters that mean a blank after a backslash; a line break after a backslash stands for no character."""
 
 
 def _count_solid(value: str, line: int, column: int) -> tuple[int, int]:
-    """Return how many non-blank characters precede a place in a text, and the place's distance behind the last of them.
+    """Return how many non-blank characters precede a line and column in a text, and the distance from the last of them.
 
-    The distance is 0 if the place is on a non-blank character.
+    The distance is 0 if a non-blank character is at the line and column.
     """
     lines = value.split("\n")
     line = min(max(line, 1), len(lines))
@@ -111,7 +111,7 @@ def _count_solid(value: str, line: int, column: int) -> tuple[int, int]:
 
 
 def _solid(place: Place) -> Iterator[Position]:
-    """Yield the file's position of each character in a scalar's source that stands for a non-blank one of its value."""
+    """Yield the position in the file of each non-blank character of a scalar's value."""
     text, style = place.chunk.text, place.style
     line, column = place.position
     index = place.index
@@ -160,7 +160,7 @@ class Positions:
     __slots__ = ("_load", "_root")
 
     def __init__(self, load: Callable[[], Place]) -> None:
-        """Take a function that returns the root's place; it is called at first use, as positions are rarely needed."""
+        """Create the object; ``load``, which returns the root's place, is called when a position is first needed."""
         self._load = load
         self._root: Place | None = None
 
@@ -172,7 +172,7 @@ class Positions:
         return self._root
 
     def at(self, path: Path) -> Position:
-        """Return where the value at ``path`` starts; if it is absent, where the key of its nearest parent starts."""
+        """Return the position of the value at ``path``; if there is none, that of the nearest parent's key."""
         here, missing, key = self._find(path)
         return key if missing else here.position
 
@@ -186,7 +186,7 @@ class Positions:
             waiting += [((*path, step), part.place) for step, part in place.parts.items()]
 
     def key(self, path: Path) -> Position:
-        """Return where the last key or list item of ``path`` starts; if absent, where its nearest parent's key does."""
+        """Return the position of the last key or list item of ``path``; if absent, that of the nearest parent's key."""
         return self._find(path)[2]
 
     def problem(self, file: str, path: Path, message: str, *, of_key: bool = False) -> Problem:
@@ -194,7 +194,7 @@ class Positions:
         return Problem(file, *(self.key(path) if of_key else self.at(path)), render_path(path), message)
 
     def within(self, path: Path, line: int, column: int) -> Position:
-        """Return the file's position of a line and column inside the string at ``path``; if outside, the nearest.
+        """Return the position in the file of a line and column in the string at ``path``; if outside it, the nearest.
 
         ``line`` and ``column`` count from 1. The result is exact for every non-blank character in every style of
         scalar: folding, indentation and escapes change only blanks, so the other characters of value and source match

@@ -20,9 +20,9 @@ _QUANTITY: Final = re.compile(
 
 # apimachinery pkg/api/resource/suffix.go
 DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-"""The exponents of ten by decimal suffix."""
+"""The exponents of ten by decimal suffix of a quantity."""
 BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-"""The exponents of two by binary suffix."""
+"""The exponents of two by binary suffix of a quantity."""
 _SUFFIXES: Final = {suffix: Fraction(10) ** power for suffix, power in DECIMAL.items()} | {
     suffix: Fraction(2**power) for suffix, power in BINARY.items()
 }
@@ -39,7 +39,7 @@ _LARGEST_EXPONENT: Final = 2 * _LONGEST_TEXT
 
 
 def parse_quantity(value: object) -> Fraction:
-    """Return the amount that the apiserver would read; null is zero, as in Quantity.UnmarshalJSON.
+    """Return the number that a quantity stands for; null is zero, as in the API server (Quantity.UnmarshalJSON).
 
     Raises:
         ValueError: the value is no quantity; the message contains the value.
@@ -98,7 +98,8 @@ larger."""
 def reserved(found: Iterable[tuple[str, str, int]]) -> dict[str, int]:
     """Return the amount of each resource that the scheduler reserves for a pod, by the resource's name.
 
-    That is the larger of two sums: an init container with the sidecars before it, or all main containers and sidecars.
+    It is the larger of two sums: the requests of one init container and the sidecars before it, or those of all main
+    containers and sidecars.
 
     ``found`` has one entry (kind of container, resource, amount) for each request, in the pod's order; ephemeral
     containers do not count. Source: AggregateContainerRequests, component-helpers resource/helpers.go (KEP-753).
@@ -145,11 +146,12 @@ def write_quantities(pod: dict[str, Any]) -> None:
 
 
 def canonical_quantity(value: str | float) -> str:
-    """Return a quantity in its canonical form, the shortest without a fraction: 8192Mi is 8Gi, 0.5 is 500m.
+    """Return a quantity in its canonical form, the shortest one without a fraction: 8192Mi is 8Gi, 0.5 is 500m.
 
-    The units, binary or decimal, are the author's. Source: Quantity.CanonicalizeBytes, apimachinery
-    pkg/api/resource/quantity.go. In two rare cases upstream's result differs: a text that is short enough already keeps
-    its sign, zeros and E (+8, 008, 1E3, 1e0), and a container's request is rounded up to thousandths.
+    A quantity with binary units stays binary, and one with decimal units stays decimal. Source:
+    Quantity.CanonicalizeBytes, apimachinery pkg/api/resource/quantity.go. In two rare cases the API server's result
+    differs: a text that is short enough already keeps its sign, zeros and E (+8, 008, 1E3, 1e0), and a container's
+    request is rounded up to thousandths.
 
     Raises:
         ValueError: the value is no quantity; the message contains the value.

@@ -1,4 +1,4 @@
-"""The limits of a review outside its pod: how dense its JSON text may be, and how long the lists of its envelope.
+"""The limits of an AdmissionReview outside its pod: the density of its JSON text, and the lists of its envelope.
 
 ``excess_of_text`` runs before the text is parsed, because parsing takes time and memory for each value.
 ``excess_of_envelope`` runs before any other code iterates over the envelope. A review above a limit is an error of

@@ -3,8 +3,8 @@
 kubectl reads YAML through sigs.k8s.io/yaml, whose core is go-yaml v2: it resolves the words and numbers of YAML 1.1
 (goyaml.v2/resolve.go), and the result is converted to JSON. podberth resolves scalars in the same way, so that
 ``check`` checks the object that the API server will see: a bare ``on`` is a boolean here too, though not in YAML 1.2.
-Quoted scalars without a tag are always strings and are not passed to this module. Nothing here knows about documents or
-places.
+Quoted scalars without a tag are always strings and are not passed to this module. No function here knows of documents
+or positions.
 """
 
 import base64
@@ -47,7 +47,7 @@ _MAX_DIGITS = 400
 
 
 def resolve(text: str) -> Scalar:
-    """Return the value of a plain scalar. A text that is no word (such as ``on``) and no number is the string itself.
+    """Return the value of a plain YAML scalar; a text that is no word such as ``on``, and no number, is a string.
 
     Timestamps and sexagesimal numbers are strings, as in go-yaml. NaN and the infinities are returned as floats: JSON
     has none, so the caller refuses them.
@@ -64,7 +64,7 @@ def resolve(text: str) -> Scalar:
 
 
 def tagged(tag: str, text: str) -> Scalar:
-    """Return the value of a scalar that has a tag, quoted or not.
+    """Return the value of a YAML scalar that has a tag, quoted or not.
 
     Raises:
         ValueError: the text cannot be read as the tag's type.
@@ -93,6 +93,6 @@ def _float(text: str, plain: str) -> Scalar:
 
 
 def kind_of(value: object) -> str:
-    """Return the name of a decoded value's type for a message, such as ``a list``."""
+    """Return the name of the type of a decoded value, as text for a message, such as ``a list``."""
     names = {dict: "an object", list: "a list", bool: "a boolean", int: "a number", float: "a number", str: "a string"}
     return names.get(type(value), "null")

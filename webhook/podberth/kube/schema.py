@@ -54,12 +54,12 @@ class Schema:
     default: Any = None
     """The default of a scalar that is left out; None if it has no default."""
     bits: Literal[32, 64] = 64
-    """The size of a whole number."""
+    """The size of a whole number in bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """The definition of an object type with named fields."""
+    """An object type of the schema: its full name, and the type of each field."""
 
     name: str
     fields: Mapping[str, Schema]
@@ -106,7 +106,7 @@ def workload_definitions() -> Mapping[str, Definition]:
 
 
 def _definitions(found: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Definition]:
-    """Parse the definitions in ``found``; ``document`` has all definitions that they may refer to."""
+    """Return the definitions in ``found``, parsed; ``document`` has all definitions to which they may refer."""
     return {
         name: Definition(name, {field: _read(each, document) for field, each in body["properties"].items()})
         for name, body in found.items()

@@ -1,4 +1,4 @@
-"""Evaluates selectors, taints and tolerations as the scheduler does.
+"""Evaluates label selectors, node selectors, taints and tolerations as the scheduler does.
 
 An invalid term matches nothing: the scheduler skips a term with errors. The API server refuses an object with such a
 term, but only after mutating webhooks have seen the object.
@@ -31,13 +31,13 @@ def label_selector_matches(selector: Mapping[str, Any] | None, labels: Mapping[s
 
 
 class LabelRequirements:
-    """A metav1.LabelSelector that is compared with many labels (see ``label_selector_matches``).
+    """A metav1.LabelSelector, prepared to be compared with many labels (see ``label_selector_matches``).
 
     The time for one requirement does not depend on the number of its values, because a selector may list 70,000.
     """
 
     def __init__(self, selector: Mapping[str, Any] | None) -> None:
-        """Prepare a selector; a later change of it has no effect."""
+        """Prepare a selector; a later change of ``selector`` has no effect."""
         prepared = _with_sets(selector or {})
         self._wanted = tuple((prepared.get("matchLabels") or {}).items())
         self._expressions = prepared["matchExpressions"]
@@ -58,22 +58,25 @@ class LabelRequirements:
 
 
 class NodeRequirements:
-    """A list of nodeSelectorTerms that is compared with many nodes (see ``node_selector_matches``).
+    """A list of nodeSelectorTerms, prepared to be compared with many nodes (see ``node_selector_matches``).
 
     The time for one requirement on labels does not depend on the number of its values.
     """
 
     def __init__(self, terms: Iterable[Mapping[str, Any]]) -> None:
-        """Prepare the terms; a later change of them has no effect."""
+        """Prepare the terms; a later change of ``terms`` has no effect."""
         self._terms = [_with_sets(term) for term in terms]
 
     def match(self, labels: Mapping[str, str], fields: Mapping[str, str]) -> bool:
-        """Return whether any of the terms selects a node."""
+        """Return whether any of the terms selects a node with these labels and fields."""
         return node_selector_matches(self._terms, labels, fields)
 
 
 def _with_sets(selector: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a selector or a nodeSelectorTerm whose values of In and NotIn are sets. Gt and Lt count their values."""
+    """Return a selector or nodeSelectorTerm in which the values of In and NotIn are sets.
+
+    The values of Gt and Lt stay lists, because their number counts.
+    """
     return {
         **selector,
         "matchExpressions": [
@@ -89,7 +92,7 @@ def node_selector_matches(
     """Return whether any nodeSelectorTerm selects a node; an empty list and an empty term select no node.
 
     ``fields`` has the node's ``metadata.name``, the only field that matchFields can name. If ``fields`` is empty (a
-    node that does not exist yet), matchFields is ignored, as upstream does.
+    node that does not exist yet), matchFields is ignored, as by the scheduler.
 
     Source: NodeSelector.Match, component-helpers scheduling/corev1/nodeaffinity/nodeaffinity.go.
     """
@@ -120,10 +123,10 @@ def tolerated(tolerations: Iterable[Mapping[str, Any]], taint: Mapping[str, Any]
 
 
 def covers(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether ``one`` tolerates every taint that ``other`` tolerates, and for at least as long.
+    """Return whether the toleration ``one`` tolerates every taint that ``other`` tolerates, and for at least as long.
 
-    The scheduler's rules: an empty effect is every effect, an empty key with Exists every key, no operator is Equal.
-    https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
+    The rules are the scheduler's: an empty effect is every effect, an empty key with Exists every key, no operator is
+    Equal. https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
     """
     exists = one.get("operator") == "Exists"
     if one.get("effect") and one.get("effect") != other.get("effect"):

@@ -1,10 +1,11 @@
 """The JSON types of the Pod's fields that podberth reads, as one table, and the check of a Pod against it.
 
-Only types are here: the apiserver decides whether a value is legal. Every review from a real API server passes, because
-the API server decodes a Pod before it sends it. A file, or a request of an unknown client, may contain anything.
+Only types are checked: the API server decides whether a value is legal. Every review from a real API server passes,
+because the API server decodes a Pod before it sends it. A file, or a request of an unknown client, may contain
+anything.
 
-A field that is absent or null passes. The elements of a list and the values of a map may not be null, but for the words
-of a command.
+A field that is absent or null passes. The elements of a list and the values of a map may not be null, but except those
+of a container's command.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -61,7 +62,7 @@ def envelope_problems(request: object) -> list[str]:
 
 
 def registration_problems(document: object) -> list[str]:
-    """Return a message for each field with a wrong JSON type in what podberth reads of a webhook configuration."""
+    """Return a message for each field of a webhook configuration that podberth reads and that has a wrong JSON type."""
     return _messages(_REGISTRATION(document))
 
 
@@ -158,7 +159,7 @@ _map: Final = partial(_of_parts, dict, dict.items)
 
 
 def _gathered(faults: _Faults | None, step: str, below: _Faults) -> _Faults:
-    """Return ``faults`` and the faults ``below`` a step, with the step added to the paths of the latter."""
+    """Return ``faults`` together with the faults ``below``, to whose paths ``step`` is added."""
     for where, _ in below:
         where.append(step)
     return [*faults, *below] if faults else below

@@ -20,7 +20,7 @@ from .yaml_text import Flow, Indents, block, entry, flow, flow_key, indented, li
 
 
 def paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
-    """Pair the items of a changed list with those of the old list: return old indexes by new indexes.
+    """Return, by the index of an item in a changed list, the index of the old item that it is paired with.
 
     A pair means that the old item's text is kept, or edited, to become the new item. Equal items are paired first, then
     items with the same ``name``, else items in their order. Other new items are inserted, and other old items removed.
@@ -71,7 +71,7 @@ class Splice:
 
 @dataclass(slots=True)
 class _Slot:
-    """A part of an object or list: the offset of its key or dash, and whether the part is removed."""
+    """A part of an object or list, with the offset of its key or dash, and whether the edit removes the part."""
 
     part: PlacedPart
     start: int
@@ -91,7 +91,7 @@ class _Collection:
         self.inserted = [[] for _ in range(len(self.slots) + 1)]
 
     def runs(self) -> list[tuple[int, int]]:
-        """Return the first and the last index of each run of removed parts."""
+        """Return, for each run of adjacent removed parts, the index of its first and last part."""
         grouped = groupby(enumerate(self.slots), key=lambda numbered: numbered[1].goes)
         numbers = [[number for number, _ in each] for goes, each in grouped if goes]
         return [(each[0], each[-1]) for each in numbers]
@@ -119,14 +119,17 @@ def splices(place: Place, old: dict[str, Any], new: dict[str, Any]) -> list[Spli
 
 
 class _Writer:
-    """Collects the splices of one document."""
+    """Collects the text edits (splices) of one document."""
 
     def __init__(self, root: Place) -> None:
         self.text = root.chunk.text
         self.found: list[Splice] = []
         self._aliased = "*" in self.text
         self._now: dict[int, Any] = {}
-        """The new values by the ``id`` of their places, for aliases that follow; only values whose anchor remains."""
+        """The new values of places that aliases may refer to later, by the ``id`` of the place.
+
+        Only values whose anchor remains are in it.
+        """
         self.indents = _indents(root)
 
     def cut(self, start: int, end: int, text: str = "") -> None:
@@ -182,7 +185,7 @@ class _Writer:
         return any(not self.text[part.key_end :].lstrip(" \t").startswith(":") for part in parts)
 
     def _merged(self, place: Place, old: Mapping[str, Any], own: Any) -> dict[str, Any] | None:
-        """Return the values of an object's merge keys after the edit; None if the source of a merge key is gone."""
+        """Return the values from an object's merge keys (``<<``) after the edit; None if the source of one is gone."""
         brought: dict[str, Any] = {}
         for part in place.merges:
             sources = [part.place, *(inner.place for key, inner in part.place.parts.items() if isinstance(key, int))]
@@ -196,7 +199,7 @@ class _Writer:
         return brought
 
     def _survive(self, place: Place, old: Mapping[str, Any]) -> None:
-        """Record the values of an object below a merge key, for later aliases to their anchors."""
+        """Record the values of an object that a merge key copies, because later aliases may refer to their anchors."""
         for key, part in place.parts.items():
             if part.start >= place.index and key in old:
                 self._now[id(part.place)] = old[str(key)]
@@ -229,7 +232,7 @@ class _Writer:
         return dash
 
     def _part(self, container: Place, part: PlacedPart, old: Any, new: Any) -> None:
-        """Edit one value in place; if that is impossible, write it as a whole."""
+        """Edit one value of an object or list in place; if that is impossible, write it as a whole."""
         if part.place.index < part.key_end:  # an alias: the value stands elsewhere
             if id(part.place) not in self._now or not same(self._now[id(part.place)], new):
                 self._write(container, part, self.text.rindex("*", part.key_end, part.end), "", new)
@@ -238,7 +241,7 @@ class _Writer:
             self._write(container, part, part.place.index, quote, new)
 
     def _write(self, container: Place, part: PlacedPart, start: int, quote: str, new: Any) -> None:
-        """Write a value as a whole; the old value begins at the offset ``start``."""
+        """Write one value of an object or list as a whole; the old value begins at the offset ``start``."""
         blank = " " if start == part.end and not self.text[start - 1 : start].isspace() else ""
         if container.style:
             column = self._margin(part.start)
@@ -339,7 +342,7 @@ class _Writer:
         return text if key is None else f"{flow_key(key, style)}{style.colon}{text}"
 
     def flow_style(self, place: Place) -> Flow:
-        """Return the flow style of a collection: from its own text, or from the document around it."""
+        """Return the flow style (separators, quotes) of a collection, from its own text or from the text around it."""
         text = self.text[place.index : place.end]
         parts = list(place.parts.values())
         keys = [part for part in parts if part.key_end > part.start]
@@ -368,7 +371,7 @@ class _Writer:
         self._insert(end, "".join(f"\n{line}" for line in lines))
 
     def _end_of_rest(self, offset: int) -> int:
-        """Return the line's end if only blanks and a comment follow ``offset``; else ``offset``."""
+        """Return the end of the line if only blanks and a comment follow ``offset``; else return ``offset``."""
         rest = _REST_OF_LINE.match(self.text, offset)
         return rest.end() if rest else offset
 
@@ -391,7 +394,7 @@ class _Writer:
 
 
 def _followed(whole: _Collection, slot: _Slot) -> bool:
-    """Return whether a later part of the collection remains; then the comma after this part remains too."""
+    """Return whether a part of the collection after ``slot`` remains; then the comma after ``slot`` remains, too."""
     number = next(at for at, each in enumerate(whole.slots) if each is slot)
     return any(not each.goes for each in whole.slots[number + 1 :])
 

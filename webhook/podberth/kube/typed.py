@@ -1,4 +1,4 @@
-"""Compares values with the schema: whether the API server could decode them.
+"""Checks values against the API server's schema: whether the API server could decode them.
 
 Only types and the existence of fields are checked; the API server decides whether a value is legal.
 """
@@ -24,7 +24,7 @@ _PLAIN: Final[dict[str, tuple[type, ...]]] = {
 
 
 class MisfitError(ValueError):
-    """A value of another type than the schema's, or a field that the schema does not have."""
+    """The value has another type than in the schema, or a field that the schema does not have."""
 
 
 def check(schema: PodSchema, kind: Schema, value: Any, where: str) -> None:
@@ -56,13 +56,13 @@ def check(schema: PodSchema, kind: Schema, value: Any, where: str) -> None:
 
 
 def wrapped(number: int, bits: int) -> int:
-    """Return the signed whole number of so many bits that Go's conversion makes of a number."""
+    """Return the signed integer of ``bits`` bits to which Go converts a number."""
     half = 1 << (bits - 1)
     return (number + half) % (2 * half) - half
 
 
 def has_parts(kind: Schema, value: Any) -> bool:
-    """Return whether a value of a type is a list, a map or an object, as the type wants it; of no type, it has none."""
+    """Return whether a value is a list, a map or an object, as its type ``kind`` is; False for a scalar or a misfit."""
     return kind.kind in ("array", "map", "message") and isinstance(value, _PLAIN[kind.kind])
 
 
@@ -81,7 +81,7 @@ def children(schema: PodSchema, kind: Schema, value: Any, where: str) -> Iterato
 
 
 def step(schema: PodSchema, kind: Schema, key: str, where: str) -> Schema:
-    """Return the type of the part of a value under ``key``; ``kind`` is the value's type.
+    """Return the type of the part at ``key`` of a value; ``kind`` is the value's type.
 
     In a list, ``key`` may be anything. ``where`` is the value's path, for messages.
 
@@ -104,7 +104,7 @@ def type_at(schema: PodSchema, steps: Sequence[str]) -> Schema:
     """Return the type of the value at a path of a Pod; a step into a list is an index as text, or ``-``.
 
     Raises:
-        MisfitError: no value can be there.
+        MisfitError: the schema allows no value at the path.
     """
     kind, where = POD_TYPE, "object"
     for key in steps:

@@ -1,4 +1,4 @@
-"""Functions that read documents of unchecked shape; none of them raises, whatever the document has."""
+"""Reads values from documents of unchecked shape; no function here raises, whatever the document contains."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -6,7 +6,7 @@ from typing import Any, Final
 import orjson
 
 LARGEST_SIZE: Final = 2**31 - 1
-"""The largest replica count: they are int32 throughout the API (kubernetes/api batch/v1 JobSpec.Parallelism)."""
+"""The largest number of replicas, which are int32 throughout the API (kubernetes/api batch/v1 JobSpec.Parallelism)."""
 
 
 def at(document: object, *path: str) -> Any:
@@ -42,14 +42,14 @@ def text_at(document: object, *path: str) -> str:
 
 
 def count(value: object, default: int = 0) -> int:
-    """Return ``value`` as a replica count: ``default`` for null, as in the API; 0 if it is no positive integer."""
+    """Return ``value`` as a number of replicas: ``default`` for null, as in the API; 0 if it is no positive integer."""
     if value is None:
         return default
     return min(value, LARGEST_SIZE) if type(value) is int and value > 0 else 0
 
 
 def unread(*values: object) -> str:
-    """Return the first of ``values`` that is set but no integer, as text for a message; empty if there is none."""
+    """Return the first of ``values`` that is neither null nor an integer, as text for a message; empty if none is."""
     for value in values:
         if value is not None and type(value) is not int:
             return f'"{value[:32]}"' if isinstance(value, str) else type(value).__name__

@@ -1,4 +1,4 @@
-"""Finds fields that a value's type does not have: the API server drops such fields, and kubectl refuses them.
+"""Finds fields that an object's type does not have: the API server drops such fields, and kubectl refuses them.
 
 kubectl asks for strict decoding unless ``--validate`` says otherwise (k8s.io/kubectl pkg/cmd/util/helpers.go
 AddValidateFlags). The types of values are not compared here.
@@ -68,9 +68,9 @@ class Unknown(NamedTuple):
 
     path: Path
     message: str
-    """The field that was found, and the name or the place that the author meant, if a likely one is known."""
+    """The message: the unknown field, and the name or the place that the author meant, if a likely one is known."""
     former: bool = False
-    """Whether the type had the field in an earlier version; podberth still reads pods that have it."""
+    """Whether an earlier version of the type had the field; podberth still reads pods that have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def _said(definitions: Definitions, root: Typed, path: Path, message: str) -> st
 
 
 def _article(name: str) -> str:
-    """Return the indefinite article (``a`` or ``an``) of a type's name; an acronym is read letter by letter."""
+    """Return the indefinite article (``a`` or ``an``) for a type's name; acronyms are read letter by letter."""
     return "an" if name[0] in ("AEFHILMNORSX" if name[:2].isupper() else "AEIOU") else "a"
 
 
@@ -152,10 +152,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def _place(definitions: Definitions, root: Typed, path: Path) -> str:
-    """Return where a misplaced field belongs: the nearest object that lacks the field and may have it; else empty.
+    """Return the path of the object in which a misplaced field belongs; empty if there is none.
 
-    The candidates are the parts of the object that has the field, then the objects around that object, and their
-    security contexts.
+    It is the nearest object that lacks the field and may have it. The candidates are the parts of the object that has
+    the field, then the objects around that object, and their security contexts.
     """
     key = str(path[-1])
     *outer, inner = [each for each in _around(definitions, root, path) if each.kind.kind == "message"]

@@ -1,4 +1,4 @@
-"""A generator over all values of a document."""
+"""Yields all values of a document with their paths."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

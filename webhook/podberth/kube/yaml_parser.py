@@ -1,7 +1,7 @@
 """Parses YAML with libyaml: the values that kubectl would send, the place of each value, and every error.
 
 libyaml (through PyYAML) has the grammar of kubectl, whose go-yaml is a port of it; ``scalars`` interprets scalars.
-``documents`` lists the refusals with their reasons. This module alone imports PyYAML.
+``kube.documents`` lists the YAML that is refused, with the reasons. Only this module imports PyYAML.
 """
 
 import math
@@ -52,7 +52,7 @@ _BREAKS: Final = frozenset(
         "did not find expected ',' or ']'",
     }
 )
-"""The parser's messages about an unquoted text in which it reads the end of a value or the start of another one."""
+"""The parser's errors for an unquoted text, in which it reads the end of a value or the start of another value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Composed:
 
 
 class _RefusedError(Exception):
-    """An error after which the rest of the chunk is not parsed."""
+    """An error after which the parser does not read the rest of the chunk."""
 
     def __init__(self, position: Position, message: str) -> None:
         super().__init__(message)
@@ -262,7 +262,7 @@ class _Composer:
         return items
 
     def _settle(self, place: Place, key_end: int) -> None:
-        """Place an empty value right behind its colon; in flow style the parser reports the next token's start."""
+        """Set the place of an empty value right behind its colon; in flow style the parser reports the next token."""
         colon = _COLON.match(self._chunk.text, key_end)
         if colon:
             place.index = place.end = colon.end()
@@ -283,7 +283,7 @@ class _Composer:
         return None
 
     def _merge(self, items: dict[str, object], place: Place, source: tuple[object, Place], position: Position) -> None:
-        """Add the entries that a merge key refers to; its first source wins (https://yaml.org/type/merge.html)."""
+        """Add the entries of the objects that a merge key names; the first object wins (yaml.org/type/merge.html)."""
         value, part = source
         one = isinstance(value, dict)
         sources = (
@@ -322,7 +322,10 @@ def _is_merge(event: yaml.ScalarEvent) -> bool:
 
 
 def _is_lost(first: Any, last: Any) -> bool:
-    """Return whether data is lost if ``last`` replaces ``first``; not if ``last`` has all items of a short list."""
+    """Return whether data is lost if ``last`` replaces ``first`` for a duplicate key.
+
+    A short list is not lost if ``last`` has all its items.
+    """
     if isinstance(first, list) and isinstance(last, list) and len(first) * len(last) <= _MOST_COMPARED:
         return not all(each in last for each in first)
     return bool(first != last)
@@ -338,7 +341,7 @@ def _close(place: Place, event: Any) -> None:
 
 
 def _unquoted(before: str, problem: str, got: str) -> str:
-    """Return the advice to quote a text, if a syntax error shows that YAML read an unquoted text differently; else "".
+    """Return advice to quote a text, if YAML read an unquoted text otherwise than its author meant; else "".
 
     ``before`` is the line up to the error.
     """

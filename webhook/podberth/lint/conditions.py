@@ -44,10 +44,10 @@ _TEXTS: Mapping[str, Callable[[str, str], str | bool]] = {
 
 
 def folded(tree: Tree) -> Tree:  # noqa: PLR0911 - one for each kind of call
-    """Return a literal with the value of an expression of constants, such as ``1 + 1``; other expressions unchanged.
+    """Return a literal with the value of an expression of constants, such as ``1 + 1``; others are unchanged.
 
-    The value is the one that the CEL engine computes. A call that overflows, or that the engine would refuse, is
-    returned unchanged.
+    The value is that which the CEL engine computes. A call that overflows, or that the engine would refuse, is
+    unchanged.
     """
     if not isinstance(tree, Call):
         return tree
@@ -81,7 +81,7 @@ _STEPS: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 
 @dataclass(frozen=True, slots=True)
 class PresentTerm:
-    """A term of a statement: that the pod has a value at the path ``where``."""
+    """A term of a statement: the fact that the pod has a value at the path ``where``."""
 
     where: Path
 
@@ -117,12 +117,12 @@ class Conditions:
 
     @cached_property
     def formulas(self) -> tuple[Formula, ...]:
-        """The statement for each condition."""
+        """The logical statement of each matchCondition."""
         return tuple(self.says(tree) for tree in self.trees)
 
     @property
     def given(self) -> tuple[Formula, ...]:
-        """The statements that podberth guarantees about every pod for which it evaluates the conditions."""
+        """The statements that are true of every pod for which podberth evaluates the matchConditions."""
         return (*_KNOWN, _FOR_GPUS) if self.for_gpus else _KNOWN
 
     def can_hold(self, *formulas: Formula) -> bool:
@@ -130,7 +130,7 @@ class Conditions:
         return possible(*self.given, *self.formulas, *formulas)
 
     def says(self, tree: Tree, *, wanted: bool = True) -> Formula:  # noqa: PLR0911 - one for each form
-        """Return the statement that an expression is true; if ``wanted`` is False, the statement that it is false."""
+        """Return the logical statement that a CEL expression is true, or, if ``wanted`` is False, that it is false."""
         match self.resolved(tree):
             case Literal(value=bool() as value):
                 return TRUE if value is wanted else FALSE
@@ -160,9 +160,9 @@ class Conditions:
                 return Holds(_where(term) or term, wanted)
 
     def resolved(self, tree: Tree) -> Tree:
-        """Return an expression with constants computed.
+        """Return an expression with its constant parts computed.
 
-        An expression that is only a variable is replaced by that variable's expression first.
+        An expression that is only a variable of the policy is replaced by the variable's expression first.
         """
         while isinstance(tree, Name) and tree.name.removeprefix(_PREFIX) in self.variables:
             if not tree.name.startswith(_PREFIX):
@@ -201,7 +201,7 @@ class Conditions:
         return Holds(Call(function="@in", operands=(item, among)), wanted)
 
     def _of_term(self, term: Tree, fact: Compares | Among) -> Formula:
-        """Return the statement that a fact about ``term`` is true; a term that is a field is replaced by its path."""
+        """Return the statement that a fact about the CEL expression ``term`` is true; a field becomes its path."""
         default: Tree | None = None
         if isinstance(term, Call) and term.function == "orValue" and _where(term.operands[0]):
             term, default = term.operands
@@ -223,7 +223,10 @@ def _about(term: Path, fact: Compares | Among) -> Formula:
 
 
 def _at_least_nothing(term: Tree, fact: Compares | Among) -> Formula:
-    """Return the statement of a fact: a term ``size()`` is never negative, any other number may be a fraction."""
+    """Return a fact about a number, with the knowledge that ``size()`` is never negative.
+
+    A number that is no ``size()`` may be a fraction.
+    """
     if isinstance(term, Call) and term.function == "size":
         return AllOf((fact, Compares(term, ">=", 0)))
     if isinstance(fact, Compares) and isinstance(fact.value, int):
@@ -232,14 +235,14 @@ def _at_least_nothing(term: Tree, fact: Compares | Among) -> Formula:
 
 
 def _fold_fact(value: Constant, fact: Compares | Among) -> Formula:
-    """Return the statement TRUE or FALSE for a fact about a constant."""
+    """Return the statement TRUE or FALSE, depending on whether a fact is true of the constant ``value``."""
     if isinstance(fact, Among):
         return TRUE if (value in fact.values) is fact.wanted else FALSE
     return TRUE if possible(Compares("", "==", value), Compares("", fact.relation, fact.value)) else FALSE
 
 
 def _where(tree: Tree) -> Path | None:
-    """Return the path of the field that an expression reads; None if the expression is more than a field."""
+    """Return the path of the field that a CEL expression reads; None if the expression does more than read a field."""
     match tree:
         case Name(name=name) if name.partition(".")[0] in VARIABLES:
             return tuple(name.split("."))

@@ -1,4 +1,4 @@
-"""Sorts expressions into three classes of cost, from the cost bound of ``cel.cost``."""
+"""Sorts CEL expressions into three classes of cost by the cost bound of ``cel.cost``."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ EXPENSIVE_FROM: Final = MAX_MICROSECONDS // 2
 
 @dataclass(frozen=True, slots=True)
 class ExpressionCost:
-    """The cost of one expression for the largest pod, without the cost of the variables that the expression names."""
+    """The cost of one CEL expression for the largest pod, without the cost of the variables in the expression."""
 
     policy: Linted
     path: Path

@@ -31,9 +31,9 @@ class Level(IntEnum):
     NOTE = 1
     """The finding is information; many policies with such a finding are right."""
     WARNING = 2
-    """The policy probably does not do what its author meant."""
+    """The policy probably does something else than its author meant."""
     ERROR = 3
-    """The policy cannot work."""
+    """The policy cannot work at all."""
 
     def __str__(self) -> str:
         return self.name.lower()
@@ -41,7 +41,7 @@ class Level(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class LintFinding:
-    """A problem that a rule found, with its place. Findings sort by file and place."""
+    """A problem that a lint rule found, with its position. Findings sort by file and position."""
 
     problem: Problem
     rule: str
@@ -77,17 +77,17 @@ class Linted:
 
     @cached_property
     def places(self) -> Mapping[str, Path]:
-        """The paths of the expressions of the policy's variables, by name."""
+        """The paths of the policy's variables' expressions in its document, by the variable's name."""
         return {item.name: ("spec", "variables", index, "expression") for index, item in enumerate(self.spec.variables)}
 
     @cached_property
     def variables(self) -> Mapping[str, Tree]:
-        """The trees of the policy's variables, by name."""
+        """The syntax trees of the policy's variables, by the variable's name."""
         return {name: self.tree(bound.expression.source) for name, bound in self.compiled.variables.items()}
 
     @cached_property
     def expressions(self) -> tuple[Placed, ...]:
-        """Every expression of the policy, with its place."""
+        """Every CEL expression of the policy, with its path in the policy's document."""
         return tuple(expressions_of(self.compiled))
 
     @cached_property
@@ -112,7 +112,7 @@ class Linted:
     def reached(self, source: str) -> Iterator[tuple[Path | None, Tree]]:
         """Yield the tree of an expression, and the tree of each variable that it needs, directly or indirectly.
 
-        Each tree comes after the path of its expression in the policy's document; None for ``source`` itself.
+        Each item is a path and a tree: the path of the expression in the policy's document, None for ``source`` itself.
         """
         waiting: list[tuple[Path | None, Tree]] = [(None, self.tree(source))]
         seen: set[str] = set()
@@ -150,18 +150,18 @@ class LintedMutation:
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """The expressions of the entry, with paths relative to the entry."""
+        """The CEL expressions of the entry, with paths relative to the entry."""
         return tuple(leaves_of(self.source)[0])
 
     @cached_property
     def when(self) -> Tree | None:
-        """The tree of the entry's ``when``; None if it has none."""
+        """The syntax tree of the entry's condition ``when``; None if the entry has none."""
         return None if self.source.when is None else self.policy.tree(self.source.when)
 
     def placed(self, leaf: Leaf) -> tuple[Path, Tree]:
-        """Return the tree of an expression, and its path in the policy's document.
+        """Return the path of an expression of the entry in the policy's document, and its syntax tree.
 
-        If the expression is only the name of a variable, tree and path are that variable's.
+        If the expression is only the name of a variable, path and tree are those of the variable's expression.
         """
         place: Path = (*self.path, *leaf.path)
         tree = self.policy.tree(leaf.source)
@@ -170,7 +170,7 @@ class LintedMutation:
         return place, tree
 
     def resolved(self, leaf: Leaf) -> Tree:
-        """Return the tree of an expression, with constants computed.
+        """Return the syntax tree of an expression of the entry, with its constant parts computed.
 
         If the expression is only the name of a variable, that variable's tree is used.
         """
@@ -183,9 +183,9 @@ class Library:
 
     policies: tuple[Linted, ...]
     problems: tuple[Problem, ...]
-    """The problems because of which a document could not be parsed or a policy could not be compiled."""
+    """The problems of documents that could not be parsed and of policies that could not be compiled."""
     params: Mapping[tuple[str, str], Mapping[str, Any]]
-    """The ConfigMaps beside the policies, by namespace and name."""
+    """The ConfigMaps in the policies' folders (params), by namespace and name."""
     nodes: tuple[Node, ...] | None = None
     """The cluster's nodes; None if no cluster is known."""
     conventions: Conventions = field(default_factory=Conventions)
@@ -204,7 +204,7 @@ class Library:
     def parts(self, *concerns: str) -> Iterator[tuple[LintedMutation, Path, Tree]]:
         """Yield every subexpression of the mutations of some concerns, and of the variables that these mutations need.
 
-        Each subexpression comes after its mutation and the path of the whole expression in the policy's document.
+        Each item is the mutation, the path of the whole expression in the policy's document, and the subexpression.
         """
         for mutation in self.mutations:
             for leaf in mutation.leaves if mutation.source.concern in concerns else ():
@@ -214,13 +214,13 @@ class Library:
 
 
 class RuleModule(Protocol):
-    """The interface of a rule's module, whose docstring is the rule's manual."""
+    """The interface of a lint rule's module; the module's docstring is the rule's manual."""
 
     __name__: str
     LEVEL: Level
 
     def check(self, library: Library) -> Iterator[Problem]:
-        """Yield the problems that the rule finds."""
+        """Yield the problems that the rule finds in the policies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ class LintRule:
 
     @property
     def level(self) -> Level:
-        """The level of the rule's findings."""
+        """The severity of the rule's findings."""
         return self.module.LEVEL
 
     @property

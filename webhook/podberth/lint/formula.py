@@ -1,8 +1,8 @@
-"""Statements about unknown values, and a search for values that make all of them true.
+"""Logical statements about unknown values, and a search for values that make all statements true.
 
-A statement is a fact about one term (it is true, it is in relation to a constant, it is one of several constants), or
-several statements joined by "all of" or "any of". Terms are any hashable values; equal terms are the same term. The
-search is bounded: if it would take too long, the answer is "possible". This module does not depend on CEL.
+A statement is a fact about one term (the term is true, has a relation to a constant, or is one of several constants),
+or several statements joined by "all of" or "any of". Terms are any hashable values; equal terms are the same term. The
+search is bounded: if it would take too long, its result is "possible". This module does not depend on CEL.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -41,7 +41,7 @@ class Compares:
 
 @dataclass(frozen=True, slots=True)
 class Among:
-    """The statement that a term equals one of several constants, or none of them."""
+    """The statement that a term equals one of several constants, or with ``wanted`` False none of them."""
 
     term: Hashable
     values: frozenset[Constant]
@@ -123,7 +123,7 @@ def _possible(formulas: Iterable[Formula], known: Mapping[Hashable, bool | _Doma
 
 
 def _learn(facts: dict[Hashable, bool | _Domain], fact: Holds | Compares | Among) -> bool:
-    """Add a fact to ``facts``; return whether the fact is compatible with those known before."""
+    """Add a fact to ``facts``; return whether it is compatible with the facts that were there before."""
     if isinstance(fact, Holds):
         key = ("holds", fact.term)
         known = facts.setdefault(key, fact.wanted)

@@ -1,4 +1,4 @@
-"""Finds the field of the pod, or of podberth's variables, that a part of an expression reads."""
+"""Finds the field of the pod, or of podberth's variables, that a part of a CEL expression reads."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
@@ -11,7 +11,10 @@ from ..kube.typed import MisfitError, type_at
 from .findings import Linted
 
 Scope: TypeAlias = Mapping[str, FieldPath]
-"""The variables of the loops around a part, each with the path of its value; an empty path: the value has none."""
+"""The loop variables around a part of an expression, each with the path of the field that it stands for.
+
+An empty path: the variable stands for no field.
+"""
 
 _PREFIX: Final = "variables."
 _STEPS: Final = frozenset({"_[_]", "_[?_]", "_?._"})
@@ -23,14 +26,14 @@ _TWO: Final = 3
 
 
 def parts_of(policy: Linted) -> Iterator[tuple[tuple[str | int, ...], Tree, Scope]]:
-    """Yield every subexpression of a policy's expressions: the path of the expression, the subexpression, its scope."""
+    """Yield every subexpression of a policy: the path of the whole expression, the subexpression, and its ``Scope``."""
     for placed in policy.expressions:
         for part, scope in _walk(policy, policy.tree(placed.source), _NOBODY):
             yield placed.path, part, scope
 
 
 def where(policy: Linted, tree: Tree, scope: Scope) -> FieldPath | None:  # noqa: PLR0911 - one for each form
-    """Return the path of the field that a part reads; None if the part computes a value.
+    """Return the path of the field that a part of an expression reads; None if the part computes a value.
 
     The step for an element of a list is ELEMENT, at any index. A variable of the policy stands for its expression.
     """
@@ -104,9 +107,9 @@ def _walk(policy: Linted, tree: Tree, scope: Scope) -> Iterator[tuple[Tree, Scop
 
 
 def _elements(policy: Linted, loop: Loop, scope: Scope) -> Scope:
-    """Return the variable of a loop that stands for an element, with the element's path; empty if there is none.
+    """Return the loop variable that stands for an element of a list, with the element's path; empty if there is none.
 
-    It is the second of two variables. The only variable of a loop over a map stands for a key.
+    It is the second variable if the loop has two. The only variable of a loop over a map stands for a key.
     """
     over = where(policy, loop.over, scope)
     two = len(loop.variables) == _TWO

@@ -28,18 +28,18 @@ class LintReport:
 
     findings: tuple[LintFinding, ...]
     costs: tuple[ExpressionCost, ...]
-    """The cost of every expression of every policy that compiles."""
+    """The cost of every CEL expression of every policy that compiles."""
     policies: tuple[str, ...]
     """The file of each policy that compiles."""
     silenced: int
-    """The number of findings that comments suppressed."""
+    """The number of findings that were suppressed by comments."""
 
     def count(self, level: Level) -> int:
-        """Return the number of findings of a level."""
+        """Return the number of findings of a severity."""
         return sum(finding.level is level for finding in self.findings)
 
     def at_least(self, level: Level) -> tuple[LintFinding, ...]:
-        """Return the findings of a level or a more severe one."""
+        """Return the findings of a severity or a higher one."""
         return tuple(finding for finding in self.findings if finding.level >= level)
 
 
@@ -55,7 +55,7 @@ def lint(
 
     Args:
         texts: the policy files as (file name, text).
-        environment: the environment in which expressions are compiled.
+        environment: the CEL environment in which expressions are compiled.
         tests: the names of the files with tests; a file's tests count for the policies of its folder.
         nodes: the cluster's nodes; None: rules about nodes find nothing.
         conventions: the names that differ between clusters; None for the presets.

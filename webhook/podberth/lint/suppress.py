@@ -26,7 +26,7 @@ class Suppression:
     last: int
 
     def covers(self, rule: str, line: int) -> bool:
-        """Return whether a finding of a rule at a line is suppressed."""
+        """Return whether this comment suppresses a finding of the rule ``rule`` at ``line``."""
         return rule in self.rules and self.first <= line <= self.last
 
 
@@ -66,7 +66,7 @@ def _wrong(rest: str, known: Collection[str]) -> str:
 
 
 def _next(lines: list[str], number: int) -> int | None:
-    """Return the index of the first line after line ``number`` with content, apart from comments; None if none has."""
+    """Return the index of the first line after line ``number`` with more than blanks and comments; None if none has."""
     for at in range(number + 1, len(lines)):
         text = lines[at].strip()
         if text and not text.startswith("#") and text != _DOCUMENT:

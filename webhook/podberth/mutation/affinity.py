@@ -28,7 +28,7 @@ MAX_PAIRS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Opposition:
-    """Two expressions of node affinity, as text, that no node satisfies together."""
+    """Two expressions of node affinity, as text, that no node satisfies together: the user's and podberth's."""
 
     mine: str
     theirs: str
@@ -73,7 +73,7 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
 
 
 def known(draft: Draft) -> list[terms.KnownTerm]:
-    """Return the terms that the pod requires, each with its nodeSelector, parsed for many comparisons.
+    """Return the required node affinity terms of the pod, each with its nodeSelector, parsed for many comparisons.
 
     A pod without required terms has one empty term.
     """
@@ -81,13 +81,13 @@ def known(draft: Draft) -> list[terms.KnownTerm]:
 
 
 def as_terms(labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the terms that select the nodes with all of these labels, as a nodeSelector does; empty for none."""
+    """Return the node affinity terms that select the nodes with all of these labels; empty if there are no labels."""
     wanted = [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items()]
     return [{"matchExpressions": wanted}] if wanted else []
 
 
 def is_given(users: list[terms.KnownTerm], ours: list[dict[str, Any]]) -> bool:
-    """Return whether each term of a pod, from ``known``, implies one of ``ours``; False if there are too many pairs."""
+    """Return whether each of the user's terms (``known``) implies one of ``ours``; False with too many pairs."""
     return _Compared(users, ours).is_given
 
 
@@ -151,7 +151,7 @@ def opposed(draft: Draft, value: object, where: str = "nodeAffinity.required") -
 
 
 class _Compared:
-    """Compares the terms that the pod requires with podberth's; each term of the user is parsed once."""
+    """Compares the node affinity terms that a pod requires (the user's) with those that podberth wants to add."""
 
     def __init__(self, users: list[terms.KnownTerm], ours: list[dict[str, Any]]) -> None:
         self.too_many = ""
@@ -163,16 +163,16 @@ class _Compared:
 
     @property
     def is_given(self) -> bool:
-        """Whether each term of the user implies one of podberth's; False if there are too many pairs to compare."""
+        """Whether each node affinity term of the user implies one of podberth's; False if there are too many pairs."""
         return not self.too_many and all(any(map(user.implies, self.ours)) for user in self.users)
 
     @property
     def joined(self) -> list[dict[str, Any]]:
-        """The terms that select exactly the nodes that both the user's and podberth's terms select (``product``)."""
+        """The terms that select exactly the nodes that both the user's and podberth's terms select."""
         return terms.product(self.users, self.ours, MAX_TERMS)
 
     def possible(self, selector: dict[str, str]) -> list[dict[str, Any]]:
-        """Return those of podberth's terms that the nodeSelector does not contradict."""
+        """Return the terms of podberth that the pod's nodeSelector does not contradict."""
         given = terms.KnownTerm({}, selector)
         return [dict(each.term) for each in self.ours if given.contradiction(each) is None]
 

@@ -1,11 +1,14 @@
-"""The proposal of a policy, and the change that is made from it: JSON for the record, and a summary for users."""
+"""The classes for a policy's proposal (values to write), and for the change of a pod that is made from it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 Record: TypeAlias = dict[str, dict[str, Any]]
-"""The content of a record: each ``Change.wrote``, by policy in the order of writing, then by mutation."""
+"""The content of a pod's record: the values that were written (``Change.wrote``), by policy and mutation.
+
+Policies are in the order in which they wrote.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,4 +39,4 @@ class Proposal:
 
     concern: str
     leaves: Mapping[str, Any]
-    """The values by name: "" for the only value of a mutation; else the key of a label, annotation or variable."""
+    """The values by name; the name is that of a label, annotation or variable, or "" for a mutation's only value."""

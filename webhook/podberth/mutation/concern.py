@@ -1,4 +1,4 @@
-"""The interface of a mutation, which each module of ``concerns`` implements, and the arguments of its functions."""
+"""The interface of a kind of mutation (``Concern``), implemented by each module of ``concerns``, and its arguments."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The facts besides the pod that a mutation may read."""
+    """The facts besides the pod that a mutation may read: its gang, claims, priority classes and nodes."""
 
     gang: Callable[[], GangFacts]
     """Returns the facts about the pod's gang, after the writes so far, and about the groups that it may join."""
@@ -31,17 +31,17 @@ class Surroundings:
     devices: KnownDevices = NO_DEVICES
     """The devices that the known ResourceClaims and claim templates ask for."""
     is_claimless: bool = False
-    """Whether the API server serves no claim templates, and so drops the claims of a pod or never makes them."""
+    """Whether the API server serves no claim templates, so that it drops a pod's claims, or claims are never made."""
     namespace: str = ""
     """The namespace of the pod under review."""
     nodes_left: Callable[[Draft], int] = lambda _: 0
     """Returns the number of known nodes that could run the pod of a draft; 0 if no node is known."""
     record: Callable[[], Record] = dict
-    """Returns the record so far, including the changes of the policy that is being applied."""
+    """Returns the pod's record so far, including the changes of the policy that is being applied."""
 
 
 class Present:
-    """A pod with which many recorded changes are compared; each list of the pod is read only once.
+    """A pod, prepared to be compared with many recorded changes; each list of the pod is read only once.
 
     A record may have 32 changes (``kube.pod_limits``), and the length of each list of the pod is bounded.
     """
@@ -52,7 +52,7 @@ class Present:
         self._items: dict[int, tuple[list[Any], frozenset[bytes]]] = {}
 
     def read(self, reader: Callable[[Draft], _Value]) -> _Value:
-        """Return the result of ``reader`` for the pod; it is called once, and the result is cached."""
+        """Return ``reader(draft)`` for the pod; the result is cached, so ``reader`` is called once."""
         if reader not in self._values:
             self._values[reader] = reader(self.draft)
         return cast("_Value", self._values[reader])
@@ -71,7 +71,10 @@ Decides: TypeAlias = Literal["placement", "grouping", "accounting", ""]
 Restorer: TypeAlias = Callable[[Draft, Draft, Sequence[Any]], bool]
 Paths: TypeAlias = tuple[tuple[str, ...], ...]
 Leaves: TypeAlias = Mapping[str, tuple[str, str] | None]
-"""The expressions of an entry by name: the path of an expression that is just a fact (``gang.size``), else None."""
+"""The expressions of a policy's entry of ``mutations``, by name.
+
+The value is the path of an expression that only reads a fact (``gang.size``), and None for any other expression.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,19 +96,25 @@ class Concern:
 
     None: ``build`` may read or write any field."""
     reads: Callable[[Leaves], Paths] = lambda _: ()
-    """Returns the fields of ``gang`` and ``gpu`` that ``build`` reads besides the pod."""
+    """Returns the fields of ``gang`` and ``gpu`` that ``build`` reads besides the pod, for an entry with these
+    expressions.
+    """
     is_valid: Callable[[Any], bool]
-    """Returns whether a value in a record has the form that ``build`` writes into ``Change.wrote``."""
+    """Returns whether a value in a pod's record has the form that ``build`` writes into ``Change.wrote``."""
     holds: Holds
     """Returns whether the pod still has the values of a recorded change."""
     wrote_at: Callable[[Any, Path, object], bool] = lambda _wrote, _path, _value: False
     """Returns whether a recorded change wrote this value at this path; only for mutations of single fields."""
     conflicts: Callable[[ConflictCase], Resolution] | None = None
-    """Returns the conflicts with earlier policies, and the proposal without them. None: the mutation never
-    conflicts."""
+    """Returns the conflicts of a proposal with earlier policies, and the proposal without the conflicting values.
+
+    None: the mutation never conflicts.
+    """
     restore: Restorer | None = None
-    """Restores recorded changes on the draft of an updated pod, from the pod before the update; returns whether the
-    draft changed."""
+    """Restores recorded changes on the draft of an updated pod, from the pod before the update.
+
+    It returns whether the draft changed. None: nothing is restored.
+    """
     decides: Decides = ""
     """The part of scheduling that the mutation decides; empty: none. The group system of a pod decides this part
     instead (``admission.gate``).
@@ -116,7 +125,7 @@ class Concern:
     """Returns whether a policy made the change that must precede this mutation. If a later policy made that change, the
     mutation was skipped on the first pass; then it is skipped on a reinvocation, too."""
     in_group: Callable[[Draft, GangFacts], bool] = lambda _draft, _facts: False
-    """Returns whether the mutation applies to this pod although a group system schedules it."""
+    """Returns whether the mutation applies to this pod even though a group system schedules it."""
     forecast: bool = False
     """Whether ``admission.forecast`` applies the mutation to an example pod if its values are constant, to find
     conflicts before pods arrive."""

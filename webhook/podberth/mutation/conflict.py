@@ -1,4 +1,4 @@
-"""Conflicts of a proposal with earlier policies, and the input of the functions that find them."""
+"""The conflicts of a policy's proposal with earlier policies, and the input of the functions that find them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from .narrowing import NodeChoice
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A field that a policy would set to another value than an earlier policy did."""
+    """A conflict: a policy would set a field to another value than an earlier policy has set."""
 
     path: str
     """The field, as a JSON Pointer or a similar text."""
@@ -43,7 +43,7 @@ class ConflictCase:
 
     @property
     def value(self) -> Any:
-        """The value of the proposal's only expression."""
+        """The value of the proposal's only expression, for mutations with one."""
         return self.proposal.leaves[""]
 
     @property

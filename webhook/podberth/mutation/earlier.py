@@ -1,4 +1,4 @@
-"""The changes that policies made to the pod so far, from the record; searchable by path or by list item."""
+"""Searches, by path or by list item, the changes that policies made to the pod so far and that its record has."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass

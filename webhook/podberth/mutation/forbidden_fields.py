@@ -74,7 +74,7 @@ def _short(operation: dict[str, Any]) -> dict[str, Any]:
 
 
 def _hosts(draft: Draft) -> Iterator[str]:
-    """Yield the expressions of node affinity that name one host, by its hostname label or by the node's name."""
+    """Yield the node affinity expressions of the pod that name one host, by its hostname label or node name."""
     preferred = [item.get("preference") or {} for item in draft.get(affinity.PREFERRED) or ()]
     for term in (*(draft.get(affinity.REQUIRED) or ()), *preferred):
         # matchFields can match the node's name alone (core/v1 NodeSelectorTerm).

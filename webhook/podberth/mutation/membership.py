@@ -67,7 +67,7 @@ NOTHING_KNOWN: Final = GangFacts()
 
 
 def draws(term: Mapping[str, Any]) -> bool:
-    """Return whether a pod affinity term is podberth's own, which attracts the pod to the other members of its gang."""
+    """Return whether a pod affinity term is podberth's own: it attracts the pod to the other members of its gang."""
     return COLOCATED_LABEL in ((term.get("labelSelector") or {}).get("matchLabels") or {})
 
 

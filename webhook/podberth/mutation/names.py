@@ -1,4 +1,4 @@
-"""Mutations of spec fields that name another object: the field is set if the user has not set it.
+"""Makes the mutations of spec fields that name another object: the field is set if the user has not set it.
 
 A default value of the API server does not count as set by the user.
 """
@@ -41,7 +41,7 @@ def concern(field: str, *, default: str = "", build: Builder | None = None, deci
 
 
 def wanted(draft: Draft, field: str, value: object, default: str) -> str:
-    """Return the name to write; empty if there is nothing to write.
+    """Return the name to write into ``spec.<field>``; empty if there is nothing to write.
 
     There is nothing to write if the policy gives no name, if ``spec.<field>`` has this name already, or if the user has
     set another name. ``default`` is the name that the API server fills in; it does not count as set by the user.
@@ -57,7 +57,7 @@ def wanted(draft: Draft, field: str, value: object, default: str) -> str:
 
 
 def put(draft: Draft, field: str, name: str) -> Change | None:
-    """Write the name into ``spec.<field>`` and return the change; None if the name is empty."""
+    """Write ``name`` into ``spec.<field>`` and return the change; None if the name is empty."""
     if not name:
         return None
     draft.set(("spec", field), name)

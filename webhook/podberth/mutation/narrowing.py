@@ -20,7 +20,7 @@ Left: TypeAlias = Callable[[Draft], int]
 
 @dataclass(frozen=True, slots=True)
 class NodeChoice:
-    """The facts, besides the pod, that the search for conflicting node affinity needs."""
+    """The facts besides the pod that the search for conflicting node affinity needs."""
 
     left: Left
     before: Record = field(default_factory=dict)
@@ -80,9 +80,10 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes
 
 
 def _requirements(others: EarlierChanges) -> dict[str, list[dict[str, Any]]]:
-    """Return the terms that each policy required, in order; an empty list for a policy that wrote them by JSON Patch.
+    """Return the node affinity terms that each policy required, in order.
 
-    Labels that a policy wrote into the nodeSelector are added to each of its terms.
+    A policy that wrote terms by JSON Patch has an empty list. Labels that a policy wrote into the nodeSelector are
+    added to each of its terms.
     """
     found: dict[str, list[dict[str, Any]]] = {}
     for name, concerns in others.record.items():

@@ -1,4 +1,4 @@
-"""Mutations that can write any field within ``bounds``; the record keeps their changes as RFC 6902 operations."""
+"""Mutations that can write all but ``forbidden_fields``; the record keeps their changes as RFC 6902 operations."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from .concern import Concern, Present, Surroundings, for_each, is_list_of_maps
 
 
 def concern(name: str, apply: Callable[[Draft, object, PodSchema], Change | None]) -> Concern:
-    """Return the mutation of this name; ``apply`` applies the value of its only expression to a pod."""
+    """Return the mutation called ``name``; ``apply`` applies the value of its only expression to a pod."""
 
     def build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
         before = draft.get(names.PRIORITY_CLASS)

@@ -54,7 +54,7 @@ _WROTE_AT = {concern.name: concern.wrote_at for concern in PIPELINE}
 
 
 def apply(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
-    """Apply a proposal to the draft and return the change; None if there was nothing to change.
+    """Apply a policy's proposal to the pod's draft, and return the change; None if there was nothing to change.
 
     Raises:
         EvaluationError: a value of the proposal is invalid; the draft may then be partly edited.

@@ -1,4 +1,4 @@
-"""The record: an annotation on the pod that lists which policy wrote which values.
+"""Reads and writes the record: an annotation on the pod that lists which policy wrote which values.
 
 Its value is ``{"<policy>": {"<concern>": <Change.wrote>}, "=": "<seal>"}`` as compact JSON, policies in the order in
 which they wrote, the seal last (``seal``). Any user can write an annotation, so only ``find`` reads records: it ignores
@@ -37,7 +37,7 @@ class FoundRecord:
     """Whether a client sent the annotation, with the pod or in a later update; False if podberth wrote it, None if
     unknown."""
     text: str = ""
-    """The record as sealed text, without the seal; empty if podberth did not seal it for this pod."""
+    """The record as the text that podberth sealed, without the seal; empty if podberth did not seal it for this pod."""
     record: Record = field(default_factory=dict, compare=False)
     """The decoded ``text``: the values that each policy wrote, by policy and mutation."""
 
@@ -71,7 +71,7 @@ _FIELDS = ("fieldsV1", "f:metadata", "f:annotations", f"f:{APPLIED_ANNOTATION}")
 
 
 def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> FoundRecord:
-    """Return what the pod's record annotation says, with its content only if podberth sealed it for this pod."""
+    """Return the pod's record, as far as it can be trusted: its content only if podberth sealed it for this pod."""
     annotation = ((pod.get("metadata") or {}).get("annotations") or {}).get(APPLIED_ANNOTATION)
     sent = False if sealer.offline else _is_sent(pod)
     if annotation is None:
@@ -83,7 +83,7 @@ def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> FoundRecord:
 
 
 def claimed(pod: Mapping[str, Any]) -> Record:
-    """Return what the pod's record annotation claims, sealed or not: for display to a person, and for no decision."""
+    """Return the content of the pod's record annotation, sealed or not, for display only: no decision may use it."""
     annotation = ((pod.get("metadata") or {}).get("annotations") or {}).get(APPLIED_ANNOTATION)
     return _decoded(annotation) if isinstance(annotation, str) and len(annotation) <= RECORD.most else {}
 
@@ -115,7 +115,7 @@ def _names_the_record(entry: Any) -> bool | None:
 
 
 def _disown(draft: Draft) -> None:
-    """Remove the record annotation from ``managedFields``, so that it no longer counts as sent by the client."""
+    """Remove the record annotation from ``managedFields``, so that it no longer counts as sent by a client."""
     for index, entry in enumerate((draft.document.get("metadata") or {}).get("managedFields") or ()):
         if isinstance(entry, dict):
             draft.remove(("metadata", "managedFields", index, *_FIELDS))
@@ -169,7 +169,7 @@ def held(draft: Draft, record: Record) -> Record:
 
 
 def _only(record: Mapping[str, Any], keep: Callable[[str, Any], bool]) -> Record:
-    """Return the changes of a record for which ``keep(mutation, wrote)`` is true; policies without any are left out."""
+    """Return the changes of a record for which ``keep(mutation, wrote)`` is true, without policies that have none."""
     kept = {
         policy: {concern: wrote for concern, wrote in concerns.items() if keep(concern, wrote)}
         for policy, concerns in record.items()
@@ -179,7 +179,7 @@ def _only(record: Mapping[str, Any], keep: Callable[[str, Any], bool]) -> Record
 
 
 def add(record: Record, policy: str, changes: Iterable[Change]) -> Record:
-    """Return ``record`` with a policy's changes added; several changes by one mutation are combined."""
+    """Return ``record`` with the changes of a policy added; several changes by one mutation are combined."""
     concerns = dict(record.get(policy, {}))
     for change in changes:
         concerns[change.concern] = _joined(concerns.get(change.concern), change.wrote)

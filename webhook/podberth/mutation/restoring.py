@@ -1,4 +1,4 @@
-"""Functions that several mutations share, which restore podberth's writes on an updated pod."""
+"""Restores podberth's writes on an updated pod, for several mutations."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -41,7 +41,7 @@ def resources(
 
 
 def unordered(value: Any) -> str:
-    """Return a text that is equal for values that differ only in the order of lists or in empty fields."""
+    """Return a text that is equal for JSON values that differ only in the order of lists or in empty fields."""
     if isinstance(value, dict):
         items = (f"{key!r}:{unordered(item)}" for key, item in value.items() if item not in (None, {}, []))
         return f"{{{','.join(sorted(items))}}}"

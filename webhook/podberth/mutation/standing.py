@@ -20,7 +20,7 @@ from .pipeline import CONCERNS, earlier
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The result of comparing a proposal with earlier policies: the conflicts, and the rest of the proposal."""
+    """The conflicts of a proposal with earlier policies, and the part of the proposal that may be applied."""
 
     conflicts: tuple[Conflict, ...]
     proposal: Proposal | None
@@ -50,7 +50,7 @@ def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: N
 
 
 def undone(before: Draft, after: Draft, change: Change, policy: str, known: Record) -> Conflict | None:
-    """Return a conflict for the first change of an earlier policy that ``change`` undoes; None if it undoes none.
+    """Return a conflict if ``change`` undoes a change of an earlier policy, for the first such change; else None.
 
     ``before`` and ``after`` are the pod without and with ``change``, a change by ``policy``; ``known`` is the record.
     """
@@ -64,7 +64,7 @@ def undone(before: Draft, after: Draft, change: Change, policy: str, known: Reco
 
 
 def revived(before: Draft, after: Draft, _: Change, policy: str, known: Record) -> Conflict | None:
-    """Return a conflict for the first field that an earlier policy removed and ``policy`` restores; None if none.
+    """Return a conflict if ``policy`` restores a field that an earlier policy removed; else None.
 
     ``before`` and ``after`` are the pod without and with the change of ``policy``; ``known`` is the record.
     """
@@ -81,6 +81,6 @@ def _by_others(known: Record, policy: str) -> Record:
 
 
 def _place(operations: Iterable[Mapping[str, Any]], concern: str) -> str:
-    """Return the text for a message: the written paths that contain the mutation's name; all paths if none does."""
+    """Return the written paths that contain the mutation's name, as text for a message; if none does, all paths."""
     paths = [each["path"] for each in operations]
     return ", ".join([path for path in paths if f"/{concern}" in path] or paths)

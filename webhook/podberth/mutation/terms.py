@@ -1,4 +1,4 @@
-"""Logic of node selector terms: implication, contradiction, and the intersection of two lists of terms.
+"""Compares node selector terms: implication, contradiction, and the intersection of two lists of terms.
 
 A term is a conjunction of expressions, and a list of terms is a disjunction (core/v1 NodeSelector). Results depend on
 the expressions alone, not on the known nodes or their labels.
@@ -44,7 +44,7 @@ class Fact:
         self._models: frozenset[str] | None = None
 
     def has(self, value: str) -> bool:
-        """Return whether the expression lists the value; the look-up is fast even among thousands of values."""
+        """Return whether the node selector expression lists the value; fast even among thousands of values."""
         if self._known is None:
             self._known = frozenset(self.values)
         return value in self._known
@@ -102,14 +102,14 @@ class KnownTerm:
         self._implied: dict[int, tuple[Fact, bool]] = {}
 
     def about(self, key: Any) -> list[Fact]:
-        """Return the expressions about a label: those of the term first, then those of the nodeSelector."""
+        """Return the expressions about the label ``key``: those of the term first, then those of the nodeSelector."""
         own = self._by_key.get(key, [])
         if key not in self._selector:
             return own
         return [*own, Fact({"key": key, "operator": "In", "values": [self._selector[key]]})]
 
     def of_models(self, key: Any) -> list[Fact]:
-        """Return the expressions about other GPU model labels than ``key``; empty if ``key`` is no such label."""
+        """Return the expressions about GPU model labels other than ``key``; empty if ``key`` is no such label."""
         if key not in MODEL_LABELS:
             return []
         if self._naming is None:
@@ -155,7 +155,7 @@ class WantedTerm:
 
 
 def product(users: Iterable[KnownTerm], ours: Sequence[WantedTerm], most: int) -> list[dict[str, Any]]:
-    """Return the terms that select exactly the nodes that both lists select.
+    """Return the terms that select exactly the nodes that both the user's terms and ``ours`` select.
 
     If terms were joined and there are more than ``most``, the result is cut: the caller writes no more terms than that.
 
@@ -180,7 +180,10 @@ def product(users: Iterable[KnownTerm], ours: Sequence[WantedTerm], most: int) -
 
 
 def _widest(known: KnownTerm, possible: Sequence[WantedTerm]) -> list[dict[str, Any]]:
-    """Return the user's term joined with each of podberth's, without joined terms whose nodes another one selects."""
+    """Return the user's term joined with each possible term of podberth.
+
+    A joined term is left out if another one selects all of its nodes.
+    """
     added = [[fact for fact in other.facts if not known.says(fact)] for other in possible]
     joined = [_join(known.term, other, more) for other, more in zip(possible, added, strict=True)]
     return [
@@ -199,7 +202,7 @@ _Joined: TypeAlias = tuple[Mapping[str, Any], Sequence[Fact]]
 
 
 def _includes(one: _Joined, other: _Joined) -> bool:
-    """Return whether ``one`` selects all nodes that ``other`` selects; both are joined with the same user's term."""
+    """Return whether ``one`` selects all nodes that ``other`` selects; both come from the same term of the user."""
     (wide, added), (narrow, more) = one, other
     own = narrow.get("matchFields") or ()
     return all(each in own for each in wide.get("matchFields") or ()) and all(
@@ -233,7 +236,7 @@ def _implies(one: Fact, other: Fact) -> bool:
 
 
 def _excludes(one: Fact, other: Fact) -> bool:
-    """Return whether no node satisfies both expressions.
+    """Return whether no node satisfies both node selector expressions.
 
     All labels of a node that name its GPU model are assumed to name the same model.
     """

@@ -1,5 +1,5 @@
-"""Kubernetes' own admission policies, judged on documents and pods without a cluster.
+"""Evaluates Kubernetes' own admission policies on documents and pods, without a cluster.
 
-Documents are read here as strictly as the API server reads them, and put into the form that ``policy`` compiles and
-evaluates; this room adds bindings, params and resources of any kind, and the API server's own words.
+This room reads documents as strictly as the API server, and puts them into the form that ``policy`` compiles and
+evaluates. It adds bindings, params, resources of any kind, and the messages of the API server.
 """

@@ -1,8 +1,8 @@
-"""The object of a document as validation sees it when it is created: with the API server's defaults.
+"""Computes the object that validation sees when a document is created: with the API server's defaults.
 
 Kubernetes' workloads, Pods and Namespaces get all defaults that are the same in every cluster; objects of other kinds
-get those of metadata alone. What only a cluster knows (creationTimestamp, managedFields, a Service's address) is left
-out.
+get only those of metadata. Fields that only a cluster knows (creationTimestamp, managedFields, a Service's address) are
+left out.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ _Defaults = Callable[[dict[str, Any]], None]
 
 
 def as_created(document: Mapping[str, Any], kind: ResourceKind, namespace: str) -> tuple[dict[str, Any], list[str]]:
-    """Return the object that validation sees, and what is wrong with its shape, in which case it is unchanged.
+    """Return the object that validation sees, and the problems of its shape; if there are any, the object is unchanged.
 
     ``namespace`` is that of a namespaced object that names none.
     """
@@ -33,7 +33,10 @@ def as_created(document: Mapping[str, Any], kind: ResourceKind, namespace: str) 
 
 
 def as_received(document: Mapping[str, Any], kind: ResourceKind, namespace: str) -> tuple[dict[str, Any], list[str]]:
-    """Return the object that mutation sees: decoded and with defaults, without what its creation adds."""
+    """Return the object that mutation sees: decoded and with defaults, without the fields that its creation adds.
+
+    The second value has the problems of its shape. ``namespace`` is that of a namespaced object that names none.
+    """
     made = deepcopy(dict(document))
     if problems := metadata_problems(made):
         return made, problems
@@ -57,7 +60,7 @@ def as_received(document: Mapping[str, Any], kind: ResourceKind, namespace: str)
 
 
 def defaulted(document: Mapping[str, Any], kind: ResourceKind) -> dict[str, Any]:
-    """Return an object that a mutation has changed as it is decoded again, with the defaults of the API."""
+    """Return an object that a mutation has changed, decoded again and with the API's defaults."""
     made = deepcopy(dict(document))
     if kind.built_in:
         made = _as_decoded(made)
@@ -68,7 +71,7 @@ def defaulted(document: Mapping[str, Any], kind: ResourceKind) -> dict[str, Any]
 
 
 def _complete(metadata: dict[str, Any], kind: ResourceKind) -> None:
-    """Write the metadata that BeforeCreate writes (apiserver pkg/registry/rest/create.go)."""
+    """Write the metadata that the API server adds at creation (BeforeCreate, apiserver pkg/registry/rest/create.go)."""
     if not metadata.get("name") and metadata.get("generateName"):
         metadata["name"] = f"{metadata['generateName']}{PLACEHOLDER_HASH[:5]}"
     metadata.setdefault("uid", PLACEHOLDER_UID)
@@ -219,7 +222,7 @@ def _prepare_pod(made: dict[str, Any]) -> None:
 
 
 def _qos_class(spec: Mapping[str, Any]) -> str:
-    """Return the class of a pod (ComputePodQOS, kubernetes pkg/apis/core/helper/qos)."""
+    """Return the QoS class of a pod (ComputePodQOS, kubernetes pkg/apis/core/helper/qos)."""
     every = [each.get("resources") or {} for key in ("containers", "initContainers") for each in spec.get(key) or ()]
     amounts = [
         [(field.get(name)) for field in (each.get("limits") or {}, each.get("requests") or {})]
@@ -257,7 +260,7 @@ _PREPARED: Final[Mapping[tuple[str, str], _Defaults]] = {
     ("apps/v1", "DaemonSet"): _prepare_daemon_set,
     ("batch/v1", "Job"): _prepare_job,
 }
-"""What creation adds (PrepareForCreate, pkg/registry of kubernetes)."""
+"""The functions that write the fields which creation adds, by kind (PrepareForCreate, pkg/registry of kubernetes)."""
 _GENERATED: Final = frozenset(
     {
         *(each for each in _DEFAULTS if each != ("v1", "Namespace")),
@@ -266,13 +269,15 @@ _GENERATED: Final = frozenset(
         ("policy/v1", "PodDisruptionBudget"),
     }
 )
-"""The kinds of Kubernetes whose objects have a generation."""
+"""The kinds of Kubernetes whose objects have ``metadata.generation``."""
 
 
 _MAPS: Final = frozenset(
     {"labels", "annotations", "matchLabels", "nodeSelector", "limits", "requests", "overhead", "data", "binaryData"}
 )
-"""The fields that are maps; a field that is an empty object, such as ``emptyDir``, is written."""
+"""The fields that are maps, and are left out if empty; any other field that is an empty object (``emptyDir``) is
+written.
+"""
 _CONTAINER: Final = frozenset(
     {"command", "args", "workingDir", "imagePullPolicy", "image", "stdin", "stdinOnce", "tty"}
     | {"terminationMessagePath", "terminationMessagePolicy"}
@@ -288,11 +293,13 @@ _OMITTED: Final[Mapping[str, frozenset[str]]] = {
     "volumeMounts": frozenset({"readOnly", "subPath", "subPathExpr"}),
     "ports": frozenset({"hostPort", "hostIP"}),
 }
-"""The fields that pods and their controllers do not write if they are false, 0 or empty (omitempty), by their place."""
+"""The fields that pods and their controllers leave out if they are false, 0 or empty (omitempty), by the field around
+them.
+"""
 
 
 def _as_decoded(value: Any, place: str = "") -> Any:
-    """Return a copy without what Kubernetes' own types do not write: null fields, and those that are empty."""
+    """Return a copy without the fields that Kubernetes' own types leave out: null fields, and some empty ones."""
     if isinstance(value, dict):
         omitted = _OMITTED.get(place, frozenset())
         return {

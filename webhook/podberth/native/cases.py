@@ -1,4 +1,4 @@
-"""The evaluation that native policies of both kinds share: bindings, params, matching of a creation, and decisions.
+"""Evaluates validating and mutating native policies: bindings, params, matching of a creation, and decisions.
 
 The order and the messages are the API server's (pkg/admission/plugin/policy/generic of apiserver). If podberth cannot
 evaluate a policy, the result is a decision that says so, and never an admission.
@@ -28,7 +28,7 @@ _ACTIONS: Final[Mapping[str, Action]] = {"Deny": "deny", "Warn": "warn", "Audit"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NativeDecision:
-    """One decision of a policy: a denial, a warning, an entry of the audit log, or a remark about the evaluation.
+    """A decision of a native policy: a denial, a warning, an entry of the audit log, or a remark about the evaluation.
 
     Two actions are remarks: ``unjudged`` means that podberth cannot predict the API server's decision, and ``note``
     means that the given files may lack an object that the cluster has.
@@ -36,12 +36,12 @@ class NativeDecision:
 
     policy: str
     binding: str = ""
-    """The name of the binding; empty if the decision is about the policy itself, whatever the binding."""
+    """The name of the binding; empty if the decision is about the policy itself and not about one binding."""
     action: Action
     message: str
     reason: str = "Invalid"
     kind: str = VALIDATING
-    """The policy's kind."""
+    """The kind of the native policy."""
 
     @property
     def text(self) -> str:
@@ -64,7 +64,7 @@ class NativeDecision:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A compiled policy with its bindings."""
+    """A compiled native policy with its bindings."""
 
     policy: Policy
     compiled: CompiledPolicy
@@ -75,7 +75,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One evaluation of a policy: with a binding, on an object in one version, in its namespace."""
+    """One evaluation of a native policy with one binding, for the creation of an object in one version."""
 
     bound: Bound
     binding: AnyBinding
@@ -85,11 +85,11 @@ class Case:
 
     @property
     def is_fatal(self) -> bool:
-        """Whether an error of the policy denies the request (failurePolicy Fail)."""
+        """Whether an error of the policy denies the request: its failurePolicy is Fail."""
         return self.bound.policy.model.spec.failure_policy == "Fail"
 
     def decision(self, action: Action, message: str, reason: str = "Invalid") -> NativeDecision:
-        """Return a decision of this policy with this binding."""
+        """Return a decision of this policy with this binding, for the given action and message."""
         return NativeDecision(
             policy=self.bound.policy.name,
             binding=self.binding.metadata.name,
@@ -100,14 +100,14 @@ class Case:
         )
 
     def enforced(self, message: str, reason: str) -> Iterator[NativeDecision]:
-        """Yield a decision for each of the binding's actions."""
+        """Yield a decision for each of the binding's validationActions."""
         stated = self.binding.spec
         for action in stated.validation_actions if isinstance(stated, ValidatingBindingSpec) else ("Deny",):
             yield self.decision(_ACTIONS[action], message, reason)
 
 
 class BoundPolicies:
-    """The compiled policies of one kind, with their bindings, params and namespaces."""
+    """The compiled native policies of one kind, with their bindings, params and namespaces."""
 
     kind: ClassVar[str] = VALIDATING
 
@@ -142,7 +142,7 @@ class BoundPolicies:
         """The problems of the expressions that the API server refuses or that podberth cannot compile."""
         idle = (f"{self.kind} {each.policy.name} {each.never}" for each in self.bound if each.never)
         self.notes = (*_notes(self.kind, policies, every), *idle)
-        """Lines for the user about policies and bindings that decide about no creation."""
+        """Lines for the user about policies and bindings that apply to no creation."""
 
     def compiled(self, policy: Policy, environment: Environment) -> CompiledPolicy:
         """Return the ``CompiledPolicy`` of a policy; its expressions are not compiled yet."""
@@ -160,7 +160,7 @@ class BoundPolicies:
         return self.environment.activation(bindings, self._review)
 
     def reads_user(self) -> list[str]:
-        """Return the names of the policies that read ``request.userInfo``, which is not known before the request."""
+        """Return the names of the policies that read ``request.userInfo``; the requester is unknown in advance."""
         return [
             each.policy.name
             for each in self.bound
@@ -188,7 +188,7 @@ class BoundPolicies:
         )
 
     def cases(self, bound: Bound, creation: Creation) -> Iterator[Case | NativeDecision]:
-        """Yield a case for each binding that matches.
+        """Yield a case for each binding of a policy that matches a creation.
 
         If podberth cannot find out whether the policy or a binding matches, a denial or an ``unjudged`` decision is
         yielded instead.
@@ -269,7 +269,7 @@ def lacking(case: Case) -> Iterator[NativeDecision]:
 
 
 def of_conditions(case: Case, error: ConditionsError) -> Iterator[NativeDecision]:
-    """Yield the decisions that follow if no matchCondition is false and at least one failed."""
+    """Yield the decisions if at least one matchCondition failed, and none is false."""
     # Equal errors count once (Aggregate, apimachinery pkg/util/errors).
     causes = list(dict.fromkeys(f"{leading(bound)}{cause}" for _, bound, cause in error.failed))
     if any(isinstance(cause, BudgetError) for _, _, cause in error.failed):
@@ -279,7 +279,7 @@ def of_conditions(case: Case, error: ConditionsError) -> Iterator[NativeDecision
 
 
 def leading(bound: BoundExpression) -> str:
-    """Return the text that precedes the error of an expression in a message."""
+    """Return the text that precedes an expression's error in a message."""
     return f"expression '{bound.expression.source}' resulted in error: "
 
 
@@ -290,7 +290,10 @@ def cause_of(compiled: CompiledPolicy, bound: BoundExpression, error: Evaluation
 
 
 def misconfigured(policy: Policy, binding: str, message: str) -> Iterator[NativeDecision]:
-    """Yield a denial under failurePolicy Fail, whatever the binding's actions (addConfigError)."""
+    """Yield a denial for a policy that cannot be set up, under failurePolicy Fail only (addConfigError).
+
+    The binding's actions do not matter.
+    """
     if policy.model.spec.failure_policy == "Fail":
         said = f"failed to configure {'binding' if binding else 'policy'}: {message}"
         yield NativeDecision(
@@ -304,7 +307,7 @@ def misconfigured(policy: Policy, binding: str, message: str) -> Iterator[Native
 
 
 def _repeated(policy: Policy) -> Iterator[Problem]:
-    """Yield a problem for each variable with the name of an earlier one; upstream accepts both and uses the last."""
+    """Yield a problem for each variable with an earlier one's name; the API server accepts both and uses the last."""
     seen: set[str] = set()
     for index, each in enumerate(policy.model.spec.variables):
         if each.name in seen:

@@ -1,7 +1,7 @@
 """Reads native policies and bindings as the API server does at their creation: strictly, field by field.
 
-A policy becomes the form that ``policy.compile`` compiles; its paths are those of the document, so problems of its
-expressions have their place.
+A policy is put into the form that ``policy.compile`` compiles. Its paths are those of the document, so problems of its
+expressions have the right position.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -48,7 +48,7 @@ _VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
     MUTATING: (API_VERSION, _BETA),
     MUTATING_BINDING: (API_VERSION, _BETA),
 }
-"""The versions in which a kind is read, if it has more than one: Kubernetes 1.34 has no v1 of these."""
+"""The versions in which podberth reads a kind, if it has several: Kubernetes 1.34 has no v1 of these kinds."""
 # The API server reads an empty text in these fields as none.
 _MAY_BE_EMPTY: Final = frozenset({"message", "messageExpression"})
 _CONDITIONS: Final = frozenset({"object", "oldObject", "request", "namespaceObject"})
@@ -56,7 +56,7 @@ _CONDITIONS: Final = frozenset({"object", "oldObject", "request", "namespaceObje
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A document with its place in a file."""
+    """A document with its position in a file."""
 
     file: str
     content: Mapping[str, Any]
@@ -64,24 +64,24 @@ class Located:
 
     @classmethod
     def of(cls, file: str, document: PositionedDocument) -> "Located":
-        """Return a whole document of a file."""
+        """Return a whole document of a file, with its position."""
         return cls(file, document.document, document.positions)
 
     @property
     def where(self) -> str:
-        """The document's place, for a message; that of a document without a file is not known."""
+        """The document's position as text for a message; without a file, a text that names none."""
         return f"in {self.file}:{self.positions.key(()).line}" if self.file else "in a checked file"
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A native policy that the API server accepts, apart from its expressions."""
+    """A native policy whose fields the API server accepts; its expressions are not checked yet."""
 
     model: AnyPolicy
     parsed: ParsedPolicy
     """The policy in the form that ``policy.compile`` compiles."""
     names: Names
-    """The names that its expressions may use."""
+    """The names that the policy's expressions may use."""
 
     @property
     def name(self) -> str:
@@ -90,19 +90,19 @@ class Policy:
 
     @property
     def constraints(self) -> MatchConstraints:
-        """The requests that the policy sees."""
+        """The constraints of the policy: the requests that it matches."""
         return self.model.spec.match_constraints
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What documents hold: policies and bindings by name, and the problems of those that the API server refuses."""
+    """Native policies and bindings by name, and the problems of documents that the API server refuses."""
 
     policies: tuple[Policy, ...]
     bindings: tuple[AnyBinding, ...]
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
-    """Lines for the user about two of one name."""
+    """Lines for the user about documents with the same kind and name."""
 
     def of_kind(self, kind: str) -> tuple[list[Policy], list[AnyBinding]]:
         """Return the policies of a kind, and the bindings of its policies."""
@@ -111,7 +111,7 @@ class Read:
 
 
 def is_native(content: Mapping[str, Any]) -> bool:
-    """Return whether a document is a native policy or a binding of one."""
+    """Return whether a document is a native policy or a binding of a native policy."""
     return text_at(content, "kind") in _MODELS and text_at(content, "apiVersion").startswith(f"{GROUP}/")
 
 
@@ -131,7 +131,7 @@ Kinds: TypeAlias = Container[tuple[str, str]]
 
 
 def is_beside(document: Mapping[str, Any], kinds: Kinds = ()) -> bool:
-    """Return whether a document is a native policy or what one needs: a definition, or an object of ``kinds``.
+    """Return whether a document is a native policy, a binding, a CustomResourceDefinition, or an object of ``kinds``.
 
     ``kinds`` are the kinds of params, each as its API group and kind.
     """
@@ -145,7 +145,7 @@ def kinds_of_params(documents: Iterable[Mapping[str, Any]]) -> set[tuple[str, st
 
 
 def read(documents: Iterator[Located] | list[Located]) -> Read:
-    """Return the policies and bindings of native documents; of two of one name the last counts, as when applied."""
+    """Return the policies and bindings in native documents; if a name repeats, the last counts, as in kubectl apply."""
     policies: dict[tuple[str, str], Policy] = {}
     bindings: dict[tuple[str, str], AnyBinding] = {}
     problems: list[Problem] = []
@@ -214,7 +214,7 @@ def _policy(model: AnyPolicy, document: Located) -> Policy:
 
 
 def as_decoded(value: Any) -> Any:
-    """Return a copy without null fields and empty messages, which the API server reads as absent."""
+    """Return a copy without null fields and empty objects, which the API server reads as absent."""
     if isinstance(value, Mapping):
         return {
             key: as_decoded(each)

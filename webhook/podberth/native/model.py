@@ -1,6 +1,6 @@
 """Native policies and their bindings (admissionregistration.k8s.io/v1) as frozen models.
 
-Parts that GPUPolicy shares are those of ``policy.model``. A model refuses invalid values of single fields;
+The parts that a GPUPolicy has, too, are those of ``policy.model``. A model refuses invalid values of single fields;
 ``refusals`` refuses invalid combinations.
 """
 
@@ -36,20 +36,23 @@ class NativeMetadata(Metadata):
 
 
 class MatchResources(MatchConstraints):
-    """The requests that a policy or a binding sees. Without rules, a binding sees all that its policy sees."""
+    """The requests that a policy or a binding matches.
+
+    A binding without rules matches all requests that its policy matches.
+    """
 
     resource_rules: tuple[Rule, ...] = ()
 
 
 class AnyParamKind(DocumentPart):
-    """The kind of the params: any that the cluster serves."""
+    """The kind of a policy's params: any kind that the cluster serves."""
 
     api_version: str
     kind: str
 
 
 class BindingParamRef(DocumentPart):
-    """The params of a binding: one by name, or all that a selector selects."""
+    """The params of a binding: one object by name, or all that a selector selects."""
 
     name: str = ""
     label_selector: LabelSelector | None = Field(default=None, alias="selector")
@@ -58,7 +61,7 @@ class BindingParamRef(DocumentPart):
 
 
 class NativeValidation(Validation):
-    """An expression that must be true. Upstream trims the message, and has one reason less than GPUPolicy."""
+    """An expression that must be true. The API server trims its message; ``Unauthorized`` is no reason here."""
 
     message: str | None = None
     reason: Literal["Forbidden", "Invalid", "RequestEntityTooLarge"] = "Invalid"
@@ -105,13 +108,13 @@ class ValidatingAdmissionPolicyBinding(DocumentPart):
 
 
 class MutationExpression(DocumentPart):
-    """The expression of one mutation."""
+    """The CEL expression of one mutation."""
 
     expression: str
 
 
 class NativeMutation(DocumentPart):
-    """One mutation: an Object that is merged, or a list of JSONPatches."""
+    """One mutation: an applyConfiguration that is merged, or a list of JSON Patch operations."""
 
     patch_type: Literal["ApplyConfiguration", "JSONPatch"]
     apply_configuration: MutationExpression | None = None

@@ -1,9 +1,9 @@
-"""MutatingAdmissionPolicies, and what they make of an object before it is created.
+"""Evaluates MutatingAdmissionPolicies: returns the object that they make of an object before its creation.
 
-Source: pkg/admission/plugin/policy/mutating/dispatcher.go of apiserver. Each policy in the order of names, each of its
-bindings, each params object; the mutations in order, each on what the earlier ones left. An error of one mutation
-denies under failurePolicy Fail, and the rest is evaluated nevertheless. As soon as any mutation was evaluated, those
-with reinvocationPolicy IfNeeded are asked once more.
+Source: pkg/admission/plugin/policy/mutating/dispatcher.go of apiserver. The policies are evaluated in the order of
+their names, each with each of its bindings and each params object; a mutation gets the object that the earlier ones
+left. If a mutation fails, failurePolicy Fail denies the request, and the rest is evaluated nevertheless. After at least
+one mutation was evaluated, the policies with reinvocationPolicy IfNeeded are evaluated once more.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,12 +38,12 @@ from .request import Creation
 
 _WANTS: Final = {"ApplyConfiguration": Want.OBJECT, "JSONPatch": Want.JSON_PATCHES}
 Key = tuple[str, str, str]
-"""The names of policy, binding and params object."""
+"""The key of one evaluation: the names of the policy, the binding and the params object."""
 
 
 @dataclass(frozen=True, slots=True)
 class NativeWrite:
-    """What one policy with one binding writes: the object before and after."""
+    """The change that one policy with one binding makes: the object before and after."""
 
     policy: str
     binding: str
@@ -52,25 +52,25 @@ class NativeWrite:
 
     @property
     def reason(self) -> str:
-        """The line for the user."""
+        """The line for the user that names the policy and the binding."""
         return f"MutatingAdmissionPolicy '{self.policy}' with binding '{self.binding}'"
 
 
 @dataclass(slots=True)
 class Mutated:
-    """What came of all policies for one object."""
+    """The result of all mutating policies for one object."""
 
     creation: Creation
-    """The request with the object as they leave it."""
+    """The request, with the object as the policies leave it."""
     matched: bool = False
     decisions: list[NativeDecision] = field(default_factory=list)
     writes: list[NativeWrite] = field(default_factory=list)
     again: set[Key] = field(default_factory=set)
-    """Those that are asked once more if something else changes the object."""
+    """The evaluations that are repeated if something else changes the object (reinvocationPolicy IfNeeded)."""
 
     @property
     def is_over(self) -> bool:
-        """Whether the API server answers with an error of its own, and asks nothing more."""
+        """Whether the API server answers with an internal error, and evaluates no further policy."""
         return any(each.reason == "InternalError" for each in self.decisions)
 
     @property
@@ -80,7 +80,7 @@ class Mutated:
 
 
 class _Compiled(CompiledPolicy):
-    """A compiled policy with its mutations."""
+    """A compiled MutatingAdmissionPolicy with its mutations."""
 
     def __init__(self, policy: Policy, environment: Environment) -> None:
         super().__init__(policy.parsed, environment, Room.of_policy(None), policy.names)
@@ -110,18 +110,19 @@ class _Compiled(CompiledPolicy):
 
 
 class MutatingPolicies(BoundPolicies):
-    """Compiled MutatingAdmissionPolicies."""
+    """The compiled MutatingAdmissionPolicies of the given documents, with their bindings."""
 
     kind: ClassVar[str] = MUTATING
 
     def compiled(self, policy: Policy, environment: Environment) -> CompiledPolicy:
-        """Return a policy whose expressions are not compiled yet."""
+        """Return the ``CompiledPolicy`` of a policy; its expressions are not compiled yet."""
         return _Compiled(policy, environment)
 
     def mutate(self, creation: Creation) -> Mutated:
-        """Return what the policies make of an object; a note says that another order would make another object.
+        """Return the result of the policies for the creation of an object.
 
-        The API server's order is that of a Go map, another one with each change of a policy.
+        The API server evaluates policies in the order of a Go map, which differs after each change of a policy. If the
+        reverse order gives another object, a note says so.
         """
         done = self._mutated(creation, self.bound)
         if len({each.policy for each in done.writes}) > 1:
@@ -146,13 +147,13 @@ class MutatingPolicies(BoundPolicies):
         return done
 
     def once_more(self, creation: Creation, asked: set[Key]) -> Mutated:
-        """Return what those of ``asked`` make of an object that something behind them has changed."""
+        """Return the result of repeating the evaluations ``asked``, for an object that was changed after them."""
         done = Mutated(creation)
         self._pass(done, asked, self.bound)
         return done
 
     def _pass(self, done: Mutated, only: set[Key] | None, bound: Sequence[Bound]) -> bool:
-        """Ask the policies, or those of ``only``; return whether any mutation was evaluated without an error."""
+        """Evaluate the policies, or those in ``only``; return whether a mutation was evaluated without an error."""
         evaluated = False
         # Which policies match, and with which params, is found out before the first of them writes
         for found, params in list(self._invocations(done, bound)):
@@ -171,7 +172,10 @@ class MutatingPolicies(BoundPolicies):
         return evaluated
 
     def _invocations(self, done: Mutated, every: Sequence[Bound]) -> Iterator[tuple[Case, Document | None]]:
-        """Yield each policy that matches, with a binding and params; keep what prevents one as a decision."""
+        """Yield each matching policy, as a case with one binding, with each of its params objects.
+
+        If an error prevents an evaluation, it is added to ``done`` as a decision.
+        """
         for bound in every:
             for case in self.cases(bound, done.creation):
                 if isinstance(case, NativeDecision):
@@ -193,7 +197,7 @@ class MutatingPolicies(BoundPolicies):
                 yield from ((case, each) for each in params)
 
     def _meets(self, case: Case, params: Document | None, done: Mutated) -> bool:
-        """Return whether the matchConditions are met; keep the decision of an error."""
+        """Return whether the matchConditions are true; an error is added to ``done`` as a decision."""
         try:
             return Evaluation(case.bound.compiled, self.activation(case, params, None)).conditions()
         except ConditionsError as error:
@@ -201,7 +205,7 @@ class MutatingPolicies(BoundPolicies):
             return False
 
     def _write(self, case: Case, params: Document | None, done: Mutated) -> bool:
-        """Evaluate the mutations in order; return whether any of them had no error."""
+        """Evaluate the mutations of a policy in order; return whether any of them was evaluated without an error."""
         compiled, before, evaluated = case.bound.compiled, done.creation, False
         patches = compiled.patches if isinstance(compiled, _Compiled) else ()
         for kind, bound in patches:

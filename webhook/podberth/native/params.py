@@ -1,4 +1,4 @@
-"""The params objects of a binding, found among the given objects.
+"""Finds the params objects of a native policy's binding among the given objects.
 
 Source: CollectParams, apiserver pkg/admission/plugin/policy/generic/policy_dispatcher.go.
 """
@@ -15,16 +15,19 @@ Document = Mapping[str, Any]
 
 
 class SetUpFault(Exception):  # noqa: N818 - it is upstream's error of configuration, and no bug
-    """Params cannot be had; the API server then applies failurePolicy, whatever the actions."""
+    """The params cannot be determined; the API server then applies the failurePolicy, and no validationActions."""
 
 
 class Objects:
-    """The given objects that may be params, by kind and place."""
+    """The given objects that may be params, by kind, namespace and name."""
 
     def __init__(self, documents: Iterable[Document], resources: Resources, namespace: str) -> None:
-        """Index the objects; of two of one name the last counts. ``namespace`` is that of objects that name none."""
+        """Index the objects; if two have the same name, the last counts.
+
+        ``namespace`` is that of objects that name none.
+        """
         self.resources = resources
-        """The known resources."""
+        """The resources that the cluster is assumed to serve."""
         self._known: dict[tuple[str, str], dict[tuple[str, str], Document]] = {}
         for each in documents:
             kind = resources.of(text_at(each, "apiVersion"), text_at(each, "kind"))
@@ -39,7 +42,7 @@ class Objects:
             self._known.setdefault((kind.group, kind.kind), {})[where, name] = made
 
     def kind_of(self, param_kind: AnyParamKind) -> ResourceKind | None:
-        """Return the resource of a paramKind; None if it is unknown."""
+        """Return the resource that a policy's paramKind names; None if it is unknown."""
         return self.resources.of(param_kind.api_version, param_kind.kind)
 
     def collect(self, kind: ResourceKind, reference: BindingParamRef, namespace: str) -> Sequence[Document]:

@@ -1,7 +1,7 @@
-"""What a mutation of a MutatingAdmissionPolicy makes of an object: merged or patched, decoded, and with its defaults.
+"""Applies a mutation of a MutatingAdmissionPolicy to an object: merged or patched, decoded, and with its defaults.
 
-Source: pkg/admission/plugin/policy/mutating/patch and dispatchOne in dispatcher.go of apiserver. Merging is
-``kube.merge``, patching ``kube.json_patch``, as for GPUPolicies; what is not known here is an error that names it.
+Source: pkg/admission/plugin/policy/mutating/patch and dispatchOne in dispatcher.go of apiserver. ``kube.merge`` merges
+and ``kube.json_patch`` patches, as for GPUPolicies. A kind whose fields podberth does not know is an error.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,19 +20,19 @@ from .resources import ResourceKind
 
 
 class UnjudgedError(Exception):
-    """podberth cannot say what the API server would make of the object."""
+    """podberth cannot predict the object that the API server would make with this mutation."""
 
 
 class InternalError(Exception):
-    """The API server answers with an error of its own, whatever the failurePolicy."""
+    """The API server answers with an internal error, whatever the failurePolicy."""
 
 
 def applied(kind: ResourceKind, patch_type: str, document: Mapping[str, Any], value: Any) -> dict[str, Any]:
-    """Return an object with a mutation applied; ``value`` is what its expression gives.
+    """Return an object with a mutation applied; ``value`` is the value of the mutation's expression.
 
     Raises:
         EvaluationError: the mutation cannot be applied.
-        InternalError: the API server cannot read what it gives.
+        InternalError: the API server cannot decode the result.
         UnjudgedError: podberth does not know the fields of the kind.
     """
     schema = _type_of(kind)
@@ -61,7 +61,7 @@ def _merged(kind: ResourceKind, schema: Schema | None, document: Mapping[str, An
 
 
 def _wrapped(kind: Schema, value: Any) -> Any:
-    """Return a configuration whose whole numbers have the size of their fields, in which Go keeps their last bits.
+    """Return an applyConfiguration with whole numbers cut to the bits of their fields, as Go does with larger numbers.
 
     Source: runtime.DefaultUnstructuredConverter of apimachinery (pkg/runtime/converter.go, fromUnstructured).
     """
@@ -78,7 +78,7 @@ def _wrapped(kind: Schema, value: Any) -> Any:
 
 
 def _nulls(value: Any, path: Path) -> Iterator[Path]:
-    """Yield the path of each null in a value."""
+    """Yield the path of each null in a JSON value."""
     if value is None:
         yield path
     elif isinstance(value, (Mapping, list)):
@@ -120,7 +120,7 @@ _ZEROS: Final[Mapping[str, Any]] = {
 
 
 def _decoded(kind: Schema, value: Any, where: str) -> Any:
-    """Return a value without nulls, as Go reads them: no field, and in maps and lists the type's zero."""
+    """Return a value without nulls, as Go decodes it: null fields are absent; in maps and lists, null is a zero."""
     if not typed.has_parts(kind, value):
         return value
     read = []
@@ -140,5 +140,5 @@ def _type_of(kind: ResourceKind) -> Schema | None:
 
 @cache
 def _schema() -> PodSchema:
-    """Return the definitions of all kinds whose fields are known."""
+    """Return the definitions of all kinds whose fields podberth knows."""
     return PodSchema({**workload_definitions(), **PodSchema.packaged().definitions})

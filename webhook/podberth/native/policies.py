@@ -1,8 +1,9 @@
-"""ValidatingAdmissionPolicies with their bindings and params, and what they decide on the creation of an object.
+"""Evaluates ValidatingAdmissionPolicies with their bindings and params on the creation of an object.
 
-The order and the words are the API server's (pkg/admission/plugin/policy/validating/dispatcher.go and validator.go of
-apiserver): each policy, each of its bindings, each params object. The expressions are evaluated by ``policy.evaluate``,
-as those of GPUPolicies are. What cannot be judged here is a decision of its own, and never an admission.
+Order and messages are the API server's (pkg/admission/plugin/policy/validating/dispatcher.go and validator.go of
+apiserver): each policy, each of its bindings, each params object. ``policy.evaluate`` evaluates the expressions, as
+those of GPUPolicies. If podberth cannot evaluate something, the result is a decision that says so, and never an
+admission.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,11 +29,11 @@ from .params import SetUpFault
 from .request import Creation
 
 CODES: Final[Mapping[str, int]] = {"Forbidden": 403, "Invalid": 422, "RequestEntityTooLarge": 413}
-"""The HTTP status of a denial by its reason (reasonToCode)."""
+"""The HTTP status of a denial, by the validation's reason (reasonToCode)."""
 
 
 class NativePolicies(BoundPolicies):
-    """Compiled ValidatingAdmissionPolicies."""
+    """The compiled ValidatingAdmissionPolicies of the given documents, with their bindings."""
 
     def judge(self, creation: Creation) -> tuple[bool, list[NativeDecision]]:
         """Return whether any policy with a binding matched the creation, and all decisions, in order."""
@@ -68,7 +69,7 @@ class NativePolicies(BoundPolicies):
             yield case.decision("audit", f"{policy.name}/{key}: {', '.join(values)}")
 
     def _evaluate(self, case: Case, params: Document | None, audit: dict[str, list[str]]) -> Iterator[NativeDecision]:
-        """Yield the decisions with one params object (validator.Validate); collect its audit annotations."""
+        """Yield the decisions of a case with one params object (validator.Validate), and add its audit annotations."""
         compiled, activation = case.bound.compiled, self.activation(case, params, None)
         try:
             if not Evaluation(compiled, activation).conditions():
@@ -106,7 +107,7 @@ def _of_failure(case: Case, failure: Failure, activation: Activation) -> Iterato
 def _of_annotation(
     case: Case, bound: BoundExpression, error: EvaluationError, activation: Activation
 ) -> Iterator[NativeDecision]:
-    """Yield the denial for an audit annotation that failed, which the binding's actions do not change."""
+    """Yield the denial for an audit annotation that failed; the binding's actions do not matter."""
     message = f"{leading(bound)}{cause_of(case.bound.compiled, bound, error, activation)}"
     if isinstance(error, BudgetError):
         yield case.decision("unjudged", message)

@@ -1,7 +1,7 @@
 """Refuses native policies and bindings whose fields are valid one by one but not together, as the API server does.
 
 Source: pkg/apis/admissionregistration/validation/validation.go of kubernetes. Each check yields the path of a field,
-with the problem there.
+and the problem of the field.
 """
 
 from collections.abc import Iterator
@@ -35,8 +35,11 @@ from .model import (
 Refusals = Iterator[tuple[Path, str]]
 
 MAX_VARIABLES: Final = 256
-"""The most variables of a policy. The program of each has those that it uses: if each of 1,200 variables uses the one
-before it, compiling them takes 19 s and 361 MB."""
+"""The limit for a policy's variables.
+
+Each variable's program contains the variables that it uses: 1,200 variables that each use the one before take 19 s and
+361 MB to compile.
+"""
 # celReserved, same file
 _RESERVED: Final = frozenset(
     {"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"}
@@ -45,7 +48,7 @@ _RESERVED: Final = frozenset(
 
 
 def of_policy(policy: AnyPolicy) -> Refusals:
-    """Yield the problems of a policy."""
+    """Yield the problems of a native policy's combination of fields."""
     spec = policy.spec
     if not spec.match_constraints.resource_rules:
         yield ("spec", "matchConstraints", "resourceRules"), "got no rules, want at least one"
@@ -73,7 +76,7 @@ def _of_mutating(spec: MutatingSpec) -> Refusals:
 
 
 def _operations(resources: MatchResources, path: Path) -> Refusals:
-    """Yield the problems of rules about deletions, which nothing can be written for."""
+    """Yield the problems of a mutating policy's rules about deletions, because a deleted object cannot be changed."""
     for index, rule in enumerate(resources.resource_rules):
         if "DELETE" in rule.operations:
             yield (*path, "resourceRules", index, "operations"), "got DELETE, want CREATE, UPDATE, CONNECT or '*'"
@@ -93,7 +96,7 @@ def _mutation(mutation: NativeMutation, path: Path) -> Refusals:
 
 
 def of_binding(binding: AnyBinding) -> Refusals:
-    """Yield the problems of a binding."""
+    """Yield the problems of a binding's combination of fields."""
     spec = binding.spec
     yield from _match_resources(spec.match_resources, ("spec", "matchResources"))
     yield from _param_ref(spec.param_ref)
@@ -120,7 +123,7 @@ def _match_resources(resources: MatchResources, path: Path) -> Refusals:
 
 
 def _resources(resources: tuple[str, ...], path: Path) -> Refusals:
-    """Yield the problems of a rule's resources in upstream's order, in which a later ``*`` covers no earlier name."""
+    """Yield the problems of a rule's resources, in the API server's order: a later ``*`` includes no earlier name."""
     last_plain, of_resource, of_sub_resource = "*", set[str](), set[str]()
     for index, item in enumerate(resources):
         name, slash, sub = item.partition("/")

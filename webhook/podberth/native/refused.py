@@ -1,4 +1,4 @@
-"""What an API server refuses of native policies, and what podberth cannot compile of them, without any object."""
+"""Finds the native policies that an API server refuses, and those that podberth cannot compile, without any object."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from .resources import Resources
 
 
 def refused(documents: Sequence[Located], of_gpu: Environment) -> tuple[Problem, ...]:
-    """Return the problems of native policies and bindings; ``of_gpu`` is the environment of GPUPolicies."""
+    """Return the problems of native policies and bindings; ``of_gpu`` is the CEL environment of GPUPolicies."""
     if not documents:
         return ()
     environment = of_gpu.native()

@@ -1,4 +1,4 @@
-"""The request that creates an object, as a native policy sees it."""
+"""The admission request that creates an object, as a native policy sees it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ _OPTIONS: Final = {"apiVersion": "meta.k8s.io/v1", "kind": "CreateOptions"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Creation:
-    """The request that creates an object."""
+    """An admission request that creates an object."""
 
     kind: ResourceKind
     equivalents: Sequence[ResourceKind]
@@ -25,7 +25,7 @@ class Creation:
     stated_name: str
     """The name in the document; empty if the API server generates the name from generateName."""
     user: Mapping[str, Any]
-    """``request.userInfo``."""
+    """The requester, as ``request.userInfo``."""
 
     @property
     def name(self) -> str:
@@ -106,14 +106,14 @@ def creation_of(
 def matched_kind(
     constraints: MatchConstraints, creation: Creation, namespaces: Mapping[str, Mapping[str, Any]]
 ) -> ResourceKind | None:
-    """Return the kind as which constraints match a creation; None if they do not match it.
+    """Return the kind (group and version) under which constraints match a creation; None if they do not match it.
 
     Constraints without rules match every kind.
 
     Source: Matcher.Matches, apiserver pkg/admission/plugin/policy/matching/matching.go.
 
     Raises:
-        NamespaceUnknownError: all else matches, and the labels that the namespaceSelector needs are unknown.
+        NamespaceUnknownError: all other constraints match, and the labels that the namespaceSelector needs are unknown.
     """
     request = _match_request(creation)
     kinds = [creation.kind]

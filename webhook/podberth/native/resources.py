@@ -1,7 +1,7 @@
-"""The resources of kinds: plural, scope and equivalents, of Kubernetes itself and of CustomResourceDefinitions.
+"""Finds the resource of a kind: plural, scope and equivalents, for Kubernetes' kinds and CustomResourceDefinitions.
 
 A native policy names resources (``deployments``), and a document names its kind (``Deployment``). An end-to-end test
-holds the table to what a real API server's discovery says.
+compares the table with the discovery of a real API server.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -60,12 +60,12 @@ _EQUIVALENT: Final = (
     (("", "events"), ("events.k8s.io", "events")),
     (("autoscaling", "horizontalpodautoscalers"),),
 )
-"""The resources that are one under several groups or versions."""
+"""The resources that the API server serves under several groups or versions with the same objects."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceKind:
-    """A kind that an API server serves."""
+    """A kind that an API server serves, with its resource."""
 
     group: str
     version: str
@@ -73,13 +73,13 @@ class ResourceKind:
     plural: str
     namespaced: bool
     built_in: bool = False
-    """Whether Kubernetes itself has it."""
+    """Whether the kind is one of Kubernetes itself."""
     renamed: bool = False
-    """Whether its versions differ in their name alone, as without a conversion webhook."""
+    """Whether the versions of the kind differ only in apiVersion, as those of a CRD without a conversion webhook."""
 
     @property
     def api_version(self) -> str:
-        """The apiVersion of its objects."""
+        """The apiVersion of objects of this kind, such as ``apps/v1``."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
@@ -99,7 +99,7 @@ def _kind(api_version: str, kind: str, *, namespaced: bool, built_in: bool) -> R
 
 
 def is_of_kubernetes(api_version: str) -> bool:
-    """Return whether an apiVersion is of Kubernetes' own API groups, served or not."""
+    """Return whether an apiVersion is one of Kubernetes' own API groups, whether a current version serves it or not."""
     return api_version.rpartition("/")[0] in _OWN_GROUPS
 
 
@@ -119,7 +119,7 @@ _OF_OPERATORS: Final = tuple(
 
 
 class Resources:
-    """The resources that are known: Kubernetes' own, podberth's dossiers', and those of given definitions."""
+    """The known resources: Kubernetes' own, podberth's dossiers', and those of given CustomResourceDefinitions."""
 
     def __init__(self, definitions: Iterable[Mapping[str, Any]] = ()) -> None:
         """Read the CustomResourceDefinitions among the documents; they take precedence over the dossiers."""
@@ -136,7 +136,7 @@ class Resources:
         return self._by_kind.get((api_version, kind))
 
     def equivalents(self, resource: ResourceKind) -> list[ResourceKind]:
-        """Return the other groups and versions under which the objects of a resource are served."""
+        """Return the other groups and versions under which the API server serves the objects of a resource."""
         names = {(resource.group, resource.plural)}
         names |= {name for row in _EQUIVALENT if (resource.group, resource.plural) in row for name in row}
         return [each for name in sorted(names) for each in self._by_name.get(name, ()) if each != resource]

@@ -42,7 +42,7 @@ class Signer:
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """A certificate authority that signs no more leaves. Its leaves are trusted until ``until``."""
+    """A certificate authority that signs no more leaves. The API server trusts its leaves until ``until``."""
 
     certificate: x509.Certificate
     until: datetime
@@ -79,7 +79,7 @@ def validity(certificate: x509.Certificate) -> Validity:
 
 
 def life_of(certificate: x509.Certificate) -> timedelta:
-    """Return the intended lifetime of a certificate of podberth's, without its backdating (``issue.living``)."""
+    """Return the intended lifetime of a certificate that podberth made, without the time by which it was backdated."""
     lives = validity(certificate)
     whole = lives.not_after - lives.not_before
     return max(whole - CLOCKS, whole * CLOCKS_SHARE / (CLOCKS_SHARE + 1))
@@ -94,7 +94,7 @@ _BEGIN, _END = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
 
 
 def certificates_in(bundle: bytes) -> tuple[x509.Certificate, ...]:
-    """Return the certificates of a ``caBundle``, without duplicates; unreadable ones are skipped, as Go does."""
+    """Return the certificates in a ``caBundle``, without duplicates; unreadable ones are skipped, as Go does."""
     return tuple(dict.fromkeys(_readable(bundle)))
 
 

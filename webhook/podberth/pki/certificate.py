@@ -1,4 +1,4 @@
-"""Reads certificates and keys that others made, and checks that a key belongs to a certificate."""
+"""Reads certificates and keys that other programs made, and checks that a key belongs to a certificate."""
 
 from dataclasses import dataclass
 
@@ -49,7 +49,7 @@ def read_leaf(pem: bytes, where: str) -> LeafCertificate:
 
 
 def check_pair(leaf: LeafCertificate, key: bytes, where: str) -> None:
-    """Check that ``key``, a PEM private key without a password, belongs to the leaf.
+    """Check that ``key``, a PEM private key without a password, belongs to the server certificate ``leaf``.
 
     Raises:
         CertificateError: the key cannot be read or belongs to another certificate; the message names ``where``, never

@@ -73,7 +73,7 @@ def inspect(
     presented: Presented | None,
     now: datetime,
 ) -> CertificateReport:
-    """Return the report on the objects that were read.
+    """Return the report on the certificates in the objects that were read.
 
     ``authorities`` is None if podberth keeps no Secret, because other programs make the certificates. ``presented`` is
     None if no server was connected to.

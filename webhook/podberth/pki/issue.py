@@ -1,7 +1,7 @@
-"""Creates certificates: an authority's, and the leaf certificate of a webhook server.
+"""Creates certificates: that of an authority, and the leaf certificate of a webhook server.
 
-Keys are ECDSA keys on P-256: OpenSSL signs with them ten times faster than with RSA-2048. The API server verifies them,
-and every TLS 1.2+ client supports them (RFC 8422, 5.1.1).
+The keys are ECDSA keys on P-256: OpenSSL signs with them ten times faster than with RSA-2048. The API server accepts
+them, and every TLS 1.2+ client supports them (RFC 8422, 5.1.1).
 """
 
 import ipaddress
@@ -43,7 +43,10 @@ def clock_tolerance(life: timedelta) -> timedelta:
 
 
 def living(life: timedelta, now: datetime) -> Validity:
-    """Return the validity of a certificate made at ``now``; it starts before ``now``, for clocks that are behind."""
+    """Return the validity of a certificate made at ``now``.
+
+    It starts before ``now``, so that clocks that are behind accept the certificate.
+    """
     return Validity(now - clock_tolerance(life), now + life)
 
 

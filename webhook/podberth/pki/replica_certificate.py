@@ -1,4 +1,4 @@
-"""The certificate of one replica: when it must be replaced, and which authority signs it."""
+"""Decides when a replica's certificate must be replaced, and which authority signs the new one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _LIFE_SPENT_DENOMINATOR = 3
 
 
 def renewal_due(not_before: datetime, not_after: datetime, now: datetime) -> str | None:
-    """Return why a certificate must be replaced at ``now``; None if it need not be."""
+    """Return the reason why a certificate with this validity must be replaced at ``now``; None if it need not be."""
     if now < not_before:
         return f"not valid before {_moment(not_before)}"
     if now >= not_after:

@@ -63,11 +63,11 @@ class Registration:
 
     @property
     def trusted(self) -> frozenset[x509.Certificate]:
-        """The certificates that at least one entry trusts."""
+        """The certificates that at least one entry of the webhook configuration trusts."""
         return frozenset(each for bundle in self.bundles for each in certificates_in(bundle))
 
     def trusts_exactly(self, certificates: Sequence[x509.Certificate]) -> bool:
-        """Return whether every entry trusts exactly these certificates."""
+        """Return whether every entry of the webhook configuration trusts exactly ``certificates``."""
         wanted = set(certificates)
         return all(set(certificates_in(bundle)) == wanted for bundle in self.bundles)
 
@@ -87,7 +87,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The action to write authorities into the Secret."""
+    """The action of a rotation that writes authorities into the Secret."""
 
     authorities: Authorities
     why: str
@@ -95,7 +95,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """The action to write the trusted certificates into every entry of some webhook configurations."""
+    """The action of a rotation that writes the trusted certificates into every entry of some webhook configurations."""
 
     where: tuple[str, ...]
     pem: bytes
@@ -103,7 +103,7 @@ class Trust:
 
 @dataclass(frozen=True, slots=True)
 class RotationPlan:
-    """The one action to take now (None for no action), and the observation to pass to the next call of ``plan``."""
+    """The action of a rotation to take now (None for no action), and the observation for the next call of ``plan``."""
 
     action: Store | Trust | None
     held: Held | None
@@ -144,7 +144,9 @@ def stage(authorities: Authorities) -> Stage:
 
 
 def rotated(authorities: Authorities, signer: Signer, *, hurried: bool = False) -> Authorities:
-    """Return the authorities with ``signer`` as the next one. It replaces an earlier next one, which signed nothing.
+    """Return the authorities with ``signer`` as the next one.
+
+    An earlier next authority, which signed nothing, is replaced.
 
     ``hurried`` is for a leaked key: the rotation then waits only for the API servers.
     """

@@ -1,4 +1,4 @@
-"""Claim templates that a policy declares: the spec of a ResourceClaimTemplate, as resource.k8s.io/v1 defines it.
+"""Models of the claim templates that a policy declares, with the spec of a ResourceClaimTemplate (resource.k8s.io/v1).
 
 A template has no expressions: the object is the same for all pods. The field ``adminAccess`` is left out, because no
 policy should give pods access to devices in use. The docstring of a field is also its description in the documentation,

@@ -1,6 +1,6 @@
 """Compiles a parsed policy for evaluation: every expression is compiled and type-checked once.
 
-All problems of all policies are reported together, each with its line in the file. Nothing is evaluated here.
+All problems of all policies are reported together, each with its line in the file. No expression is evaluated.
 """
 
 import re
@@ -26,7 +26,7 @@ _ALL_NAMES = _CONDITION_NAMES | {"namespaceObject", "variables"}
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names that the expressions of a policy may use."""
+    """The names (CEL variables) that the expressions of a policy may use."""
 
     conditions: frozenset[str] = _CONDITION_NAMES
     """The names that matchConditions may use."""
@@ -40,9 +40,9 @@ LATE: Final = "not compiled: the time for compiling was over; make the policies 
 
 # The time that each params object takes besides the cost of the expressions.
 _EVALUATION_MICROSECONDS: Final = 500
-"""The overhead for a ConfigMap of 500 KB, measured with an expression that reads one value."""
+"""The microseconds of overhead for a ConfigMap of 500 KB, measured with an expression that reads one value of it."""
 _POD_MICROSECONDS: Final = 10_000
-"""The time for the conversion of a pod with 190 containers of 44 environment variables each."""
+"""The microseconds that the conversion of a pod takes, with 190 containers of 44 environment variables each."""
 _WHOLE_OBJECTS: Final = frozenset({"object", "oldObject"})
 
 _WORD = re.compile(r"\w+")
@@ -51,7 +51,7 @@ _SNAPSHOT_NAMES = frozenset({"topology", "mig", "namespaceObject", "params"})
 
 
 def depends_on_snapshot(path: tuple[str, ...]) -> bool:
-    """Return whether the value at a path that an expression reads depends on the cluster, and not on the pod alone.
+    """Return whether the value of a CEL field depends on the cluster's state, and not on the pod alone.
 
     ``path`` is one of the paths that ``cel.reads`` returns, such as ("gang", "size"). The size of a gang may be read
     from its owner or PodGroup, and the devices of a claim from the claim or its template. The snapshot may not have
@@ -64,7 +64,7 @@ def depends_on_snapshot(path: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class BoundExpression:
-    """An expression with the variables that it needs; each variable is evaluated once, when it is first needed."""
+    """A compiled expression with the variables that it needs; each variable is evaluated once, at its first use."""
 
     expression: Expression
     reads: frozenset[tuple[str, ...]]
@@ -135,7 +135,7 @@ _PARTS: Final = ("conditions", "variables", "mutations", "validations", "audit_a
 
 
 class CompiledPolicy:
-    """A policy that is ready for evaluation. ``source`` has all fields that are not expressions.
+    """A policy that is ready for evaluation. ``source`` is the policy's model, for all fields that are not expressions.
 
     Each part is compiled when it is first used; ``check`` compiles all of them. If the policy was not checked, a part
     that does not compile raises PolicyError at its first use.
@@ -144,7 +144,7 @@ class CompiledPolicy:
     def __init__(
         self, parsed: ParsedPolicy, environment: Environment, room: Room, names: Names = OF_GPU_POLICIES
     ) -> None:
-        """Keep the arguments; nothing is compiled yet. The parts of compiled expressions count against ``room``."""
+        """Create the policy without compiling it; ``room`` limits the parts of its compiled expressions."""
         self.source: GPUPolicy = parsed.policy
         self._names = names
         self._parsed = parsed
@@ -158,7 +158,7 @@ class CompiledPolicy:
         self._variables: dict[str, BoundExpression] = {}
         self._order = {item.name: index for index, item in enumerate(self.source.spec.variables)}
         self._begun: set[str] = set()
-        """The names of the variables whose compilation has begun, and perhaps failed."""
+        """The names of the variables whose compilation has begun, even if it failed."""
 
     @property
     def name(self) -> str:
@@ -172,7 +172,7 @@ class CompiledPolicy:
 
     @cached_property
     def matches_statically(self) -> bool:
-        """Whether a request's operation and resource alone decide if the policy matches (``match.is_static``)."""
+        """Whether a request's operation and resource alone determine if the policy matches (``match.is_static``)."""
         return is_static(self.source)
 
     @cached_property
@@ -265,7 +265,7 @@ class CompiledPolicy:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether all parts have been compiled."""
+        """Whether all parts of the policy have been compiled."""
         return all(part in self.__dict__ for part in _PARTS)
 
     def _compile(self) -> None:
@@ -273,7 +273,7 @@ class CompiledPolicy:
             getattr(self, part)
 
     def _price(self) -> None:
-        """Report a problem at the most expensive part of the policy, if the policy exceeds the limit of cost."""
+        """Add a problem at the most expensive part of the policy, if the policy exceeds the limit of cost."""
         if self.cost_microseconds > MAX_MICROSECONDS:
             found = [(path, _costs(path, each)[""]) for path, each in self._priced]
             path, cost = max(found, key=lambda each: each[1].worst)
@@ -363,7 +363,7 @@ class CompiledPolicy:
         return BoundExpression(expression, expression.reads.union(*within))
 
     def _before(self, path: Path, source: str) -> dict[str, Expression | CelType]:
-        """Return the variables that the expression at ``path`` may use; the ones that it names are compiled first."""
+        """Return the variables that the expression at ``path`` may use; those in ``source`` are compiled first."""
         of_variable = path[0] == "variables"
         seen = [name for name, index in self._order.items() if not of_variable or ("variables", index) < path[:2]]
         for name in sorted(set(_WORD.findall(source)).intersection(seen), key=self._order.__getitem__):
@@ -375,7 +375,7 @@ class CompiledPolicy:
 
 
 def _costs(path: Path, expression: Expression) -> Mapping[str, Cost]:
-    """Return the costs of an expression, including its conversion to Python, and of its variables."""
+    """Return the costs of an expression (under "", with the conversion to Python) and of its variables (by name)."""
     costs = expression.costs
     return costs if path[0] == "variables" else {**costs, "": costs[""].with_result}
 

@@ -1,7 +1,7 @@
 """Evaluates one policy's expressions for one pod, with the error semantics of ValidatingAdmissionPolicy.
 
-This module evaluates the expressions; ``admission`` acts on the results. An error never counts as "no match". It is
-raised as EvaluationError, and the caller applies the policy's failurePolicy.
+This module only evaluates; ``admission`` acts on the results. An error never counts as "no match": it is raised as
+EvaluationError, and the caller applies the policy's failurePolicy.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,17 +33,19 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A validation that this pod fails: it is false, or could not be evaluated."""
+    """A validation that a pod fails: its expression is false, or could not be evaluated."""
 
     message: str
     reason: str
-    """The status reason; ``Invalid`` for an error, whatever the validation states (as upstream, validator.go)."""
+    """The status reason; ``Invalid`` for an error, whatever reason the validation states (as the API server,
+    validator.go).
+    """
     cause: EvaluationError | None = None
-    """The error; None if the validation is false."""
+    """The error of the validation's evaluation; None if the validation is false."""
     index: int = 0
     """The index of the validation in the policy."""
     unfinished: str = ""
-    """The error if messageExpression exceeded the engine's iterations; ``message`` is then the fixed message."""
+    """The error if messageExpression exceeded the CEL engine's iterations; ``message`` is then the fixed message."""
 
     @property
     def error(self) -> bool:
@@ -143,24 +145,24 @@ class Evaluation:
         return Asked(mutation=mutation, leaves={**leaves, **mutation.literals}, reason=reason)
 
     def _traced(self, bound: BoundExpression) -> Any:
-        """Return the expression's value, as ``value`` does. If a variable failed, the message of the error names it."""
+        """Return an expression's value, as ``value`` does; if a variable in it failed, the error names the variable."""
         try:
             return self.value(bound)
         except EvaluationError as error:
             raise EvaluationError(f"{self._culprit(bound, error)}{error}") from error
 
     def _culprit(self, bound: BoundExpression, error: EvaluationError) -> str:
-        """Return the start of a message: the name of the variable that fails with ``error``; empty if none does."""
+        """Return the start of a message: the name of the variable that failed with ``error``; empty if none did."""
         *_, name = ("", *failing_variables(self.policy, bound, error, self.activation))
         return f"variables.{name}: " if name else ""
 
     def failures(self) -> list[Failure]:
-        """Return the validations that are false or failed; all of them are evaluated, as upstream does."""
+        """Return the validations that are false or failed; all are evaluated, as the API server does."""
         found = (self._fail(index, item) for index, item in enumerate(self.policy.validations))
         return [failure for failure in found if failure is not None]
 
     def audit_annotations(self) -> dict[str, str | EvaluationError]:
-        """Return the audit annotations by key, or the error of one that failed.
+        """Return the audit annotations by key, each as its value, or its error if it failed.
 
         Long values are truncated, and null or blank ones are omitted.
         """
@@ -188,10 +190,10 @@ class Evaluation:
         return Failure(message, item.reason, None, index, unfinished)
 
     def _message(self, item: CompiledValidation) -> tuple[str, str]:
-        """Return the message of a failure, and the error of a messageExpression that exceeded the engine's iterations.
+        """Return the message of a failed validation, and the error of a messageExpression that exceeded its iterations.
 
-        If messageExpression fails, or its value is blank, too long or has a line break inside, the result is the fixed
-        message, as upstream.
+        If messageExpression fails, or its value is blank, too long or has a line break inside, the message is the fixed
+        one, as at the API server.
         """
         unfinished = ""
         if item.message_expression is not None:
@@ -205,7 +207,7 @@ class Evaluation:
 
 
 def combine(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -> bool:
-    """Return whether all matchConditions are true; False if any is false, even if another one failed.
+    """Return whether all matchConditions are true, from their values; False if any is false, even if another failed.
 
     Source: apiserver pkg/admission/plugin/webhook/matchconditions/matcher.go
 
@@ -241,7 +243,7 @@ def failing_variables(
 
 
 def _named(mutation: CompiledMutation, value: Any) -> Any:
-    """Return the value, with names of the policy's own claim templates replaced by the names of their objects."""
+    """Return a mutation's value, with the names of claim templates replaced by those of their objects."""
     if not (mutation.templates and isinstance(value, list)):
         return value
     names = mutation.templates

@@ -1,4 +1,4 @@
-"""The pods that webhook configurations send: all new pods, as policies of ``scope: All`` need them; by namespace.
+"""Reads from webhook configurations whether they send all new pods, as policies of ``scope: All`` need it.
 
 The shipped webhook entries send pods with GPUs and pods of gangs, by the match conditions ``asks-for-accelerators`` and
 ``gpu-or-gang``. An entry for pod creations with neither of these conditions sends all other pods, too
@@ -56,7 +56,7 @@ def sends_namespace(configuration: Mapping[str, Any], name: str, labels: Mapping
 
 
 def _of_new_pods(rules: Iterable[Mapping[str, Any]] | None) -> bool:
-    """Return whether the rules include the creation of pods; None stands for the default rules, which do."""
+    """Return whether a webhook entry's rules include the creation of pods; None (the default rules) does."""
     if rules is None:
         return True
     wanted = {"operations": "CREATE", "apiGroups": "", "resources": "pods"}

@@ -23,7 +23,7 @@ ExceptionState: TypeAlias = Literal["active", "expired", "tooLong"]
 MOST: Final = timedelta(days=366)
 """The maximum duration of an exception: one year, also a leap year."""
 NEVER: Final = datetime.max.replace(tzinfo=UTC)
-"""The instant of a change that never happens."""
+"""The result of ``changes_after`` for an exception whose state does not change any more."""
 _NAMES: Final = frozenset({"object", "oldObject", "request", "gpu", "gang"})
 MOST_COMPARED: Final = 1_000
 """The maximum number of policy names and label requirements of all exceptions of one namespace together.
@@ -58,11 +58,11 @@ class CompiledException:
         return self.parsed.source.name
 
     def state(self, now: datetime) -> ExceptionState:
-        """Return whether the exception has an effect at ``now`` (active), or why it has none."""
+        """Return the state of the exception at ``now``: active if it has an effect, else the reason why it has none."""
         return state_of(self.parsed.source, now)
 
     def changes_after(self, now: datetime) -> datetime:
-        """Return the next instant at which ``state`` changes; NEVER if it does not change any more."""
+        """Return the next instant after ``now`` at which ``state`` changes; NEVER if it does not change any more."""
         source = self.parsed.source
         match self.state(now):
             case "active":
@@ -181,7 +181,7 @@ class _Taken:
 
 
 def _full(exception: ParsedException, taken: Mapping[str, float], more: float, most: float) -> str:
-    """Return the first namespace of an exception for which ``taken`` plus ``more`` exceeds ``most``; empty if none."""
+    """Return the first namespace of an exception in which ``taken`` plus ``more`` is above ``most``; empty if none."""
     namespaces = frozenset(exception.source.spec.namespaces)
     return min((each for each in namespaces if taken[each] + more > most), default="")
 
@@ -195,7 +195,7 @@ def _compared(exception: ParsedException) -> int:
 def without_effect(
     parsed: Iterable[ParsedException], now: datetime, states: Iterable[ExceptionState] = ("expired", "tooLong")
 ) -> tuple[Problem, ...]:
-    """Return a problem for each exception that has no effect at ``now`` because it is in one of the ``states``."""
+    """Return a problem for each exception that has no effect at ``now``, for the reasons ``states``."""
     found = ((each, state_of(each.source, now)) for each in parsed)
     return tuple(sorted(each.problem(_END, _SAID[state]) for each, state in found if state in states))
 

@@ -1,4 +1,4 @@
-"""Lists a compiled policy's expressions with their paths in the document."""
+"""Lists the CEL expressions of a compiled policy, each with its path in the policy's document."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from .model import leaves_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """One expression: its path in the document, its source, and its compiled form.
+    """One CEL expression of a policy: its path in the document, its source text, and its compiled form.
 
     The compiled form is None if the expression is just a scalar field of ``gpu`` or ``gang``, which needs no evaluation
     (``CompiledMutation.facts``).
@@ -20,7 +20,7 @@ class Placed:
     source: str
     bound: BoundExpression | None
     mutation: int | None = None
-    """The index of the mutation that has the expression; None if it is no mutation's."""
+    """The index of the mutation that has the expression; None if no mutation has it."""
 
 
 def expressions_of(policy: CompiledPolicy) -> Iterator[Placed]:

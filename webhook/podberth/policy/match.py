@@ -1,8 +1,8 @@
-"""Decides whether a policy's matchConstraints match a request, with upstream's semantics.
+"""Decides whether a policy's matchConstraints match a request, with the API server's semantics.
 
 Source: the apiserver's pkg/admission/plugin/policy/matching/matching.go and pkg/admission/plugin/webhook/predicates
 (rules, namespace, object). ``applies_statically`` needs only the operation and the resource, so that a server can group
-its policies once. Expressions, scope and params are not read here.
+its policies once. This module does not read expressions, scope and params.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ class SetUpError(EvaluationError):
 
 
 class NamespaceUnknownError(SetUpError):
-    """A namespaceSelector cannot be evaluated, because the request's namespace is unknown."""
+    """The namespaceSelector of a policy cannot be evaluated, because the request's namespace is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +125,7 @@ def _rule_matches(rule: Rule, request: MatchRequest) -> bool:
 
 
 def _in_scope(rule: Rule, request: MatchRequest) -> bool:
-    """Return whether a rule's scope matches the request; a request for a Namespace object is of cluster scope.
+    """Return whether a rule's scope matches the request; a Namespace object is cluster-scoped.
 
     Source: rules.go.
     """

@@ -266,7 +266,8 @@ CONCERNS: Mapping[str, str] = {
 class Leaf:
     """One CEL expression of a mutation: its name, its path in the entry, its source, and the type of its value.
 
-    The name is a field's name or a key, or "" if the entry has only one expression. ``mutation`` reads the value by it.
+    The name is a field's name or a key, or "" if the entry has only one expression. The room ``mutation`` finds the
+    value by this name.
     """
 
     name: str
@@ -297,7 +298,7 @@ def leaves_of(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
 
 
 def _fields(value: BaseModel) -> Iterator[tuple[str, Any, Gives | None]]:
-    """Yield the fields that are set in a part of a mutation: name, value, and the wanted type of its expression."""
+    """Yield each field that is set in a part of a mutation: name, value, and the type that its expression must have."""
     for name, field in type(value).model_fields.items():
         given = getattr(value, name)
         if given is not None:

@@ -35,7 +35,7 @@ _Document = TypeVar("_Document", GPUPolicy, GPUPolicyException)
 
 @dataclass(frozen=True, slots=True)
 class ParsedPolicy:
-    """A policy with the positions of its values in the file."""
+    """A GPUPolicy, with the positions of its values in the file."""
 
     policy: GPUPolicy
     file: str
@@ -48,7 +48,7 @@ class ParsedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ParsedException:
-    """An exception with the positions of its values in the file."""
+    """A GPUPolicyException, with the positions of its values in the file."""
 
     source: GPUPolicyException
     file: str
@@ -67,7 +67,7 @@ class ParsedPolicies:
     params: Mapping[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     others: tuple[tuple[str, PositionedDocument], ...] = ()
-    """The documents of other kinds that the caller asked for, each with its file."""
+    """The documents of other kinds that the caller of ``parse_policies`` asked for, each with its file."""
     exceptions: tuple[ParsedException, ...] = ()
     """The exceptions, sorted by name."""
 
@@ -101,7 +101,7 @@ def parse_policies(
 
 
 def _tags(file: str, positions: Positions) -> list[Problem]:
-    """Return a problem for each unquoted value that begins with ``!``: YAML reads a tag, and drops CEL's negation."""
+    """Return a problem for each unquoted value that begins with ``!``, which YAML reads as a tag, CEL as a negation."""
     advice = "as a tag, and not as a part of the text; put the whole text into quotes"
     found = positions.tagged()
     return [positions.problem(file, path, f"YAML reads {tag:.{_LONGEST_TAG}} {advice}") for path, tag in found]

@@ -1,7 +1,7 @@
-"""Refuses policies whose fields are valid one by one but not together, by upstream's rules and podberth's own.
+"""Refuses policies whose fields are valid one by one but not together, by the API server's rules and podberth's own.
 
 Source: pkg/apis/admissionregistration/validation/validation.go of kubernetes. Each check yields the path of a field in
-the document, with the problem there. ``model`` has already validated each field by itself.
+the document, and the problem of the field. ``model`` has already validated each field by itself.
 """
 
 import re
@@ -173,7 +173,7 @@ def _node_affinity(item: Mutation, path: Path) -> Iterator[Refusal]:
 
 
 def _system(item: Mutation, path: Path) -> Iterator[Refusal]:
-    """Refuse a string literal that is not a group system's name; other expressions are checked for each pod."""
+    """Yield a problem for a literal that is no group system's name; other expressions are checked for each pod."""
     literal = _LITERAL.fullmatch((item.gang and item.gang.system) or "")
     if literal and literal["text"] not in ("", *JOINED):
         yield (*path, "gang", "system"), f"got {literal['text']!r}, want one of {', '.join(JOINED)}"
@@ -266,7 +266,7 @@ def _rule(rule: Rule, path: Path, resources: Callable[[tuple[str, ...], Path], I
 
 
 def _resources(resources: tuple[str, ...], path: Path) -> Iterator[Refusal]:
-    """Refuse a resource list with a wildcard and a name that the wildcard includes, as upstream (validateResources)."""
+    """Yield a problem for resources with a wildcard and a name that it includes, as upstream (validateResources)."""
     if "*/*" in resources and len(resources) > 1:
         yield path, "got '*/*' and more, want '*/*' alone"
         return

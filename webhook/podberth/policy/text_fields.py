@@ -89,7 +89,7 @@ ExpressionText: TypeAlias = Annotated[str, BeforeValidator(_expression), _like(r
 
 @dataclass(frozen=True, slots=True)
 class Gives:
-    """The type that the value of a field's CEL expressions must have; ``compile`` checks it."""
+    """The type that the values of a field's CEL expressions must have; ``compile`` checks it."""
 
     want: Want
     may_be_null: bool = False

@@ -65,7 +65,7 @@ def farewell(status: int, text: str) -> bytes:
 
 @lru_cache(1)
 def _date(second: int) -> bytes:
-    """Return the Date header for a time in seconds. RFC 9110, 6.6.1, requires this header."""
+    """Return the Date header for a time in seconds, which RFC 9110, 6.6.1 requires."""
     return formatdate(second, usegmt=True).encode("ascii")
 
 

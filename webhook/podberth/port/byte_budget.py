@@ -1,4 +1,4 @@
-"""One budget of bytes for everything that the process holds for its callers: connections, bodies, parsed documents.
+"""Limits the bytes that the process holds for its callers together: connections, request bodies, parsed documents.
 
 The charge for a connection includes the heads of its requests. The container's limit (manifests/base/deployment.yaml)
 is 1 GiB. A webhook that follows 10,000 nodes uses 190 MiB without callers (bench.live), and callers get 512 MiB. The

@@ -1,4 +1,4 @@
-"""A caller's connection: the heads of its requests are limited in bytes and time, and error answers name no software.
+"""A caller's HTTP connection: request heads are limited in bytes and time, and error answers name no software.
 
 aiohttp limits the length and the number of headers, which together allow a megabyte. It has no time limit for a head
 that is incomplete.
@@ -166,7 +166,7 @@ class BoundedConnection(web.RequestHandler):
             self._dribbled(size)
 
     def _dribbled(self, size: int) -> None:
-        """Count ``size`` more bytes of an incomplete head, and apply its limits of size and time."""
+        """Count ``size`` more bytes of an incomplete request head, and apply its limits of size and time."""
         self._head_bytes += size
         if self._head_bytes > MAX_HEAD_BYTES:
             self._leave(431, f"want headers of {MAX_HEAD_BYTES} bytes at most")
@@ -187,7 +187,7 @@ class BoundedConnection(web.RequestHandler):
             self._leave(408, f"want the headers within {HEAD_SECONDS:.0f} s")
 
     def _leave(self, status: int, text: str) -> None:
-        """Answer with this status and text, and close the connection."""
+        """Send an answer with this status and text to the caller, and close the connection."""
         if self.transport is not None and not self.transport.is_closing():
             self.transport.write(farewell(status, text))
         self.force_close()

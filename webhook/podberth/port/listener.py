@@ -1,4 +1,4 @@
-"""Accepts connections, each only if there is a place for it before its TLS handshake.
+"""Accepts connections, each only if ``Places`` has a place for it before its TLS handshake.
 
 Without a free place, a connection waits in the kernel's queue.
 """
@@ -131,7 +131,7 @@ class Listener:
         task.add_done_callback(partial(self._begun, accepted, connection))
 
     def _begun(self, accepted: socket.socket, connection: BoundedConnection, task: _Handshake) -> None:
-        """Clean up if the connection's start or TLS handshake failed. After a success, there is nothing to do."""
+        """Clean up after a connection whose start or TLS handshake failed; do nothing after a success."""
         self._handshakes.discard(task)
         connection.shaking = None
         if task.cancelled() or (fault := task.exception()) is not None:

@@ -1,4 +1,4 @@
-"""The limited set of open connections; a new connection may displace an old one from an unknown caller."""
+"""Limits the open connections; a new connection may displace an old one whose caller is unknown."""
 
 from typing import Final, Protocol
 
@@ -26,7 +26,7 @@ class Places:
     def __init__(
         self, budget: MemoryBudget | None = None, most: int = MOST_PLACES, most_proven: int = MOST_PROVEN
     ) -> None:
-        """Create the set without connections. Every connection is charged to ``budget``, if there is one."""
+        """Create the object without connections. Every connection is charged to ``budget``, if there is one."""
         self._budget = budget
         self._most = most
         self._most_proven = most_proven

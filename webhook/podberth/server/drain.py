@@ -17,7 +17,7 @@ _LOOK_SECONDS = 0.05
 
 
 class Leaving:
-    """The shutdown of a serving process, which a signal starts."""
+    """The shutdown of a serving process, which a signal begins."""
 
     def __init__(self) -> None:
         self._asked = asyncio.Event()

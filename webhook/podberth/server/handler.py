@@ -1,9 +1,9 @@
-"""Answers reviews. This is the hot path of podberth: it holds only code that every review needs.
+"""Answers AdmissionReviews over HTTP. This is podberth's hot path: it has only code that every review needs.
 
-An answer is HTTP 200 with an AdmissionReview if and only if there is a decision. Everything else, a bug in podberth
-included, is an HTTP error with a reason. The apiserver then follows the webhook's failurePolicy, by which the operator
-has decided about pods that podberth cannot judge. An answer that allows the pod would fail open despite Fail, and an
-answer that denies it would block despite Ignore.
+An answer is HTTP 200 with an AdmissionReview if and only if there is a decision. In every other case, also after a bug
+in podberth, the answer is an HTTP error with a reason. The apiserver then follows the webhook's failurePolicy, in which
+the cluster's operator has decided about pods that podberth cannot judge. An answer that allows the pod would fail open
+despite Fail, and an answer that denies it would block despite Ignore.
 """
 
 import asyncio
@@ -59,9 +59,9 @@ class Target:
 
 
 def resolve(deciders: Deciders, target: str) -> Target:
-    """Return the path, the decider and the time budget for the URL ``target`` in a request line.
+    """Return the path, the decider and the time budget of a request from the URL ``target`` in its request line.
 
-    The decider is None if its path is not served. An invalid timeout in the query counts as none.
+    The decider is None if the path is not served. An invalid timeout in the query counts as none.
     """
     path, _, query = target.partition("?")
     return Target(path, deciders.get(path), timeout_seconds(query) * BUDGET_SHARE)
@@ -108,7 +108,7 @@ class ReviewHandler:
         budget: MemoryBudget,
         tracer: ReviewTracer | None = None,
     ) -> None:
-        """Serve each path of ``deciders`` with the snapshot in ``state``."""
+        """Create the handler; it answers requests for the paths of ``deciders`` with the snapshot in ``state``."""
         self._tracer = tracer
         self._state = state
         self._recorder = recorder
@@ -201,7 +201,7 @@ class ReviewHandler:
 
 
 def _behind(hold: Hold, call: Callable[..., object], *arguments: object) -> None:
-    """Run ``call`` after the answer is written: aiohttp writes the answer before the event loop's next turn.
+    """Run ``call`` after the answer is written, in the event loop's next turn.
 
     If the request's document is large, ``call`` runs at once. A delayed ``call`` keeps the document in memory, and
     other reviews with large documents could be decided before it runs.
@@ -322,4 +322,4 @@ _REASONS = {
     504: "Timeout",
 }
 STATUSES = (200, 400, 431, *_REASONS)
-"""All HTTP statuses that the review port can answer with."""
+"""All HTTP statuses of the review port's answers."""

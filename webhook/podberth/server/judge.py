@@ -1,8 +1,8 @@
-"""Judges policies for ``/validate-policy``, one at a time, in a separate thread.
+"""Judges GPUPolicies for ``/validate-policy``, one at a time, in a separate thread.
 
 docs/adr/0040-bounds-of-compilation.md says why a thread is enough. Compiling a policy within its bounds takes up to a
-second of one core. Reviews of pods go on meanwhile: the thread gives up the interpreter lock between its steps, the
-longest of which is the check of one expression.
+second of one core. Meanwhile, reviews of pods are answered: the thread gives up the interpreter lock between its steps,
+the longest of which is the check of one expression.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class Judgement:
 
     work: asyncio.Future[Outcome]
     gone: Event
-    """Set when nobody waits for the verdict any more."""
+    """The event that is set when nobody waits for the verdict any more."""
 
     def __await__(self) -> Generator[Any, None, Outcome]:
         """Wait for the verdict and return it: the result of ``admission.policy``.
@@ -64,7 +64,7 @@ class Judgement:
 
 
 class PolicyJudge:
-    """A decider that judges policies in its own thread."""
+    """A decider that judges GPUPolicies in a thread of its own."""
 
     def __init__(self, validate: Callable[[AdmissionRequest, Environment, Late], Outcome] | None = None) -> None:
         """Create the judge; its thread starts with the first policy.

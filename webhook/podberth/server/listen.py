@@ -1,4 +1,4 @@
-"""The port that receives reviews, and the connections to it."""
+"""The TLS port that receives reviews, and the connections to it."""
 
 import asyncio
 import ssl

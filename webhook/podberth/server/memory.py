@@ -27,8 +27,8 @@ def prepare() -> None:
 def settle() -> None:
     """Exempt all live objects from garbage collection. Called when a snapshot comes into force.
 
-    This helps the slowest review: a pass of the collector over all objects takes 17 ms with 10,000 nodes, and the pass
-    happens during some review.
+    This makes the slowest review faster: with 10,000 nodes, a pass of the collector over all objects takes 17 ms, and
+    delays a review.
     """
     gc.unfreeze()  # the objects of the last snapshot
     gc.collect()

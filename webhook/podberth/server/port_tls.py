@@ -1,4 +1,4 @@
-"""The TLS of the review port: its certificate, and the CA certificates that sign its clients' certificates.
+"""The TLS settings of the review port: its certificate, and the CA certificates that sign its clients' certificates.
 
 Both can be replaced at run time.
 
@@ -186,7 +186,7 @@ class WatchedClientAuthority:
         self._seen: tuple[bytes, str] | None = None
 
     async def refresh(self) -> None:
-        """Load the file if it has changed.
+        """Load the file with the CA certificates if it has changed.
 
         Raises:
             CertificateError: the file cannot be used; the previous CA certificates stay in use.

@@ -17,7 +17,7 @@ _BELIEVED: Final = 3
 
 
 class RecordKeys:
-    """The current key, the earlier keys that are still valid, and the function that receives each new sealer."""
+    """The key that seals records, the earlier keys that are still valid, and the receiver of each new sealer."""
 
     def __init__(self, adopt: Callable[[Sealer], None], metrics: Metrics, log: Log) -> None:
         """Create the object without a key; ``adopt`` receives a new sealer whenever the keys change."""
@@ -50,7 +50,7 @@ class WatchedRecordKey:
         self._failure = ""
 
     async def refresh(self) -> None:
-        """Load the file if it has changed.
+        """Load the file with the key if it has changed.
 
         Raises:
             UsageError: the file cannot be used; the current key stays. The same failure is raised once.

@@ -39,14 +39,14 @@ _WHAT: tuple[tuple[type[PodberthError], str], ...] = (
 
 
 class Watched(Protocol):
-    """Something that is loaded from outside the process and may change, such as a file."""
+    """The interface of an object that loads something from outside the process which may change, such as a file."""
 
     @property
     def what(self) -> str:
-        """The name of the watched thing, for errors that do not name a part of it."""
+        """The name of the loaded thing, for errors that do not name a part of it."""
 
     async def refresh(self) -> None:
-        """Load the watched thing if it has changed since the last call. A failed load is repeated only after a change.
+        """Load the thing if it has changed since the last call. A failed load is repeated only after a change.
 
         Raises:
             PodberthError: the new version cannot be used; the previous version stays in force.
@@ -88,7 +88,7 @@ class WatchedSnapshot:
         """Load policies and topology if either has changed; a call during a load waits for it, then checks again.
 
         Raises:
-            PodberthError: they cannot be used; the previous snapshot stays in force.
+            PodberthError: the policies or the topology cannot be used; the previous snapshot stays in force.
         """
         async with self._loading:
             revision = dict(await asyncio.to_thread(self._source.revision))
@@ -99,7 +99,7 @@ class WatchedSnapshot:
                 self._publish(await asyncio.to_thread(self._source.load), changed)
 
     def adopt(self, topology: TopologyIndex) -> None:
-        """Use this topology for decisions from now on; the compiled policies stay."""
+        """Make decisions from this index of nodes from now on; the compiled policies stay in use."""
         first, self._topology = self._topology is None, topology
         self._metrics.nodes.set(topology.node_count)
         if self._state.snapshot is not None:
@@ -124,18 +124,18 @@ class WatchedSnapshot:
 
     @property
     def readers(self) -> frozenset[str]:
-        """The names of the policies in the last load that ask for nodes."""
+        """The names of the policies in the last load whose expressions read the cluster's nodes."""
         policies = self._loaded.snapshot.policies if self._loaded else ()
         return frozenset(each.name for each in policies if reads_topology(each))
 
     async def adopt_objects(self, objects: Held) -> None:
-        """Use these Namespaces and params objects for decisions from now on."""
+        """Make decisions from these Namespaces and params objects from now on."""
         self._objects = objects
         self._put_in_force()
         self._state.wake_waiting()
 
     def adopt_workloads(self, workloads: ClusterFacts) -> None:
-        """Use these owners, groups, claims and device classes for decisions from now on."""
+        """Make decisions from these owners, groups, claims and device classes from now on."""
         self._workloads = workloads
         if self._state.snapshot is not None:
             self._state.snapshot = self._state.snapshot.with_workloads(workloads)
@@ -144,7 +144,7 @@ class WatchedSnapshot:
         self._state.wake_waiting()
 
     def _put_in_force(self) -> None:
-        """Build the snapshot and put it in force, if all its parts are known.
+        """Build the snapshot and make decisions from it from now on, if all its parts are known.
 
         Params from files remain the defaults for params that the cluster does not have.
         """
@@ -192,7 +192,7 @@ class WatchedSnapshot:
         self.when_loaded()
 
     def _log_replaced(self, verdicts: Sequence[Verdict]) -> None:
-        """Log once which policies of files a GPUPolicy replaces or switches off, and which decide again."""
+        """Log once which policies from files a GPUPolicy replaces or switches off, and which take effect again."""
         replaced = {each.name: each for each in verdicts if each.replaces and each.state in _USABLE}
         for name, each in replaced.items():
             before = self._replaced.get(name)
@@ -278,7 +278,7 @@ class WatchedCertificate:
 
 
 async def watch(watched: Sequence[Watched], interval_seconds: float, metrics: Metrics, log: Log) -> None:
-    """Refresh all watched things in turn, every ``interval_seconds``, until the task is cancelled."""
+    """Call ``refresh`` of all watched things in turn, every ``interval_seconds``, until the task is cancelled."""
     while True:
         await asyncio.sleep(interval_seconds)
         for each in watched:
@@ -286,7 +286,7 @@ async def watch(watched: Sequence[Watched], interval_seconds: float, metrics: Me
 
 
 async def _refresh(watched: Watched, metrics: Metrics, log: Log) -> None:
-    """Refresh one watched thing, and log its error if that fails."""
+    """Call ``refresh`` of one watched thing, and log its error if that fails."""
     try:
         await watched.refresh()
     except PodberthError as error:

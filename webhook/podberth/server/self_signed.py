@@ -1,7 +1,7 @@
 """A self-signed certificate for demos and tests in clusters without cert-manager, created at start in a directory.
 
-The CA's private key is discarded after it has signed the one serving certificate, so nobody can sign another with it. A
-renewal changes the CA, so ca.crt has to be put into caBundle again.
+The CA's private key is discarded after it has signed the serving certificate, so nobody can sign another certificate
+with it. A renewal changes the CA, so ca.crt has to be put into caBundle again.
 """
 
 import os
@@ -26,7 +26,7 @@ _KEY_BYTES = 32
 
 
 def ensure(directory: Path, names: Sequence[str], now: datetime) -> tuple[CertificateFiles, str]:
-    """Return the files of a certificate for ``names``, and the reason why it was created now.
+    """Return the files of a serving certificate for ``names``, and the reason why it was created now.
 
     The reason is "" if the present certificate is kept.
 

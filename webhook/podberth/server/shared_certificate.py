@@ -1,6 +1,6 @@
 """The serving certificate that this replica signs itself, with a CA that all replicas share.
 
-This module decides nothing: ``pki.rotation`` decides which step is due for the CA certificates, and
+This module only carries out decisions: ``pki.rotation`` decides which step is due for the CA certificates, and
 ``pki.replica_certificate`` decides for the serving certificate. The private key stays in this process. The certificate
 stays in force even while the API server cannot be reached.
 """
@@ -60,7 +60,7 @@ class SharedCertificate:
     _failures: int = 0
 
     async def run(self) -> None:
-        """Check the shared objects, do what is due and wait, again and again, until the task is cancelled."""
+        """Check the shared objects and do what is due, again and again, until the task is cancelled."""
         while True:
             wait_seconds = await self._turn()
             leaf = self._leaf
@@ -69,7 +69,7 @@ class SharedCertificate:
             await asyncio.sleep(wait_seconds)
 
     async def _turn(self) -> float:
-        """Do everything that is due now; return the number of seconds to wait before the next check."""
+        """Do all certificate work that is due now; return the number of seconds to wait before the next check."""
         chance = random.random()  # noqa: S311 - to spread, not to hide
         trust_seconds = self.profile.trust.total_seconds()
         try:
@@ -88,7 +88,7 @@ class SharedCertificate:
         return pause_seconds * (_LEAST_SHARE + chance)
 
     async def _look(self) -> bool:
-        """Read the shared objects and take at most one action; return whether more may be due.
+        """Read the Secret and the webhook configurations, and take at most one action; return whether more may be due.
 
         The webhook configurations are read first: ``pki.rotation`` says why.
         """

@@ -1,4 +1,4 @@
-"""Builds the cluster of a test case: the objects that podberth would read, and the params beside the policies."""
+"""Builds the cluster of a test case: the objects that podberth would read, and the params in the policies' folder."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
@@ -10,7 +10,7 @@ from ..wellknown import NAMESPACE
 from .case_file import Case, Document, Nodes, Suite
 
 Params: TypeAlias = Mapping[tuple[str, str], Document]
-"""The ConfigMaps beside the policies, by namespace and name."""
+"""The ConfigMaps in the policies' folder, by namespace and name."""
 
 
 class UnusableError(Exception):
@@ -36,7 +36,7 @@ def documents(suite: Suite, case: Case, namespace: str) -> list[Document]:
 
 
 def with_values(suite: Suite, case: Case, params: Params) -> dict[tuple[str, str], Document]:
-    """Return ``params`` with the single values that the case states, or else the suite, in place of the present ones.
+    """Return ``params`` with the values that the case (else the suite) states for single keys of ConfigMaps.
 
     A ConfigMap that ``params`` lacks is added. The keys are (namespace, name).
     """

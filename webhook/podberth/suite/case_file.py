@@ -82,7 +82,7 @@ class Namespace(DocumentPart):
 
 
 class User(DocumentPart):
-    """The user who creates the pod: the request's ``userInfo``."""
+    """The user who creates the pod: ``userInfo`` of the request."""
 
     username: Annotated[str, Field(min_length=1)]
     groups: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ class Expectation(DocumentPart):
     denials: tuple[str, ...] | None = None
     """Texts, each contained in the denial; the empty list means that the pod is not denied."""
     patched: Document | None = None
-    """A part of the pod that /mutate returns; ``runner.differences`` defines what a part is."""
+    """A part of the pod that /mutate returns; it is compared by ``runner.differences``."""
     golden: Annotated[str, Field(min_length=1)] | None = None
     """The name of a file beside the suite, ``NAME.golden.yaml``, with the whole pod that /mutate returns."""
 
@@ -160,7 +160,7 @@ def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]
 
 
 def _refusals(suite: _Suite) -> list[tuple[Path, str]]:
-    """Return the problems of a suite that are not about a single field, such as fields that exclude each other."""
+    """Return the problems of a suite that concern several fields, such as fields that exclude each other."""
     wrong: list[tuple[Path, str]] = [] if suite.cases else [(("cases",), "got no cases, want at least one")]
     clusters: list[tuple[Path, SuiteCluster]] = [
         ((), suite),

@@ -30,15 +30,15 @@ class Observed:
 
 
 class Observer:
-    """Records which policies apply in the cases of a suite and, with ``keep_answers``, each expression's result.
+    """Records the policies that apply in a suite's cases and, with ``keep_answers``, the result of each expression.
 
     It is a ``policy.evaluate.Watch``.
     """
 
     def __init__(self, *, keep_answers: bool = False) -> None:
-        """Record matched policies; with ``keep_answers``, every answer too, for coverage and cost.
+        """Create the observer; with ``keep_answers``, it also records every expression's result, for coverage and cost.
 
-        The answers keep every pod of the suite in memory.
+        The recorded results keep every pod of the suite in memory.
         """
         self.matched_policies: set[str] = set()
         """The names of the policies that applied in at least one case."""
@@ -57,7 +57,7 @@ class Observer:
     def answered(
         self, policy: CompiledPolicy, bound: BoundExpression, activation: Activation, answer: Any | EvaluationError
     ) -> None:
-        """Record an answer, if this observer keeps answers."""
+        """Record an expression's result, if this observer keeps results."""
         if self._keep:
             self.answers.append(Observed(policy=policy, bound=bound, activation=activation, answer=answer))
 

@@ -1,7 +1,7 @@
-"""Runs a suite: sends each case through /mutate, again through /mutate, and through /validate, as the API server would.
+"""Runs a suite of tests: each case goes through /mutate, again through /mutate, and through /validate.
 
-The module does no I/O: the CLI reads the files and prints the results. No pod or cluster of a case raises an error;
-each fault becomes a Problem.
+The API server would send the same three requests. The module does no I/O: the CLI reads the files and prints the
+results. A fault in a case's pod or cluster raises no error, but becomes a Problem.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ from .coverage import Observer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """The result of one case."""
+    """The result of one test case."""
 
     name: str
     index: int
@@ -68,12 +68,12 @@ class SuiteResult:
 
 @dataclass(frozen=True, slots=True)
 class SuiteSettings:
-    """The settings of a run, apart from the suite and its policies."""
+    """The settings for a run of a suite, apart from the suite and its policies."""
 
     goldens: Mapping[str, str] = field(default_factory=dict)
     """The texts of the golden files, by the names that the cases use."""
     selected: Callable[[Case], bool] = lambda _: True
-    """A function that says whether a case is run."""
+    """The function that returns whether a case is run."""
     now: datetime = NEVER
     """The time for cases that state none; by default it is so late that no exception is in force."""
     conventions: Conventions = field(default_factory=Conventions)
@@ -102,7 +102,7 @@ def run_suite(
 
 
 def unmatched(policies: ParsedPolicies, observer: Observer) -> tuple[Problem, ...]:
-    """Return a problem for each policy that applied in no case, and whose effect is therefore untested."""
+    """Return a problem for each policy that applied in no test case, and whose effect is therefore untested."""
     return tuple(
         parsed.positions.problem(
             parsed.file,
@@ -115,7 +115,7 @@ def unmatched(policies: ParsedPolicies, observer: Observer) -> tuple[Problem, ..
 
 
 PlacedMessage: TypeAlias = tuple[Path, str]
-"""A problem of a case: a path in the case, and a message."""
+"""A finding about a case: a path in the case, and a message."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class _Runner:
     observer: Observer
 
     def run(self, index: int, case: Case) -> CaseResult:
-        """Run one case and return its result."""
+        """Run one test case and return its result."""
         path: Path = ("cases", index)
         place: Path = (*path, "pod" if case.review is None else "review")
         try:
@@ -148,7 +148,7 @@ class _Runner:
         return replace(result, violations=tuple(self._violation((*path, *at), message) for at, message in findings))
 
     def _decide(self, result: CaseResult, request: AdmissionRequest, snapshot: Snapshot) -> CaseResult:
-        """Return ``result`` with the outcome of /mutate for the request, and of /validate for the mutated pod."""
+        """Return ``result`` with the outcome of /mutate for a case's request, and of /validate for the mutated pod."""
         mutated = decide.mutate(request, snapshot, self.observer)
         if mutated.denial:
             return replace(result, verdict="denied", warnings=mutated.warnings, denial=mutated.denial)
@@ -290,7 +290,7 @@ def differences(expected: object, actual: object, path: Path = ()) -> Iterator[t
 
 
 def _of_lists(expected: Sequence[object], actual: Sequence[object], path: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the places where a list does not match: each expected item takes the first actual item that matches it."""
+    """Yield the places where two lists do not match; each expected item takes the first actual item that matches it."""
     start = 0
     for index, item in enumerate(expected):
         rest = range(start, len(actual))

@@ -1,4 +1,4 @@
-"""Computes new expectations for failed cases. Expectations that hold are kept, and no expectation is added.
+"""Computes new expectations for failed test cases. Expectations that hold are kept, and no expectation is added.
 
 A case that could not be run gets no new expectations. The result is a patch of the suite's document and the texts of
 golden files; the caller writes them.
@@ -77,9 +77,10 @@ def _texts(wanted: tuple[str, ...], actual: tuple[str, ...]) -> list[str]:
 
 
 def _fitting(expected: Any, actual: Any) -> Any:
-    """Return ``expected`` with the values of ``actual``. No key is added; a key that ``actual`` lacks becomes null.
+    """Return ``expected`` with its values replaced by those of ``actual``.
 
-    If two lists differ in length, the whole list of ``actual`` is taken.
+    No key is added; a key that ``actual`` lacks becomes null. If two lists differ in length, the list of ``actual`` is
+    taken whole.
     """
     if not any(differences(expected, actual)):
         return expected

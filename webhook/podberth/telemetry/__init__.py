@@ -1,1 +1,1 @@
-"""Metrics, log lines and traces for operators. Nothing here decides or waits."""
+"""Writes metrics, log lines and traces for operators. No function here makes a decision or waits."""

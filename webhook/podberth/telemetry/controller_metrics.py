@@ -15,8 +15,8 @@ ACTIONS: Final = ("create", "change", "look up")
 RESULTS: Final = ("ok", "conflict", "refused", "failed")
 """The results of a request, as values of the metric's label.
 
-ok: it succeeded. conflict: another writer was faster. refused: the API server refused it. failed: there was no answer,
-or a bug.
+ok: the request succeeded. conflict: another writer was faster. refused: the API server refused it. failed: there was no
+answer, or a bug.
 """
 
 
@@ -69,7 +69,7 @@ class ControllerMetrics(WatchCounts, Collector):
         yield from watch_families(self._watched(), self._kinds())
 
     def requested(self, action: str, result: str) -> None:
-        """Count a request by its action and its result."""
+        """Count a request to the API server, by its action and its result."""
         self._requests.labels(action, result).inc()
 
     def standing(self, counts: Mapping[str, int]) -> None:

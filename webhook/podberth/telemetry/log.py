@@ -30,7 +30,7 @@ class Log:
     """Encodes the fields of log lines as JSON and passes the lines to a writer."""
 
     def __init__(self, writer: LineWriter) -> None:
-        """Write lines to ``writer``; the caller remains responsible for closing it."""
+        """Create the log; the caller must close ``writer`` itself."""
         self._writer = writer
 
     @property
@@ -62,7 +62,7 @@ def encode(fields: dict[str, Any]) -> bytes:
 
 
 class Spared:
-    """Limits the rate of log lines that anyone who reaches a port can cause."""
+    """Limits the rate of log lines that anybody who can connect to a port is able to cause."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._room = Bucket(_BURST_LINES, 1 / _LINES_PER_SECOND)
@@ -70,7 +70,7 @@ class Spared:
         self._left_out = 0
 
     def pass_on(self) -> dict[str, int] | None:
-        """Decide whether the next line may be written; return additional fields for it, or None to leave it out.
+        """Return additional fields for the next log line, or None if the line must be left out.
 
         The only additional field is ``left_out``, the number of lines left out since the last one, if there were any.
         """

@@ -2,7 +2,7 @@
 
 ``read_samples`` reads the metrics that another process has exposed.
 
-Nothing outside this package imports ``prometheus_client``. Each ``Metrics`` has its own registry, so importing this
+No module outside this package imports ``prometheus_client``. Each ``Metrics`` has its own registry, so importing this
 module declares no metric. Series for label values that are known beforehand exist from the start, so that a rate can
 rise from zero.
 
@@ -67,13 +67,13 @@ KIND_LEFT_OUT = ("unreadable", "too many")
 POLICY_STATES = ("active", "disabled", "outdated", "broken")
 """The states of a GPUPolicy, as values of a label.
 
-active: it decides reviews. disabled: its spec says that it decides nothing. outdated: it does not compile, and its
-older version decides, or the policy of the same name from files. broken: it does not compile, and nothing is in its
-place.
+active: the policy takes effect. disabled: its spec switches it off. outdated: it does not compile, and its older
+version takes effect, or the policy of the same name from files. broken: it does not compile, and no other version takes
+effect.
 """
 
 EVENT_RESULTS = ("created", "repeated", "limited", "dropped", "failed", "unknown")
-"""The results of a notice: a new Event, one more in an Event's count, or the reason why the notice is lost."""
+"""The results of a notice (a text for an Event): a new Event, a higher count of an Event, or why the notice is lost."""
 EVENT_FAULTS = ("lost", "silent", "garbled", "busy", "failed", "refused", "bug")
 """The reasons why the API server did not accept an Event."""
 
@@ -82,7 +82,8 @@ class Phases(NamedTuple):
     """The seconds that each phase of a review took; their sum is the whole time."""
 
     receive: float
-    """The time from the arrival of the headers until the review is parsed, with the waits for its body and its turn."""
+    """The seconds from the arrival of the headers until the review is parsed, with the waits for its body and its turn.
+    """
     decide: float
     encode: float
 
@@ -96,7 +97,7 @@ class Metrics(Collector):
         self.registry.register(self)
         self._lines_dropped, self._in_flight = lines_dropped, in_flight
         self.topology_age: Callable[[], float] = lambda: nan
-        """Returns the age of the topology in seconds, called at each scrape; NaN while no topology is known."""
+        """Returns the age of the nodes' topology in seconds, called at each scrape; NaN while no topology is known."""
         self._count_reviews((*paths, OTHER_PATH))
         gauge = partial(Gauge, registry=self.registry)
         self.policies = gauge("podberth_policies_loaded", "Policies in force.")
@@ -167,7 +168,7 @@ class Metrics(Collector):
             sums[index] += seconds
 
     def policy_error(self, policy: str) -> None:
-        """Count a review in which an error of this policy occurred."""
+        """Count a review in which an error of the policy ``policy`` occurred."""
         self._policy_errors[(policy,)] += 1
 
     def decision(self, policy: str, verdict: str) -> None:
@@ -184,7 +185,7 @@ class Metrics(Collector):
             self._policy_objects.labels(each).set(states.count(each))
 
     def exceptions(self, ends: Mapping[str, datetime]) -> None:
-        """Set the times at which all present exceptions end, by name; exceptions that are not given are forgotten."""
+        """Set the times at which the present GPUPolicyExceptions end, by name; those of others are removed."""
         self._exception_ends.clear()
         for name, end in ends.items():
             self._exception_ends.labels(name).set(end.timestamp())

@@ -1,4 +1,4 @@
-"""Records the metrics and one log line for each review, from the core's outcome. This is on the hot path."""
+"""Writes the metrics and one log line for each review, from the decision's outcome. This code runs in every review."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from .log import MAX_TEXT, Level, Log, Spared
 from .metrics import Metrics, Phases
 
 Listener: TypeAlias = Callable[[AdmissionRequest, Outcome], None]
-"""A function that is called after every answer on one path; it must not block."""
+"""A function that is called with the review and its outcome after every answer on one URL path; it must not block."""
 
 
 @dataclass(slots=True)
@@ -22,7 +22,7 @@ class ReviewRecorder:
     metrics: Metrics
     log: Log
     listeners: Mapping[str, Listener] = field(default_factory=dict)
-    """The listener for each URL path."""
+    """The function for each URL path that is called after every answer."""
     spared: Spared = field(default_factory=Spared)
 
     def decided(self, path: str, request: AdmissionRequest, outcome: Outcome, phases: Phases) -> None:

@@ -1,4 +1,4 @@
-"""The facts for a review's trace, and the decision whether traces are wanted.
+"""The facts for a review's trace, and the check whether the operator wants traces.
 
 This module does not need OpenTelemetry; ``tracing`` imports it.
 """
@@ -41,7 +41,7 @@ class ReviewTracer(Protocol):
         """Make the spans of a review after its answer; must not block."""
 
     def close(self) -> None:
-        """Send the queued spans, but wait only briefly."""
+        """Send the spans that are still queued, but wait only briefly for it."""
 
 
 def asked_for(environ: Mapping[str, str]) -> bool:

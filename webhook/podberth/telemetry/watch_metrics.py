@@ -46,7 +46,7 @@ class WatchCounts:
         self._restarts.labels(resource, reason).inc()
 
     def listed(self, resource: str, reason: str) -> None:
-        """Count a list of all objects, by its resource and the reason."""
+        """Count a request that lists all objects of a resource, by the resource and the reason."""
         self._lists.labels(resource, reason).inc()
 
 

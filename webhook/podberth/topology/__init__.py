@@ -1,1 +1,1 @@
-"""The known nodes and their accelerators, in an immutable index that answers which nodes fit a pod."""
+"""The known nodes and their accelerators, and an immutable index that finds the nodes that fit a pod."""

@@ -1,4 +1,4 @@
-"""The search for the fewest label expressions that select every wanted row and no other row.
+"""Searches for the fewest label expressions that select every wanted row and no other row.
 
 A row is the values that one kind of node has for a list of label keys; None stands for an absent label. A box allows a
 set of values for each key. One label expression can state any such set, so a box is one nodeSelectorTerm, and several
@@ -49,13 +49,13 @@ class Box:
     cost: float
 
     def allowed(self, key: int) -> frozenset[str | None]:
-        """Return the values that the box's rows have for a key."""
+        """Return the values that the rows in this box have for a key."""
         return frozenset(row[key] for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """The boxes that ``fewest`` has found."""
+    """The result of ``fewest``: the boxes, and whether the search was complete."""
 
     boxes: tuple[Box, ...]
     smallest: bool
@@ -78,7 +78,7 @@ def _order(row: Row) -> tuple[tuple[bool, str], ...]:
 
 @dataclass(slots=True)
 class _Search:
-    """The state of one search.
+    """The state of one search for boxes.
 
     ``inside`` has, for each wanted row and each key, a bit set of the other rows with a value that the row allows.
     """
@@ -122,7 +122,7 @@ class _Search:
         return Boxes(tuple(boxes), smallest=self.placements >= 0 and self.choices >= 0)
 
     def _greedy(self, most: int) -> list[tuple[Row, ...]] | None:
-        """Return the groups of rows that a greedy search finds, at most ``most``; None if it would need more groups."""
+        """Return at most ``most`` groups of rows that each make a box, found greedily; None if there are more."""
         members: list[list[Row]] = []
         inside: list[tuple[int, ...]] = []
         for row in self.wanted:
@@ -140,7 +140,7 @@ class _Search:
         return [tuple(rows) for rows in members]
 
     def _place(self, number: int, members: list[tuple[Row, ...]], inside: list[tuple[int, ...]], count: int) -> None:
-        """Try the wanted row with index ``number`` in each box, and in a new box if there are fewer than ``count``."""
+        """Try to put the wanted row ``number`` into each box, and into a new one if there are fewer than ``count``."""
         if number == len(self.wanted):
             self._take(members)
             return

@@ -1,4 +1,4 @@
-"""The accelerators that a node offers to pods: amounts, memory, shares, link domains and MIG profiles.
+"""Computes the accelerators that a node offers to pods: amounts, memory, shares, link domains and MIG profiles.
 
 If sources disagree, the source closest to the hardware counts: first the node agent's document, then the labels of GPU
 feature discovery (GFD), then tables. A resource of unknown memory fits any need. An unknown link domain fits no need,
@@ -85,7 +85,7 @@ class Capability:
     A profile that the node itself reports replaces the one in ``devices.mig_tables``.
     """
     cut: bool = False
-    """Whether one unit of ``nvidia.com/gpu`` on the node is a MIG instance or a replica, and not a whole GPU."""
+    """Whether one unit of ``nvidia.com/gpu`` on the node is a MIG instance or a replica (time-slicing, MPS)."""
     links_known: bool = False
     """Whether the links of all GPUs are known; if not, ``domains`` may lack some."""
     accelerators: bool = False
@@ -101,7 +101,7 @@ class Capability:
 
 
 def capability_of(node: Node) -> Capability:
-    """Return the capability of a node, from its document, labels and resources."""
+    """Return the accelerators that a node offers, from its topology document, labels and resources."""
     amounts = sorted((name, amount) for name, amount in node.durable.items() if amount > 0)
     memory, domains = [], []
     whole = _WHOLE[_vendor(node)]

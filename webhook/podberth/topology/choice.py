@@ -1,8 +1,8 @@
-"""The nodes that a pod's nodeSelector and node affinity match. Requirements are checked for each label value.
+"""Finds the nodes that a pod's nodeSelector and node affinity match. Requirements are checked for each label value.
 
-A set of node classes, or of nodes, is an integer with one bit for each. So a term of node affinity costs a few
-operations on integers, whatever the number of nodes. A pod may have hundreds of terms with thousands of values, and a
-cluster may have hundreds of classes.
+A set of node classes, or of nodes, is an integer with one bit for each class or node. So a term of node affinity costs
+a few operations on integers, whatever the number of nodes. A pod may have hundreds of terms with thousands of values,
+and a cluster may have hundreds of classes.
 
 Names, and the labels in ``Conventions.ignored_labels``, are not part of a class. A selection is evaluated for each node
 only if it reads one of these.
@@ -58,7 +58,7 @@ class _Column:
         return found | _bits(few)
 
     def beside(self, operator: str, bound: int) -> Bits:
-        """Return the rows whose value is a number greater (Gt) or less (Lt) than ``bound``."""
+        """Return the rows whose value is a number greater (operator Gt) or less (Lt) than ``bound``."""
         numbers, rows, up_to = self._ordered = self._ordered or self._in_order()
 
         def first(count: int) -> Bits:
@@ -120,7 +120,7 @@ class Choices:
     """The classes of nodes of one index; ``chosen`` returns those that a pod's node selection matches."""
 
     def __init__(self, classes: tuple[Part, ...], ignored: frozenset[str]) -> None:
-        """Take the classes with all their nodes, and the label keys that are not part of a class."""
+        """Create the object from the classes with all their nodes, and the label keys that are not part of a class."""
         self._classes = classes
         self._ignored = ignored
         self._of_classes: _Table | None = None
@@ -156,7 +156,7 @@ class Choices:
         return nodes.parts(self._by_node(selection, table, nodes))
 
     def _by_node(self, selection: NodeSelection, table: _Table, nodes: "_Nodes") -> Bits:
-        """Return the nodes that a selection matches if it reads names or ignored labels."""
+        """Return the nodes that match a selection which reads names or ignored labels, checked node by node."""
         pairs = tuple((key, "In", (value,)) for key, value in selection.labels)
         classes, everywhere = self._halves((pairs, ()), (table, table.all), nodes)
         if selection.terms is None:
@@ -173,7 +173,7 @@ class Choices:
         return chosen & everywhere
 
     def _halves(self, term: Term, among: tuple[_Table, Bits], nodes: "_Nodes") -> tuple[Bits, Bits]:
-        """Return the classes that meet requirements of a term on class labels, and the nodes that meet the others."""
+        """Return the classes that meet a term's requirements on class labels, and the nodes that meet the others."""
         expressions, fields = term
         table, classes = among
         classes = _all_of(table, [each for each in expressions if each[0] not in self._ignored], classes)
@@ -200,7 +200,7 @@ class _Nodes:
         self._whole = [(1 << len(each)) - 1 for each in members]
 
     def of_classes(self, classes: Bits) -> Bits:
-        """Return the set of all nodes in these classes."""
+        """Return the set of all nodes in a set of classes."""
         if classes == (1 << len(self._classes)) - 1:
             return self.table.all
         found: Bits = 0
@@ -225,7 +225,7 @@ class _Nodes:
         return same if operator == "In" else self.table.all & ~same
 
     def parts(self, chosen: Bits) -> Iterator[Part]:
-        """Yield, for each class with nodes in the set, these nodes of the class."""
+        """Yield, for each class, its nodes in the set ``chosen``; classes without such nodes are left out."""
         for part, start, whole in zip(self._classes, self._starts, self._whole, strict=False):
             found = chosen >> start & whole
             if found == whole:
@@ -236,7 +236,7 @@ class _Nodes:
 
 
 def _all_of(table: _Table, expressions: Iterable[Expression], among: Bits) -> Bits:
-    """Return the rows of ``among`` that meet all requirements."""
+    """Return the rows in ``among`` that meet all requirements on labels."""
     for each in expressions:
         if not among:
             break

@@ -1,7 +1,8 @@
-"""The differences between two states of a cluster, for each node, and once for all nodes of one kind.
+"""Computes the differences between two states of a cluster, for each node, and once for all nodes of one kind.
 
 Only data that podberth reads is compared. The conventions' ignored labels are left out: they identify a node or show
-its age, so they always differ. Where such a label shows a state (a running reconfiguration), the node's state differs.
+its age, so they always differ. If such a label shows a state (a running reconfiguration), the states of the node
+differ.
 """
 
 import re
@@ -121,7 +122,7 @@ def _compared(aspect: Aspect, before: Mapping[str, str], after: Mapping[str, str
 
 
 def _shown(seen: Mapping[str, str], what: str) -> str:
-    """Return the value at ``what`` as text; empty only if the value is absent, because labels may have empty values."""
+    """Return the value called ``what`` as text; empty only if it is absent, because labels may have empty values."""
     return seen[what] or '""' if what in seen else ""
 
 

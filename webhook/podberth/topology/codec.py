@@ -125,7 +125,10 @@ _NAMES = {"mig_enabled": "mig", "mig_offers": "migProfiles", "max_instances": "m
 
 
 def _written(value: Any) -> Any:
-    """Return a value of ``NodeTopology`` as JSON. Fields with their default value are left out, except a link shape."""
+    """Return a value of ``NodeTopology`` as JSON.
+
+    Fields with their default are left out, except the shape of the links.
+    """
     if isinstance(value, tuple):
         return [_written(each) for each in value]
     if not is_dataclass(value):
@@ -182,7 +185,7 @@ def _read_gpu(found: Fields) -> Gpu:
 
 
 def _read_index(found: Fields, key: str) -> int:
-    """Return the index of a GPU, which may not be absent."""
+    """Return the field ``key``, which is the index of a GPU and must be present."""
     index = found.number(key, _MOST_INDEX)
     if index is None:
         raise found.bad(key, f"a whole number from 0 to {_MOST_INDEX}, the index of a GPU")
@@ -231,7 +234,7 @@ def _make_layout(found: Fields, indexes: list[int]) -> _Layout:
 
 
 def _read_links(found: Fields, indexes: list[int]) -> Links:
-    """Return the links in a document.
+    """Return the links between GPUs in a topology document.
 
     The link domains must be disjoint, have only GPUs of the document, and agree with the stated shape.
     """

@@ -1,4 +1,4 @@
-"""The search for the fewest and most meaningful nodeSelectorTerms that select the wanted nodes and no others.
+"""Searches for the fewest and most meaningful nodeSelectorTerms that select the wanted nodes and no others.
 
 The search first uses only the labels with a configured meaning, because these also hold for future nodes. It uses all
 labels if the first ones do not suffice. Each time, ``boxes`` finds the fewest terms, among these the fewest
@@ -74,7 +74,7 @@ def cover(wanted: Sequence[LabelledNodes], others: Sequence[LabelledNodes], *, c
 
 
 def _incidental(kinds: Iterable[LabelledNodes], unusable: frozenset[str]) -> list[str]:
-    """Return, sorted, the usable label keys without a configured meaning that more than one node shares a value of."""
+    """Return, sorted, the usable label keys without a configured meaning of which several nodes share a value."""
     seen: dict[str, set[str]] = {}
     shared: set[str] = set()
     for labels, nodes in kinds:
@@ -87,7 +87,7 @@ def _incidental(kinds: Iterable[LabelledNodes], unusable: frozenset[str]) -> lis
 
 
 class _Search:
-    """The search for terms over one list of label keys; keys with a configured meaning come first."""
+    """The search for terms that use one list of label keys; keys with a configured meaning come first."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class _Search:
         self.wanted, self.others = ({tuple(row[place] for place in varied) for row in side} for side in sides)
 
     def cover(self) -> Cover:
-        """Return the terms that use only these keys."""
+        """Return the terms that select the wanted nodes and use only the keys of this search."""
         distinct = self.others - self.wanted
         exact = len(distinct) == len(self.others)
         if not distinct:
@@ -122,7 +122,7 @@ class _Search:
         return Cover(terms, exact=exact, smallest=found.smallest)
 
     def _cost(self, key: int, allowed: Values, outside: Values) -> float:
-        """Return the cost of an expression. The key's rank counts first, then how simple the expression is.
+        """Return the cost of an expression on a key: first by the key's rank, then by how simple the expression is.
 
         An expression with more than ``MAX_VALUES`` values costs more than any other.
         """

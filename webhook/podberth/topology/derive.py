@@ -1,7 +1,7 @@
-"""Derives the topology document of a node from what the agent has read of its devices.
+"""Derives the topology document of a node from the agent's readings of its devices.
 
-The result depends on the reading alone. Nothing here raises: a contradiction in the reading, such as a MIG instance on
-a GPU that has just left MIG mode, is left out, so that the document can always be decoded.
+The result depends on the reading alone. No function raises: a contradiction in the reading, such as a MIG instance on a
+GPU that has just left MIG mode, is left out, so that the document can always be decoded.
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,7 +38,7 @@ APPLICATION_XIDS: frozenset[int] = frozenset({13, 31, 43, 45, 68, 109})
 def derive(observation: Observation) -> NodeTopology:
     """Return the topology document of a node.
 
-    The publisher sets ``observed``, because only it knows what has changed.
+    The field ``observed`` is left empty; the publisher sets it, because only the publisher knows what has changed.
     """
     gpus = sorted(observation.gpus, key=lambda gpu: gpu.index)
     fabric, unknown = _fabric([gpu.fabric for gpu in gpus if gpu.fabric is not None])
@@ -138,7 +138,7 @@ def _offers(gpus: Iterable[ObservedGpu]) -> tuple[MigOffer, ...]:
 
 
 def _instances(gpu: ObservedGpu) -> list[MigInstance]:
-    """Return the GPU instances of a GPU in MIG mode. The compute instances of one GPU instance are not listed apart."""
+    """Return the GPU instances of a GPU in MIG mode, without their compute instances."""
     if not (gpu.mig_mode or (False, False))[0]:
         return []
     found: dict[int, MigInstance] = {}
@@ -163,7 +163,7 @@ def _profile(name: str) -> str:
 
 
 def _unseen(all_of: Iterable[Unseen]) -> tuple[Unseen, ...]:
-    """Return the first ``_MOST_UNSEEN`` unreadable values, sorted; equal ones become one with the GPUs of all."""
+    """Return the first ``_MOST_UNSEEN`` unreadable values, sorted; equal entries become one with the GPUs of all."""
     gpus: dict[tuple[str, str], set[int]] = {}
     for each in all_of:
         gpus.setdefault((_text(each.what), _text(each.why)), set()).update(each.gpus)
@@ -172,5 +172,5 @@ def _unseen(all_of: Iterable[Unseen]) -> tuple[Unseen, ...]:
 
 
 def _text(text: str) -> str:
-    """Return a text of the driver, made printable and cut to the length that the document allows."""
+    """Return a text from the driver, made printable and cut to the length that the document allows."""
     return "".join(c if c.isprintable() else "?" for c in text)[:_LONGEST]

@@ -1,4 +1,4 @@
-"""Reads the fields of an untrusted document, each with its type and its bounds, for the decoders of this package."""
+"""Reads the fields of an untrusted document for the decoders of this package, and checks type and bounds of each."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ _SHOWN = 60
 
 
 def bad(where: str, got: object, want: str) -> TopologyError:
-    """Return the error that reports a wrong value: ``where`` names it, ``got`` is it, and ``want`` was expected."""
+    """Return the error about the value ``got`` of the field ``where``, for which ``want`` was expected."""
     shown = repr(got)
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
     return TopologyError(f"{where}: got {shown}, want {want}")
@@ -32,11 +32,11 @@ class Fields:
         self.where = where
 
     def bad(self, key: str, want: str, got: object = None) -> TopologyError:
-        """Return the error that reports a wrong field; ``got`` is shown in place of its value."""
+        """Return the error about the field ``key``, for which ``want`` was expected; ``got`` replaces its value."""
         return bad(f"{self.where}.{key}", self.values.get(key) if got is None else got, want)
 
     def text(self, key: str, longest: int) -> str:
-        """Return a string of at most ``longest`` printable characters; empty if it is absent."""
+        """Return a field that is a string of at most ``longest`` printable characters; empty if the field is absent."""
         value = self.values.get(key)
         if value is None:
             return ""
@@ -45,7 +45,7 @@ class Fields:
         return value
 
     def choice(self, key: str, choices: tuple[T, ...]) -> T:
-        """Return one of ``choices``; the first of them if the field is absent."""
+        """Return a field that is one of ``choices``; the first of them if the field is absent."""
         value = self.values.get(key)
         if value is None:
             return choices[0]
@@ -54,32 +54,35 @@ class Fields:
         return choices[choices.index(value)]
 
     def number(self, key: str, most: int) -> int | None:
-        """Return a whole number from 0 to ``most``; None if it is absent."""
+        """Return a field that is a whole number from 0 to ``most``; None if the field is absent."""
         value = self.values.get(key)
         if value is not None and (type(value) is not int or not 0 <= value <= most):
             raise self.bad(key, f"a whole number from 0 to {most}")
         return value
 
     def count(self, key: str, most: int) -> int:
-        """Return a whole number from 0 to ``most``; 0 if it is absent."""
+        """Return a field that is a whole number from 0 to ``most``; 0 if the field is absent."""
         return self.number(key, most) or 0
 
     def flag(self, key: str) -> bool:
-        """Return a boolean; False if it is absent."""
+        """Return a field that is a boolean; False if the field is absent."""
         value = self.values.get(key)
         if value is not None and not isinstance(value, bool):
             raise self.bad(key, "true or false")
         return bool(value)
 
     def below(self, key: str) -> "Fields":
-        """Return the fields of an object; an object without fields if it is absent."""
+        """Return a field that is an object, as ``Fields``; an object without fields if the field is absent."""
         value = self.values.get(key)
         if value is not None and not isinstance(value, dict):
             raise self.bad(key, "an object")
         return Fields(value or {}, f"{self.where}.{key}")
 
     def items(self, key: str, most: int) -> Iterator[tuple[str, Any]]:
-        """Yield the items of a list of at most ``most`` items, each after its place; nothing if the list is absent."""
+        """Yield the items of a field that is a list of at most ``most`` items, each after its place in the document.
+
+        Nothing if the field is absent.
+        """
         value = self.values.get(key)
         if value is None:
             return
@@ -91,14 +94,14 @@ class Fields:
             yield f"{self.where}.{key}[{number}]", element
 
     def objects(self, key: str, most: int) -> Iterator["Fields"]:
-        """Yield the fields of each object in a list of at most ``most`` objects; nothing if the list is absent."""
+        """Yield, as ``Fields``, the items of a field that is a list of at most ``most`` objects; nothing if absent."""
         for place, element in self.items(key, most):
             if not isinstance(element, dict):
                 raise bad(place, element, "an object")
             yield Fields(element, place)
 
     def strings(self, key: str) -> Mapping[str, str]:
-        """Return an object whose values are strings, such as labels; empty if it is absent."""
+        """Return a field that is an object whose values are strings, such as labels; empty if the field is absent."""
         strings = self.below(key).values
         for name, value in strings.items():
             if not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""The domains of a level, each with its nodes: grouped by what they offer and by the pods that they fit."""
+"""Finds the domains of a level with their nodes, grouped by what the nodes offer and by the pods that fit on them."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -11,16 +11,16 @@ from .capability import Capability
 from .node_sets import NodeClass, OwnLabels, Part
 
 Fitting: TypeAlias = frozenset[int]
-"""The indexes of the kinds of pods that a node fits."""
+"""The indexes of the kinds of pods that fit on a node."""
 Machines: TypeAlias = Counter[tuple[Capability, Fitting]]
-"""The nodes of a domain: how many have the same capability and fit the same kinds of pods."""
+"""The nodes of a domain: the number of nodes for each capability and set of pods that fit on them."""
 
 _ANYWHERE: Final = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """Nodes of one class that fit the same kinds of pods."""
+    """Nodes of one class on which the same kinds of pods fit."""
 
     node_class: NodeClass
     fitting: Fitting
@@ -29,7 +29,7 @@ class Group:
 
 
 def groups(found: Iterable[Sequence[Part]]) -> Iterator[Group]:
-    """Yield the nodes that fit any kind of pods; ``found`` has, for each kind, the nodes that fit one of its pods."""
+    """Yield groups of nodes on which the same kinds of pods fit; ``found`` has the nodes for each kind of pods."""
     classes: dict[int, tuple[NodeClass, dict[str, set[int]]]] = {}
     for kind, parts in enumerate(found):
         for part in parts:
@@ -51,10 +51,10 @@ def groups(found: Iterable[Sequence[Part]]) -> Iterator[Group]:
 
 
 def domains(nodes: Sequence[Group], level: str, conventions: Conventions) -> Iterator[tuple[Machines, int]]:
-    """Yield the domains of a level that contain any of these nodes, each with the number of domains like it.
+    """Yield the domains of a level that contain any of ``nodes``, each with the number of equal domains.
 
-    Without a level, all nodes are one domain. Each node is a domain of the hostname level, even if it lacks the label;
-    a cluster has thousands of them, so equal ones are yielded once.
+    Without a level, all nodes are one domain. At the hostname level each node is a domain, even if it lacks the label;
+    a cluster has thousands of such domains, so equal ones are yielded once.
     """
     if level == HOSTNAME_LABEL:
         alone: Machines = Counter()
@@ -71,7 +71,7 @@ def domains(nodes: Sequence[Group], level: str, conventions: Conventions) -> Ite
 
 
 def _values(nodes: Group, level: str, conventions: Conventions) -> Mapping[str, int]:
-    """Return the nodes' values of a level's label, each with the number of nodes; empty stands for none."""
+    """Return the nodes' values of a level's label, each with its number of nodes; "" stands for a missing label."""
     if level in conventions.ignored_labels:
         return Counter(dict(own).get(level, "") for own in nodes.members)
     return {nodes.node_class.labels.get(level, "") if level else "": len(nodes.members)}

@@ -1,4 +1,4 @@
-"""The heartbeats of node agents. Each agent renews one Lease, which expires if the agent stops.
+"""Tracks the heartbeats of node agents. Each agent renews one Lease, which expires if the agent stops.
 
 The clocks of agents and watchers differ. So, as in the node lifecycle controller (pkg/controller/nodelifecycle), what
 counts is the moment when the watcher saw a Lease change, and not the time in the Lease. A Lease that keeps changing is

@@ -1,4 +1,4 @@
-"""The accelerators that pods hold on each node, and the rest, which is free: facts of the moment of a snapshot.
+"""Computes the accelerators that pods hold on each node, and those that are free, at the moment of a snapshot.
 
 The amounts are the scheduler's: a pod holds what it requests, from the time when it is bound to a node until it ends.
 Devices of ResourceClaims are not in a node's allocatable, so claims are not counted. No decision uses these facts.
@@ -89,7 +89,10 @@ class NodeUse:
     devices: tuple[DeviceUse, ...]
     """The use of each resource in the node's allocatable or capacity, sorted by name."""
     linked: FreeLinked | None
-    """None: the node's links are unknown, no GPUs are linked, or pods get less than whole GPUs."""
+    """The largest number of free GPUs of the node that are linked with each other.
+
+    None: the node's links are unknown, no GPUs are linked, or pods get less than whole GPUs.
+    """
     is_healthy: bool
     """Whether the node is not transient."""
 
@@ -166,11 +169,11 @@ class Holdings:
 
     @cached_property
     def namespaces(self) -> int:
-        """The number of namespaces with pods."""
+        """The number of namespaces that have pods on nodes."""
         return len({pod.namespace for pod in self.pods})
 
     def with_room(self, names: Iterable[str], totals: Iterable[tuple[str, int]]) -> tuple[str, ...]:
-        """Return those of the named nodes that have these amounts of all resources free; no other resource counts."""
+        """Return the names in ``names`` of nodes on which the amounts ``totals`` are free; no other resource counts."""
         wanted = tuple(totals)
         return tuple(
             name
@@ -180,7 +183,7 @@ class Holdings:
 
 
 def read_bound_pod(pod: Mapping[str, Any]) -> BoundPod | None:
-    """Return what a Pod holds of its node; None if it is bound to no node, or has ended.
+    """Return the accelerators that a Pod holds on its node; None if it is bound to no node, or has ended.
 
     Raises:
         TopologyError: a field is wrong; the message names the Pod and the field.
@@ -234,7 +237,7 @@ def _kind(resource: str, known: Accelerator, capability: Capability) -> Accelera
 
 
 def _linked(node: Node, devices: Iterable[DeviceUse], capability: Capability) -> FreeLinked | None:
-    """Return the bounds of the largest free link domain of a node, from its document, else from its labels."""
+    """Return the bounds of the largest free link domain of a node, from its topology document, else from its labels."""
     # Only the resource of whole GPUs has a link domain.
     whole = next((each for each in devices if each.resource in capability.domain_of), None)
     if whole is None:
@@ -249,7 +252,7 @@ def _linked(node: Node, devices: Iterable[DeviceUse], capability: Capability) ->
 
 
 def free_linked(sizes: Iterable[int], gpus: int, free: int) -> tuple[int, int]:
-    """Return the least and the most that the largest number of free GPUs in one link domain can be.
+    """Return the bounds, least and most, of the largest number of free GPUs in one link domain.
 
     Args:
         sizes: the numbers of GPUs in disjoint link domains; GPUs beyond their sum are linked with no other.

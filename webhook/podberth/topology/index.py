@@ -1,4 +1,4 @@
-"""The index of all known nodes, grouped by class, so that a question costs the number of classes and not of nodes.
+"""The index of all known nodes by class, so that the time of a look-up depends on the number of classes, not of nodes.
 
 Nodes of one class have equal capability, taints, transient reason, and labels other than the ignored ones. An index
 never changes: ``update`` returns a new index that shares all unaffected classes. Of each node the index keeps only the
@@ -42,7 +42,7 @@ class TopologyIndex:
     """All known nodes by class. ``build`` makes an index; an index is never modified."""
 
     def __init__(self, conventions: Conventions, classes: dict[_Key, NodeClass], entries: dict[str, _Entry]) -> None:
-        """Take the tables without a copy; only this module calls it."""
+        """Create the index from its tables, without a copy; only this module calls it."""
         self.conventions = conventions
         self._classes = classes
         self._entries = entries
@@ -112,7 +112,7 @@ class TopologyIndex:
 
     @cached_property
     def _unrecognised(self) -> frozenset[str]:
-        """The names of all other extended resources that any node has, found by visiting each node."""
+        """The names of all extended resources of the nodes that are no known accelerators; every node is visited."""
         return frozenset().union(*{entry.unrecognised for entry in self._entries.values()})
 
     def offers(self, resource: str) -> bool:
@@ -146,7 +146,7 @@ class TopologyIndex:
 
     @cached_property
     def _whole_classes(self) -> tuple[Part, ...]:
-        """All classes, each with all its nodes."""
+        """All classes of nodes, each with all its nodes."""
         return tuple(Part(one) for one in self._classes.values())
 
     @cached_property
@@ -193,7 +193,7 @@ class TopologyIndex:
 
 
 class _Members(dict[_Key, dict[str, OwnLabels]]):
-    """The nodes of the classes that an update changes; each class is copied when it is first used."""
+    """The nodes of the classes that an update of the index changes; each class is copied when it is first used."""
 
     def __init__(self, classes: Mapping[_Key, NodeClass]) -> None:
         super().__init__()
@@ -205,7 +205,7 @@ class _Members(dict[_Key, dict[str, OwnLabels]]):
         return found
 
     def classes(self, keys: Mapping[_Key, _Key]) -> dict[_Key, NodeClass]:
-        """Return the classes after the update, without those that lost their last node.
+        """Return the node classes of the index after the update, without classes that have lost their last node.
 
         ``keys`` are the keys of classes to which the update added nodes.
         """

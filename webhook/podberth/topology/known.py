@@ -1,4 +1,4 @@
-"""The nodes that a watch has reported so far, and the names of the nodes that changed since the index was updated.
+"""Keeps the nodes that a watch has reported, and the names of the nodes that changed since the index was updated.
 
 A Node, its topology document and its heartbeat arrive separately and in any order; each replaces the previous one. Only
 the fields that the index reads are kept, and nodes with equal fields share them. The nodes are always equal to those
@@ -33,7 +33,7 @@ class _Kind:
 
 @dataclass(frozen=True, slots=True)
 class _Filed:
-    """One Node: its kind, and its ignored labels."""
+    """One Node: its kind (``_Kind``), and its ignored labels."""
 
     kind: _Kind
     own: _Pairs

@@ -1,4 +1,4 @@
-"""The links between the GPUs of a node: the number for each pair, the link matrix, the domains and the shape.
+"""Computes the links between the GPUs of a node: the number for each pair, the matrix, the domains and the shape.
 
 A link leads to another GPU or to a switch. Behind a switch no link names its peer, so all GPUs with links to switches
 count as linked, if the driver reports that they can reach each other. Domains are disjoint, because a GPU is allocated
@@ -21,7 +21,7 @@ _BELOW_ONE_SWITCH = 2
 
 
 def links_of(observation: Observation) -> Links:
-    """Return the links of a node, from what the agent has read."""
+    """Return the links between a node's GPUs, from the agent's readings of its devices."""
     gpus = sorted(observation.gpus, key=lambda gpu: gpu.index)
     counts = _counts(gpus, observation.pairs)
     linked = {pair for pair, count in counts.items() if count}
@@ -51,7 +51,7 @@ def level_between(one: PciPlace, other: PciPlace) -> str:
 
 
 def _counts(gpus: Sequence[ObservedGpu], pairs: Mapping[Pair, ObservedPair]) -> dict[Pair, int]:
-    """Return the number of links between each two GPUs, by their indexes, the smaller first."""
+    """Return the number of links between each two GPUs; a pair is the GPUs' indexes, the smaller first."""
     to_switches = {gpu.index: sum(link.peer == "switch" for link in gpu.links or ()) for gpu in gpus}
     counts: dict[Pair, int] = {}
     for one, other in combinations(gpus, 2):

@@ -1,4 +1,4 @@
-"""The requirements of a pod on a node, which are the question to the index; hashable, so that answers are cached."""
+"""The requirements of a pod on its node (``Need``), for which the index finds nodes; hashable, for its cache."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class NodeSelection:
     __slots__ = ("_hash", "_key", "keys", "labels", "length", "reads_name", "terms")
 
     def __init__(self, labels: Mapping[str, str], affinity: tuple[Mapping[str, Any], ...] | None) -> None:
-        """Take the nodeSelector, and the terms of required node affinity, None if the pod has none."""
+        """Create the selection from a pod's nodeSelector and its terms of required node affinity (None: none)."""
         self.labels: tuple[tuple[str, str], ...] = tuple(sorted(labels.items()))
         # Copied, because a pod's own terms may hold further data, and a selection is kept.
         frozen = None if affinity is None else tuple(_freeze_term(term) for term in affinity)
@@ -50,7 +50,7 @@ class NodeSelection:
         self._key = (self.labels, frozen)
         self._hash = hash(self._key)
         self.length: int = len(repr(self._key))
-        """The approximate length of the selection as text; answers for long selections are not cached."""
+        """The approximate length of the selection as text; results for long selections are not cached."""
         self.keys: frozenset[str] = frozenset(labels) | {key for term in frozen or () for key, _, _ in term[0]}
         """The label keys that the selection reads."""
         self.reads_name: bool = any(term[1] for term in frozen or ())
@@ -125,7 +125,7 @@ class Reach:
     """
 
     def __init__(self, need: Need, conventions: Conventions) -> None:
-        """Take the tolerations of a need, and the conventions' taints of GPU nodes."""
+        """Create the function for a pod with the tolerations of ``need``; ``conventions`` list GPU nodes' taints."""
         self._conventions = conventions
         # As ``kube.selector.tolerates``: an empty key or effect matches every one, Exists ignores the value.
         self._any_value = {(key, effect) for key, operator, _, effect in need.tolerations if operator == "Exists"}

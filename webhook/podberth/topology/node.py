@@ -1,4 +1,7 @@
-"""The data classes that describe a node. ``codec`` reads them from documents; ``index`` answers questions."""
+"""The data classes that describe a node.
+
+``codec`` decodes topology documents to them; ``index`` finds nodes for pods.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -62,7 +62,7 @@ class GpuPicture:
 
     @property
     def blank(self) -> str:
-        """The text for slices without a known instance: ``free``, ``left over`` (unusable) or ``not known``."""
+        """The text for memory slices without a known instance: ``free``, ``left over`` (unusable) or ``not known``."""
         if self.unplaced:
             return "not known"
         return "free" if self.room else "left over"
@@ -79,7 +79,7 @@ class GpuPicture:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A device resource that a node offers, with its amounts."""
+    """A device resource that a node offers, with its allocatable amount and its capacity."""
 
     resource: str
     allocatable: int

@@ -1,4 +1,4 @@
-"""Sets of nodes: the answers of the index, which can be narrowed and asked further questions.
+"""Sets of nodes, which the index returns for a pod's need, and which can be narrowed and evaluated further.
 
 A set keeps classes of nodes. It keeps single nodes only if the pod's choice of nodes depends on a node's name or on one
 of ``Conventions.ignored_labels``. A set has no reference to its index, so a replaced index is freed at once.
@@ -45,9 +45,9 @@ _SHOWS_AMOUNT = "nvidia.com/gpu.count"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NodeClass:
-    """Nodes that are equal in everything that a question can ask about.
+    """Nodes that are equal in everything that policies can read about nodes, except names and ignored labels.
 
-    Their names may differ, and their values of ``Conventions.ignored_labels``.
+    The ignored labels are ``Conventions.ignored_labels``.
     """
 
     key: Any
@@ -70,7 +70,7 @@ class Part:
 
     @property
     def count(self) -> int:
-        """The number of nodes."""
+        """The number of nodes in this part of the class."""
         return len(self.node_class.members) if self.names is None else len(self.names)
 
     def nodes(self) -> Iterator[tuple[str, OwnLabels]]:
@@ -81,7 +81,10 @@ class Part:
 
 @dataclass(eq=False)
 class NodeSet:
-    """The nodes that could run a pod. Durable nodes are counted; transient nodes are kept as possible ones."""
+    """The nodes that could run a pod.
+
+    Only durable nodes count in results; transient nodes are kept as possible ones.
+    """
 
     conventions: Conventions
     need: Need
@@ -149,7 +152,7 @@ class NodeSet:
 
     @cached_property
     def cut(self) -> bool:
-        """Whether one unit of ``nvidia.com/gpu`` is a MIG instance or a share on any of these nodes."""
+        """Whether one unit of ``nvidia.com/gpu`` on any of these nodes is a MIG instance or a share of a GPU."""
         return any(part.node_class.capability.cut for part in self.parts)
 
     @cached_property
@@ -169,7 +172,7 @@ class NodeSet:
         return found or self._only(profile, lambda one: bool(profile) and one.instance == profile, self.linked)
 
     def _only(self, key: int | str, fit: Callable[[Capability], bool], linked: int) -> "NodeSet":
-        """Return only the nodes whose capability satisfies ``fit``, cached under ``key``; the rest join ``others``."""
+        """Return only the nodes whose capability satisfies ``fit``, cached under ``key``; the rest is in ``others``."""
         kept = tuple(part for part in self.parts if fit(part.node_class.capability))
         rest = (part for part in self.parts if not fit(part.node_class.capability))
         if len(self._narrowed) >= _REMEMBERED:
@@ -194,7 +197,7 @@ class NodeSet:
         )
 
     def _why(self, capability: Capability) -> frozenset[Trait] | None:
-        """Return the traits for which nodes with enough devices do not fit; None if the reason is not certain."""
+        """Return the traits because of which nodes with enough devices do not fit; None if the reason is uncertain."""
         why: Trait = "links" if fits(capability, self.need) else "memory"
         if why == "links" and (self.linked <= 1 or not capability.links_known):
             return None  # it is no instance of the requested profile, or its links are unknown
@@ -218,10 +221,10 @@ class NodeSet:
 
     @cached_property
     def tolerations(self) -> tuple[dict[str, str], ...]:
-        """A toleration for each taint by which these nodes are only marked as having accelerators.
+        """One toleration for each taint that only marks these nodes as having accelerators.
 
         These are NoSchedule taints with a key that the conventions list. A taint for another reason (health, spot, a
-        team) is never tolerated (docs/rules.md, rule 4).
+        team) gets no toleration (docs/rules.md, rule 4).
         """
         found: dict[str, dict[str, str]] = {}
         for taint in self.taints:
@@ -325,7 +328,7 @@ class NodeSet:
 
     @cached_property
     def _domain_sizes(self) -> tuple[tuple[str, int, int], ...]:
-        """Each level that has domains, narrowest first, with the pods that its smallest and its largest domain hold.
+        """Each level with domains, narrowest first, and the number of pods that its smallest and largest domain hold.
 
         Each node is a domain of the hostname level, even if it lacks the label.
         """
@@ -353,7 +356,7 @@ class NodeSet:
 
 
 def _of_single_nodes(counted: Sequence[tuple[Part, int]], level: str) -> dict[str, int]:
-    """Return the number of pods that each domain of a level holds, if the level's label is an ignored one.
+    """Return the number of pods that each domain of a level holds, for a level whose label is an ignored one.
 
     For the hostname level, one domain of each size is returned.
     """

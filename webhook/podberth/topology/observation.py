@@ -1,4 +1,4 @@
-"""The raw readings of a node's devices, in the terms of the vendor's library.
+"""The raw readings of a node's devices, with the names and values of the vendor's library.
 
 A reader (``podberth.agent``) fills these classes, and ``derive`` interprets them. None means that a value could not be
 read; ``Observation.unseen`` then has the reason.
@@ -81,7 +81,7 @@ class ObservedInstance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """The health of a GPU as the driver reports it; None: unknown."""
+    """The health of a GPU, as the driver reports it; None stands for an unknown value."""
 
     faults: tuple[str, ...] = ()
     """The errors of driver calls that show a fault of the GPU: ``gpu is lost``."""

@@ -62,7 +62,7 @@ class KindCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelSummary:
-    """A topology level whose label some nodes have."""
+    """The summary of a topology level whose label some nodes have: its domains with their nodes and GPUs."""
 
     key: str
     domains: tuple[tuple[str, int, int], ...]
@@ -93,7 +93,7 @@ class ClusterPicture:
 
 
 def kind_of(node: Node) -> MachineSummary:
-    """Return the kind of a node."""
+    """Return the kind of a node: the properties that it shares with similar nodes."""
     lasting = tuple(sorted(taint for taint in node.taints if taint.key not in PASSING_TAINTS))
     return MachineSummary(
         machine=machine_of(node),
@@ -107,7 +107,7 @@ def kind_of(node: Node) -> MachineSummary:
 def overview(
     nodes: Iterable[Node], conventions: Conventions | None = None, holdings: Holdings | None = None
 ) -> ClusterPicture:
-    """Return the overview of a cluster's nodes, with what is free if ``holdings`` are those of these nodes."""
+    """Return the overview of a cluster's nodes; with ``holdings``, also which accelerators are free."""
     conventions = conventions or Conventions()
     known = sorted(nodes, key=lambda node: node.name)
     kinds: dict[MachineSummary, list[Node]] = {}

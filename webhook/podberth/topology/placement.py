@@ -1,10 +1,10 @@
-"""Label expressions that prefer, or require, the nodes that fit a pod.
+"""Computes label expressions that prefer, or require, the nodes that fit a pod.
 
-There are three results. ``terms`` select the wanted nodes and no other known node. ``preferred`` may select others,
-too, where no labels distinguish them from the wanted ones. ``required`` also has to admit future nodes, unless the
-cluster never grows. An autoscaler asks whether the node that it would add to an empty group matches the pod, and knows
-only a few labels of that node; the scheduler asks again when the node exists. So ``required`` only excludes label
-values, and only values that prove that the known nodes with them do not fit.
+There are three results. ``terms`` select the wanted nodes and no other known node. ``preferred`` also selects other
+nodes that no label distinguishes from the wanted ones. ``required`` must not exclude future nodes, unless the cluster
+never grows. An autoscaler checks whether the node that it would add to an empty group matches the pod, and knows only a
+few labels of that node; the scheduler checks again when the node exists. So ``required`` only excludes label values,
+and only values that prove that the known nodes with them do not fit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ class Placement:
     wanted: Sequence[LabelledNodes]
     others: Sequence[LabelledNodes]
     unfit: Sequence[Unfit]
-    """The other nodes that the pod's own request does not exclude."""
+    """The other nodes that have the resources that the pod requests, and still do not fit."""
     conventions: Conventions
     distinguishing: str
     """The label that would distinguish the wanted nodes; reported as missing if some node lacks it."""
@@ -50,7 +50,7 @@ class Placement:
 
     @cached_property
     def _demand(self) -> tuple[Term, ...] | None:
-        """The terms that may be required; None if labels cannot exclude all unfit nodes."""
+        """The terms that a required node affinity may have; None if labels cannot exclude all unfit nodes."""
         if self.conventions.node_groups_grow:
             return exclude(self.wanted, self.unfit, self.conventions)
         return self._cover.terms if self._cover.exact else None
@@ -94,7 +94,7 @@ class Placement:
 
     @property
     def missing_label(self) -> str:
-        """The label that some nodes lack and that would make ``terms`` or ``required`` exact; empty if none would."""
+        """The label that some nodes lack, and with which ``terms`` or ``required`` would be exact; empty if none."""
         lacking = not self._cover.exact and any(self.distinguishing not in one.labels for one in self.wanted)
         unsettled = self._demand is None and any(self.distinguishing not in one.labels for one in self.unfit)
         return self.distinguishing if lacking or unsettled else ""
@@ -127,9 +127,9 @@ def exclude(
 
 
 def _settled(each: LabelKey, wanted: Sequence[LabelledNodes], unfit: Sequence[Unfit]) -> frozenset[int]:
-    """Return the indexes in ``unfit`` of the nodes that this label key can exclude.
+    """Return the indexes in ``unfit`` of the nodes that a label key can exclude.
 
-    Their value proves why they do not fit, and no wanted node has it.
+    The nodes' value of the label proves why they do not fit, and no wanted node has that value.
     """
     fitting = {one.labels.get(each.key) for one in wanted} | {None}
     return frozenset(

@@ -1,4 +1,4 @@
-"""The PodGroups of all group systems, and the smallest number of pods that each PodGroup starts together.
+"""Reads the PodGroups of all group systems, and the smallest number of pods that each PodGroup starts together.
 
 The PodGroup kinds of different systems have only their name in common. Memberships say which pods are in a group.
 """

@@ -29,7 +29,10 @@ class Queues:
 
     by_key: Mapping[QueueKey, Queue] = field(default_factory=dict)
     whole: frozenset[QueueKind] = frozenset()
-    """The kinds of which all queues are known: an unknown queue does not exist. At least one queue of each is known."""
+    """The kinds of which all queues are known: a queue of such a kind that is unknown does not exist.
+
+    At least one queue of each is known.
+    """
     listed: bool = True
     """Whether the API server listed all queues; if not, the queues come from files, which may lack some.
 
@@ -52,7 +55,7 @@ class Queues:
         return self.by_key.get((*kind, namespace, name))
 
     def lacks(self, kind: QueueKind, name: str, namespace: str = "") -> bool:
-        """Return whether it is certain that the queue does not exist."""
+        """Return whether it is certain that the cluster has no queue of this name."""
         if kind not in self.whole or self.get(kind, name, namespace) is not None:
             return False
         return self.listed or not namespace or bool(self.names(kind, namespace))

@@ -1,4 +1,4 @@
-"""Whether pods fit together on all nodes, or on the nodes of one domain of a level.
+"""Checks whether pods fit together on all nodes, or on the nodes of one domain of a level.
 
 If pods are reported as not fitting, no scheduler can place them. The opposite is not certain: two pods of five devices
 and one of three pass on two nodes of seven devices each, because only an exact packing could refuse them.
@@ -44,12 +44,12 @@ class Lack:
 def lacks(
     index: TopologyIndex, wanted: Sequence[PodsWanted], together: int, level: str = ""
 ) -> Mapping[Lack | None, int] | None:
-    """Return what does not fit into a domain of a level, each with the number of such domains; None: all pods fit.
+    """Return the pods that do not fit into a domain of a level, with the number of such domains; None: all pods fit.
 
     Without a level, the only domain is the cluster. ``together`` is the wanted number of pods of all kinds. All nodes
     count as empty, transient ones included. Pods that ask for no device, and those that fit no node, are taken as
-    placed. The result itself is None if no known node fits any of the pods, or none asks for a device: then room is not
-    the problem.
+    placed. The result itself is None if no known node fits any of the pods, or no pod asks for a device: then room is
+    not the problem.
     """
     kinds = _Kinds(wanted)
     parts = {
@@ -70,7 +70,7 @@ def lacks(
 
 
 class _Kinds:
-    """The wanted pods by kind: entries with equal needs are one kind, known by the index of its first entry."""
+    """The wanted pods by kind: entries with equal needs are one kind, identified by the index of its first entry."""
 
     def __init__(self, wanted: Sequence[PodsWanted]) -> None:
         self.wanted = wanted

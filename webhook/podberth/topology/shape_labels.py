@@ -1,4 +1,4 @@
-"""The labels of a simulated machine, as the kubelet, the GPU vendor's software and the cloud would set them."""
+"""Makes the labels of a simulated machine, as the kubelet, the GPU vendor's software and the cloud would set them."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Simulated machines: the Node and the topology ConfigMap of a machine, for demos, suites and tests.
+"""Simulates machines: makes the Node and the topology ConfigMap of a machine, for demos, suites and tests.
 
 ``shape_tables`` defines the shapes. This module writes what the kubelet, GPU feature discovery, the cloud and the node
 agent would write for such a machine. Podberth reads no field in which a simulated node differs from a real one.

@@ -16,7 +16,7 @@ from .node import NodeTopology, Unseen
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceUsage:
-    """The use of one MIG device."""
+    """The present use of one MIG device."""
 
     uuid: str
     """The UUID in the driver's format: ``MIG-`` and a UUID."""
@@ -30,7 +30,7 @@ class InstanceUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuUsage:
-    """The use of one GPU."""
+    """The present use of one GPU."""
 
     index: int
     minor: int | None = None
@@ -46,7 +46,7 @@ class GpuUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """The use of all GPUs of a node."""
+    """The present use of all GPUs of a node."""
 
     gpus: tuple[GpuUsage, ...] = ()
     unseen: tuple[Unseen, ...] = ()
@@ -70,7 +70,7 @@ class Grant:
     resource: str
     """The extended resource of the device, or the DRA driver that allocated it to a claim."""
     device: DeviceName | None
-    """The identity of the device; None: the device's name has no known format."""
+    """The device's identity, parsed from its id; None: the id has no known format."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +137,7 @@ def _is_accelerator(resource: str) -> bool:
 
 
 def _places(look: Look) -> dict[DeviceName, tuple[int, str]]:
-    """Return each known name of a device of this node, with its GPU's index and its MIG device's UUID or ""."""
+    """Return, for each known name of a device of this node, its GPU's index and its MIG device's UUID (or "")."""
     uuids = {gpu.index: gpu.uuid for gpu in look.topology.gpus}
     places = {DeviceName(gpu_uuid=uuid): (index, "") for index, uuid in uuids.items() if uuid}
     for gpu in look.usage.gpus:

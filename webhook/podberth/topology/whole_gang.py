@@ -1,6 +1,6 @@
-"""The answer whether the empty nodes of a domain can hold a whole gang with different roles.
+"""Checks whether the empty nodes of a domain can hold a whole gang with different roles.
 
-Only durable nodes and their accelerators count, as in ``nodes``. The answer is the same for every pod of the gang.
+Only durable nodes and their accelerators count, as in ``nodes``. The result is the same for every pod of the gang.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,8 +18,8 @@ Roles: TypeAlias = tuple[tuple[int, Need], ...]
 def narrowest_levels(roles: Roles, found: Sequence[NodeSet], conventions: Conventions) -> tuple[str, str]:
     """Return the narrowest level with a domain that holds all pods, and the narrowest level with only such domains.
 
-    ``found`` has, for each role, the nodes that fit one of its pods. For the second level, every domain with a node
-    that fits any role counts, because the scheduler may place any pod first. Each of these domains must hold all pods
+    ``found`` has, for each role, the nodes that fit one of its pods. For the second level, every domain counts that has
+    a node which fits any role, because the scheduler may place any pod first. Each of these domains must hold all pods
     in any order of placement and on any nodes: small pods that are spread leave fewer whole nodes for large ones. A
     level is empty if there is none, or if it is unknown how much of a node a role takes.
     """
@@ -71,9 +71,9 @@ def _hold(machines: Machines, roles: Roles) -> bool:
 
 
 def _most_counts(roles: Roles) -> list[tuple[Need, int]]:
-    """Return each role's need, with the places of that size that all pods of the gang take at most.
+    """Return each role's need, with a number of pods of that need that take as much room as all pods of the gang.
 
-    On any node, a pod of another role takes at most its need divided by this role's need, rounded up, in places.
+    On any node, a pod of another role takes the room of at most its need divided by this role's need, rounded up.
     """
     return [
         (need, count + sum(each * _takes(other, need) for at, (each, other) in enumerate(roles) if at != place))
@@ -82,7 +82,10 @@ def _most_counts(roles: Roles) -> list[tuple[Need, int]]:
 
 
 def _always_hold(machines: Machines, counts: Sequence[tuple[Need, int]]) -> bool:
-    """Return whether these nodes hold all pods, wherever the scheduler places each: ``counts`` of ``_most_counts``."""
+    """Return whether these nodes hold all pods, wherever the scheduler places each pod.
+
+    ``counts`` is the result of ``_most_counts``.
+    """
     return all(
         sum(
             _room(capability.amount_of, need) * number
@@ -99,7 +102,7 @@ def _room(amounts: Mapping[str, int], need: Need) -> int:
 
 
 def _takes(other: Need, need: Need) -> int:
-    """Return the most places for pods of ``need`` that one pod of ``other`` can take."""
+    """Return the largest number of pods with ``need`` whose room on a node one pod with the need ``other`` can take."""
     asked = dict(other.requests)
     return max(-(-asked.get(name, 0) // amount) for name, amount in need.requests)
 

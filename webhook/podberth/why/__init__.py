@@ -1,4 +1,5 @@
-"""Answers why a pod waits: pure functions from one picture of a cluster to the cause, its evidence and its remedy.
+"""Finds why a pod waits: pure functions from a ``Picture`` of a cluster to the cause, its evidence and its remedy.
 
-``causes`` has the table of causes; ``cluster.why`` reads what they ask for. Nothing here reads, waits or writes.
+``causes`` has the table of causes; ``cluster.why`` reads the objects that the causes need. No function of this room
+does I/O or waits.
 """

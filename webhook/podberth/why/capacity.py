@@ -1,4 +1,4 @@
-"""The causes of resources that no node offers at all: a name that is not there, and an amount that is too large."""
+"""Finds whether a pod waits because no node offers a resource at all, or because no node offers enough of it."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _BY_CLASS: Final = "deviceclass.resource.kubernetes.io/"
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
-    """Yield the DeviceClasses if the pod asks for a resource that a class may serve instead of a device plugin."""
+    """Yield a reference to the DeviceClasses, if the pod asks for a resource that one of them may serve."""
     if picture.is_waiting and isinstance(picture.nodes, tuple):
         offered = {name for node in picture.nodes for name in (node.get("status") or {}).get("allocatable") or ()}
         containers = picture.spec.get("containers") or ()
@@ -47,7 +47,7 @@ def offers(step: Step, machine: Machine) -> bool:
 
 
 def absent(step: Step) -> Diagnosis:
-    """Return the diagnosis that no node offers a resource that the pod asks for, or none offers them together."""
+    """Return the diagnosis that no node offers a resource that the pod asks for, or all of its resources together."""
     wanted = devices(step)
     there = _offered(step)
     evidence = [f"it asks for {listed([shown(name, each) for name, each in sorted(wanted.items())])}"]
@@ -110,7 +110,7 @@ def is_large_enough(step: Step, machine: Machine) -> bool:
 
 
 def lacking(step: Step, machine: Machine) -> str:
-    """Return what an empty node has too little of, as text; empty if it would hold the pod."""
+    """Return, as text, the resource of which an empty node has too little for the pod; empty if none."""
     texts = [
         f"{number(name, machine.offers.get(name, 0))} of {shown(name, each)}"
         for name, each in sorted(step.wants.items())
@@ -131,7 +131,7 @@ def too_large(step: Step) -> Diagnosis:
 
 
 def _too_large(step: Step, name: str, wanted: int, nodes: tuple[Machine, ...]) -> Diagnosis:
-    """Return the diagnosis about the first resource that is too large on nodes that have the resources before it."""
+    """Return the diagnosis that no node offers ``wanted`` of the resource ``name``; ``nodes`` offer the others."""
     most = max(each.offers.get(name, 0) for each in nodes)
     largest = [each.name for each in nodes if each.offers.get(name, 0) == most]
     mine = devices(step)
@@ -158,7 +158,7 @@ def _too_large(step: Step, name: str, wanted: int, nodes: tuple[Machine, ...]) -
 
 
 def _plugged(step: Step) -> dict[str, int]:
-    """Return all that the pod asks of a node, without pod slots and without what DeviceClasses serve."""
+    """Return the resources that the pod asks of a node, without pod slots and resources that DeviceClasses serve."""
     mine = devices(step)
     return {
         name: each for name, each in step.wants.items() if name != POD_SLOTS and (name in mine or not is_device(name))

@@ -1,7 +1,8 @@
-"""The tables of the causes that hold a pod, in the order in which they hold it, and the answer made from a picture.
+"""The tables of the causes that hold a pod, in the order in which they hold it, and the answer made with them.
 
-A cause has its functions in one small module and a row here. A row of ``BEFORE`` finds a cause that does not depend on
-nodes. A row of ``AMONG`` is a step that keeps the nodes that fit in one respect; if none fits, it explains why.
+Each cause has its functions in a small module of its own, and a row in one of the tables. A row of ``BEFORE`` finds a
+cause that does not depend on nodes. A row of ``AMONG`` is a step that keeps the nodes that fit in one respect; if none
+fits, it explains why.
 """
 
 import re
@@ -19,7 +20,7 @@ from .picture import ALL_PODS, NotRead, Picture, Ref, pods_on
 from .steps import Step
 
 Confirmable: TypeAlias = tuple[Diagnosis, tuple[str, ...]]
-"""A diagnosis, and words for it: the scheduler's message confirms the diagnosis if it has one of them."""
+"""A diagnosis, and words that confirm it if the scheduler's message has one of them."""
 
 # The most nodes whose pods are read with one request for each node: an API server answers so many at once.
 _FEW_NODES: Final = 24
@@ -36,7 +37,7 @@ _NAMES: Final = re.compile(r'\{[^{}]*\}|"[^"]*"')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """A cause that holds a pod and does not depend on the nodes."""
+    """A cause that holds a pod and does not depend on the nodes: a row of ``BEFORE``."""
 
     find: Callable[[Picture], Diagnosis | None]
     said: tuple[str, ...] = _NO_WORDS
@@ -53,7 +54,10 @@ class Before:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Among:
-    """A step that keeps the nodes that fit the pod in one respect; ``explain`` returns the diagnosis if none fits."""
+    """A row of ``AMONG``: a step that keeps the nodes that fit the pod in one respect.
+
+    ``explain`` returns the diagnosis if no node fits.
+    """
 
     needs_pods: bool = False
     """Whether the step depends on the pods on the nodes."""
@@ -131,7 +135,7 @@ NEEDS: Final[tuple[Callable[[Picture], Iterator[Ref]], ...]] = (
     volumes.needs,
     capacity.needs,
 )
-"""The functions that yield references to objects that causes need, besides the pod, the nodes and the pods on them."""
+"""The functions that yield references to the objects that causes need besides the pod and the nodes."""
 
 _BESIDE: Final = ("affinity rules", "topology spread", "free ports", "anti-affinity")
 _OF_GROUP: Final = (*_INSUFFICIENT, "group", "gang")
@@ -167,7 +171,7 @@ def _pods(picture: Picture) -> Iterator[Ref]:
 
 
 def answer(picture: Picture) -> Answer:
-    """Return the answer: the first cause that holds the pod, and the causes that would hold it next.
+    """Return the answer why a pod waits: the first cause that holds the pod, and the causes that would hold it next.
 
     The answer never contradicts the scheduler. If the scheduler's message says why no node is available, the first
     cause is one that the message confirms. If the message confirms none, the answer is the message itself.
@@ -193,9 +197,9 @@ def _first(found: Sequence[Confirmable], picture: Picture) -> Diagnosis | None:
 
 
 def _confirms(picture: Picture, words: tuple[str, ...]) -> bool:
-    """Return whether the scheduler's message has one of the words.
+    """Return whether the scheduler's message has one of ``words``, which confirm a diagnosis.
 
-    True as well if there are no words, or if the message does not say why no node is available.
+    True as well without words, or if the message does not say why no node is available.
     """
     message = text_at(picture.scheduled, "message")
     if not (words and picture.is_waiting and any(each in message for each in _RULES)):
@@ -205,7 +209,7 @@ def _confirms(picture: Picture, words: tuple[str, ...]) -> bool:
 
 
 def _found(picture: Picture) -> Iterator[Confirmable]:
-    """Yield the diagnoses in their order, each with the words that confirm it in the scheduler's message."""
+    """Yield the diagnoses in the order of causes, each with the words that confirm it in the scheduler's message."""
     early = list(_early(picture))
     yield from early
     if any(not each.waits for each, _ in early) or not picture.is_waiting or isinstance(picture.nodes, NotRead):
@@ -233,7 +237,7 @@ def _early(picture: Picture) -> Iterator[Confirmable]:
 
 
 def _walk(picture: Picture) -> tuple[list[Confirmable], Step]:
-    """Return the diagnoses about nodes, and the last step, whose nodes fit in every respect that has no diagnosis.
+    """Return the diagnoses about nodes, and the last step; its nodes fit in every respect without a diagnosis.
 
     A step that depends on pods is left out if the pods on its nodes were not read.
     """
@@ -273,7 +277,7 @@ def _beside(step: Step) -> Iterator[tuple[Diagnosis, tuple[str, ...]]]:
 
 
 def _precise(said: tuple[str, ...], step: Step) -> tuple[str, ...]:
-    """Return the words for a step's diagnosis; instead of any resource, they name only the resources of the pod."""
+    """Return the words that confirm a step's diagnosis; words about any resource name only the pod's resources."""
     if said is not _INSUFFICIENT:
         return said
     return (*(f"Insufficient {name}" for name in step.wants if name != POD_SLOTS), "Too many pods")

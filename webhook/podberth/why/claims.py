@@ -1,4 +1,4 @@
-"""The causes of ResourceClaims (DRA): a claim, a template or a DeviceClass that is missing, or no node with devices."""
+"""Finds whether ResourceClaims (DRA) hold a pod: a claim, template or class is missing, or no node has devices."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -17,7 +17,7 @@ _SLICES: Final = Ref(_GROUP, _VERSIONS, "resourceslices")
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
-    """Yield the claims and templates that a waiting pod names, and what the devices of the claims come from."""
+    """Yield references to the claims and templates that a waiting pod names, and to the sources of their devices."""
     for entry in _entries(picture):
         if template := text_at(entry, "resourceClaimTemplateName"):
             yield _template(picture, template)
@@ -30,7 +30,10 @@ def needs(picture: Picture) -> Iterator[Ref]:
 
 
 def missing(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis if a claim or template that the pod names does not exist, or no claim was made of it yet."""
+    """Return the diagnosis that a claim or template that the pod names does not exist, or was not made yet.
+
+    None if all claims exist.
+    """
     for entry in _entries(picture):
         name, template = _claim_name(picture, entry), text_at(entry, "resourceClaimTemplateName")
         if template and not name and picture.lacks(_template(picture, template)):
@@ -83,7 +86,7 @@ def elsewhere(step: Step) -> Diagnosis:
 
 
 def unallocated(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis if the scheduler could not allocate a claim of the pod on any node."""
+    """Return the diagnosis that the scheduler could not allocate a claim of the pod on any node; None if it could."""
     waits = [name for name, claim in _found(picture) if not mapping_at(claim, "status", "allocation")]
     said = text_at(picture.scheduled, "message")
     if not waits or "cannot allocate" not in said:
@@ -115,7 +118,7 @@ def _entries(picture: Picture) -> list[Any]:
 
 
 def _claim_name(picture: Picture, entry: Document) -> str:
-    """Return the name of the claim of an entry: as the pod names it, or as the controller made it; empty: none yet."""
+    """Return the name of the claim for an entry of a pod's ``resourceClaims``; empty if the claim was not made yet."""
     made = {text_at(each, "name"): each for each in list_at(picture.status, "resourceClaimStatuses")}
     return text_at(entry, "resourceClaimName") or text_at(made.get(text_at(entry, "name")), "resourceClaimName")
 
@@ -129,7 +132,7 @@ def _found(picture: Picture) -> Iterator[tuple[str, Document]]:
 
 
 def _allocated(picture: Picture) -> list[tuple[str, list[Any]]]:
-    """Return the allocated claims whose devices are on some nodes only, with the terms that select these nodes."""
+    """Return the allocated claims whose devices are not on all nodes, each with the terms that select their nodes."""
     found = [
         (name, list_at(claim, "status", "allocation", "nodeSelector", "nodeSelectorTerms"))
         for name, claim in _found(picture)

@@ -1,4 +1,4 @@
-"""The diagnosis of one cause, the answer made of them."""
+"""The diagnosis of one cause that holds a pod, and the answer made of diagnoses."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,17 +8,17 @@ from .picture import NotRead
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """One cause that holds the pod: what it is, how that was seen, and what to do about it."""
+    """One cause that holds a pod: its title, its evidence, and what the user can do."""
 
     cause: str
     """The name of the cause, from the table in docs/why.md."""
     title: str
-    """The answer in one line."""
+    """The cause in one line, for the user."""
     evidence: tuple[str, ...] = ()
     do: tuple[str, ...] = ()
-    """What to do: a command, or a change of the manifest."""
+    """What the user can do: a command, or a change of the manifest."""
     waits: bool = True
-    """Whether the pod waits because of it; False: the pod is not pending at all, or has no problem."""
+    """Whether the pod waits because of the cause; False: the pod is not pending at all, or has no problem."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the diagnosis as JSON."""
@@ -27,7 +27,7 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What the scheduler says, in the pod's condition PodScheduled; every text is empty without the condition."""
+    """The scheduler's message in the pod's condition PodScheduled; every text is empty without the condition."""
 
     scheduler: str
     reason: str = ""
@@ -36,12 +36,12 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The answer about one pod or workload."""
+    """The answer why one pod or workload waits."""
 
     subject: str
     """The pod that the answer is about: ``Pod team-a/train-0``; without a pod, the workload."""
     among: str
-    """The state of the workload's pods; empty if a pod was asked about."""
+    """The states of the workload's pods as text; empty if the user asked about a pod."""
     waits_seconds: float
     """The time since the pod was created; 0 without a pod."""
     diagnosis: Diagnosis

@@ -1,4 +1,4 @@
-"""The causes of groups and queues: a group that is missing or incomplete, without room at once, or not admitted."""
+"""Finds whether a group or queue holds a pod: the group is missing, incomplete or has no room, or a queue waits."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,7 +29,7 @@ from .steps import Step
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
-    """Yield the PodGroup that a waiting pod names, and the queues and queued objects of its namespace."""
+    """Yield references to the PodGroup that a waiting pod names, and to queues and queued objects of its namespace."""
     if picture.pod is None or not picture.is_waiting:
         if picture.pod is None:
             yield from _queued_refs(picture)
@@ -46,7 +46,7 @@ def needs(picture: Picture) -> Iterator[Ref]:
 
 
 def not_admitted(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis if a queue has not admitted the pod, or its controller."""
+    """Return the diagnosis that a queue has not admitted the pod or its controller; else None."""
     if picture.pod is not None and not picture.is_waiting:
         return None
     for system, form in QUEUED.items():
@@ -79,7 +79,7 @@ def _not_admitted(picture: Picture, system: str, form: QueuedKind) -> Diagnosis 
 
 
 def wrong_queue(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis if the checks of groups say that the pod's queue or group can never admit it."""
+    """Return the diagnosis that the pod's queue or group can never admit it, as checks of groups find; else None."""
     if picture.pod is None or not picture.is_waiting:
         return None
     forms = list(_forms(picture.pod))
@@ -115,7 +115,7 @@ def _wrong(title: str, form: QueueForm, where: str = "") -> Diagnosis:
 
 
 def group_missing(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis if the pod names a PodGroup that does not exist, or that has too few pods to start."""
+    """Return the diagnosis that the pod's PodGroup does not exist, or has too few pods to start; else None."""
     if picture.pod is None or not picture.is_waiting:
         return None
     for kind, name in _named_groups(picture.pod):
@@ -154,9 +154,9 @@ def _no_group(picture: Picture, kind: PodGroupKind, name: str) -> Diagnosis:
 
 
 def no_room_at_once(step: Step) -> Diagnosis | None:
-    """Return the diagnosis if the pod itself fits some node, and its group does not fit at once.
+    """Return the diagnosis that the pod fits some node, but its group does not fit at once; else None.
 
-    The room counts whole pods like this one, because the pods of a group that start together are mostly equal.
+    The room is counted in pods equal to this pod, because the pods of a group that start together are mostly equal.
     """
     picture = step.picture
     for kind, name in _named_groups(picture.pod or {}):
@@ -204,7 +204,7 @@ def _queued_refs(picture: Picture) -> Iterator[Ref]:
 
 
 def _is_queued(picture: Picture, form: QueuedKind) -> bool:
-    """Return whether a queue of the system is named, or the system holds the pod by a gate."""
+    """Return whether an object names a queue of this system, or the system holds the pod by a scheduling gate."""
     objects = [*picture.controllers, *([picture.pod] if picture.pod else [])]
     queued = any(form.queue_label in labels(each) or form.named_by in annotations(each) for each in objects)
     gates = list_at(picture.spec, "schedulingGates")
@@ -212,7 +212,7 @@ def _is_queued(picture: Picture, form: QueuedKind) -> bool:
 
 
 def _own_objects(picture: Picture, form: QueuedKind) -> list[Document]:
-    """Return the objects of the pod and of the controllers above it; without a pod, of all controllers."""
+    """Return the system's objects for the pod and for the controllers above it; without a pod, for all controllers."""
     objects = list(picture.controllers) if picture.pod is None else [picture.pod]
     above = {text_at(each, "metadata", "uid"): each for each in picture.controllers}
     uids: set[str] = set()

@@ -1,7 +1,7 @@
-"""The causes of groups and queues, for pods that may be in one.
+"""Finds whether a group or queue holds a pod, for pods that may be in one.
 
-``grouped`` has the causes. They know every group system and queue, so they are imported for such pods only: that takes
-as long as all the rest of an answer.
+``grouped`` has the causes. It knows every group system and queue, so it is imported only for such pods: the import
+takes as long as the rest of the answer.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _WORDS: Final = ("group", "queue", "gang", "kueue")
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
-    """Yield the groups, queues and Workloads of the pod or workload."""
+    """Yield references to the groups, queues and Workloads of the pod or workload."""
     if _concerned(picture):
         from . import grouped  # noqa: PLC0415 - see the module's docstring
 
@@ -26,7 +26,7 @@ def needs(picture: Picture) -> Iterator[Ref]:
 
 
 def not_admitted(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis if a queue has not admitted the pod or its workload, or can never admit it."""
+    """Return the diagnosis that a queue has not admitted the pod or its workload, or can never admit it; else None."""
     if not _concerned(picture):
         return None
     from . import grouped  # noqa: PLC0415 - see the module's docstring
@@ -35,7 +35,7 @@ def not_admitted(picture: Picture) -> Diagnosis | None:
 
 
 def group_missing(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis if the pod names a PodGroup that does not exist, or that has too few pods to start."""
+    """Return the diagnosis that the pod's PodGroup does not exist, or has too few pods to start; else None."""
     if not _concerned(picture):
         return None
     from . import grouped  # noqa: PLC0415 - see the module's docstring
@@ -44,7 +44,7 @@ def group_missing(picture: Picture) -> Diagnosis | None:
 
 
 def no_room_at_once(step: Step) -> Diagnosis | None:
-    """Return the diagnosis if the pod itself fits some node, and its group does not fit at once."""
+    """Return the diagnosis that the pod fits some node, but its group does not fit at once; else None."""
     if not _concerned(step.picture):
         return None
     from . import grouped  # noqa: PLC0415 - see the module's docstring

@@ -1,4 +1,4 @@
-"""The causes that hold a pod before a scheduler searches a node: scheduling gates, an absent or a slow scheduler."""
+"""Finds what holds a pod before a scheduler looks for a node: scheduling gates, or an absent or slow scheduler."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -14,7 +14,7 @@ _PATIENCE_SECONDS: Final = 15.0
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
-    """Yield the reference to the pods of a waiting pod's scheduler, if no scheduler has tried to schedule the pod."""
+    """Yield a reference to the pods of a waiting pod's scheduler, if no scheduler has tried to schedule the pod."""
     unseen = picture.is_waiting and not picture.scheduled
     named = picture.scheduler != DEFAULT_SCHEDULER and is_subdomain(picture.scheduler)
     if unseen and named and ALL_PODS not in picture.read:
@@ -22,7 +22,7 @@ def needs(picture: Picture) -> Iterator[Ref]:
 
 
 def gated(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis if scheduling gates hold the pod."""
+    """Return the diagnosis that scheduling gates hold the pod; None if it has no gates."""
     gates = [text_at(each, "name") for each in list_at(picture.spec, "schedulingGates")]
     if not gates or not picture.is_waiting:
         return None
@@ -43,7 +43,7 @@ def gated(picture: Picture) -> Diagnosis | None:
 
 
 def unserved(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis if the pod names a scheduler that has not tried to schedule any pod."""
+    """Return the diagnosis that the pod names a scheduler that has not tried to schedule any pod; else None."""
     if not picture.is_waiting or picture.scheduled or list_at(picture.spec, "schedulingGates"):
         return None
     name = picture.scheduler
@@ -64,7 +64,7 @@ def unserved(picture: Picture) -> Diagnosis | None:
 
 
 def unseen(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis if the pod's scheduler may run, but has not tried to schedule the pod, which may be new."""
+    """Return the diagnosis that the pod's scheduler may run, but has not tried to schedule the pod yet; else None."""
     if not picture.is_waiting or picture.scheduled or list_at(picture.spec, "schedulingGates"):
         return None
     waited = _waited(picture)

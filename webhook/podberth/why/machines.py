@@ -1,6 +1,6 @@
-"""The nodes of a picture, each with its allocatable resources, those that its pods reserve, and those that are free.
+"""The nodes of a ``Picture``, each with its allocatable resources, those that pods reserve, and those that are free.
 
-Amounts are in thousandths of a unit, as in ``amounts``.
+Amounts are in thousandths of a unit, as in ``kube.amounts``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from .picture import Document, NotRead, Picture, pods_on
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Machine:
-    """One node."""
+    """A node with the pods on it, as an answer needs it."""
 
     document: Document
     pods: tuple[Document, ...] | None = field(repr=False)
@@ -48,7 +48,7 @@ class Machine:
 
     @cached_property
     def free(self) -> Mapping[str, int]:
-        """The node's allocatable resources without those that its pods reserve; negative if they reserve more."""
+        """The node's allocatable resources minus those that its pods reserve; negative if the pods reserve more."""
         left = dict(self.offers)
         for _, asks in self.asks:
             for resource, each in asks.items():
@@ -74,7 +74,7 @@ class Machine:
 
 
 def machines(picture: Picture) -> tuple[Machine, ...]:
-    """Return the nodes of a picture; empty if they were not read."""
+    """Return the nodes that were read for an answer; empty if they were not read."""
     if isinstance(picture.nodes, NotRead):
         return ()
     return tuple(

@@ -1,4 +1,4 @@
-"""The causes of a pod's place beside other pods: pod affinity, anti-affinity, topology spread, and host ports."""
+"""Finds whether other pods keep a pod off nodes: pod affinity, anti-affinity, topology spread, and host ports."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
 @dataclass(frozen=True)
 class Around:
-    """The pods beside which a pod has to find its place."""
+    """The rules about other pods that a pod has to meet on a node, and the pods on the nodes."""
 
     step: Step
 
@@ -38,7 +38,7 @@ class Around:
 
     @property
     def is_asked(self) -> bool:
-        """Whether the pod has a rule about other pods, or the scheduler says that one of theirs holds it."""
+        """Whether the pod has a rule about other pods, or the scheduler says that another pod's rule holds it."""
         affinity = self._pod.get("spec", {}).get("affinity") or {}
         rules = [each for kind in ("podAffinity", "podAntiAffinity") for each in list_at(affinity, kind, _REQUIRED)]
         spreads = list_at(self._pod, "spec", "topologySpreadConstraints")
@@ -46,7 +46,7 @@ class Around:
 
     @cached_property
     def _rules(self) -> list[tuple[str, str, set[str], bool]]:
-        """Each rule about a domain: its words, its topology key, and the values that it allows (True) or forbids."""
+        """Each rule about domains: text, topology key, and the domains that it requires (True) or forbids (False)."""
         found: list[tuple[str, str, set[str], bool]] = []
         for term in list_at(self._pod, "spec", "affinity", "podAffinity", _REQUIRED):
             domains = self._domains(term, self._pod)
@@ -60,7 +60,10 @@ class Around:
 
     @cached_property
     def _kept_off(self) -> dict[str, dict[str, str]]:
-        """The domains that pods keep to themselves by anti-affinity: topology key, value, and the name of one pod."""
+        """The domains from which other pods keep this pod by their anti-affinity, and the name of one of these pods.
+
+        The keys are the topology key and the domain's value.
+        """
         found: dict[str, dict[str, str]] = {}
         for machine, other in self._placed:
             for term in list_at(other, "spec", "affinity", "podAntiAffinity", _REQUIRED):
@@ -72,7 +75,7 @@ class Around:
 
     @cached_property
     def _spreads(self) -> list[tuple[str, str, set[str]]]:
-        """Each spread constraint: its words, its topology key, and the domains that still take the pod."""
+        """Each topology spread constraint: its text, its topology key, and the domains that it allows for the pod."""
         found: list[tuple[str, str, set[str]]] = []
         for each in list_at(self._pod, "spec", "topologySpreadConstraints"):
             key = text_at(each, "topologyKey")
@@ -95,7 +98,7 @@ class Around:
         return list(_host_ports(self._pod))
 
     def against(self, machine: Machine) -> list[str]:
-        """Return the words for the rules because of which the pod cannot be on a node; empty if it can."""
+        """Return the texts of the rules because of which the pod cannot be on a node; empty if it can."""
         own = machine.labels
         found = [words for words, key, domains, wanted in self._rules if (own.get(key) in domains) is not wanted]
         for key, values in self._kept_off.items():
@@ -135,7 +138,7 @@ def _host_ports(pod: Document) -> Iterator[_Port]:
 
 
 def _clash(one: _Port, other: _Port) -> bool:
-    """Return whether two host ports are one: the address of all interfaces meets every address."""
+    """Return whether two host ports clash: equal port and protocol, and equal addresses, or one of all interfaces."""
     addresses = {one[2], other[2]}
     return one[:2] == other[:2] and (len(addresses) == 1 or _ANY_ADDRESS in addresses)
 
@@ -148,7 +151,7 @@ def _phrase(term: Document) -> str:
 
 
 def crowded(step: Step, around: Around) -> Diagnosis:
-    """Return the diagnosis that no node with room is allowed beside, or apart from, the pods that are there."""
+    """Return the diagnosis that rules about other pods keep the pod off every node that has room for it."""
     by_rule: dict[str, list[str]] = {}
     for machine in step.nodes:
         for words in around.against(machine):

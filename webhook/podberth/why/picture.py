@@ -1,6 +1,7 @@
-"""Everything that was read for one answer: a pod, its workload, the nodes, the pods on them, and single objects.
+"""The objects that were read for one answer why a pod waits: the pod, its workload, the nodes, and other objects.
 
-A cause asks for further objects by ``Ref``. The reader gets them and makes the next picture, until no cause asks.
+A cause names the objects that it needs by ``Ref``. The reader reads them and makes the next ``Picture``, until no cause
+needs more.
 """
 
 from collections.abc import Collection, Mapping
@@ -18,7 +19,7 @@ DEFAULT_SCHEDULER: Final = "default-scheduler"
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """One object to read, or all objects of a kind in a namespace."""
+    """A reference to one object to read, or to all objects of a kind in a namespace."""
 
     group: str
     """The API group; empty: the core group."""
@@ -34,7 +35,7 @@ class Ref:
 
     @property
     def right(self) -> str:
-        """The right that reading it takes, for people: ``get pods in team-a``."""
+        """The right that is needed to read the reference, as text: ``get pods in team-a``."""
         resource = f"{self.plural}.{self.group}" if self.group else self.plural
         return f"{'get' if self.name else 'list'} {resource}{f' in {self.namespace}' if self.namespace else ''}"
 
@@ -61,56 +62,60 @@ def pods_by(scheduler: str) -> Ref:
 
 @dataclass(frozen=True, slots=True)
 class NotRead:
-    """An object, or a list of objects, that the API server did not give."""
+    """An object, or a list of objects, that the API server did not return."""
 
     want: str
-    """The right that it takes."""
+    """The right that is needed to read the object."""
     why: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """One moment of a cluster, as far as an answer about one pod or workload needs it."""
+    """The objects of a cluster at one moment, as far as an answer about one pod or workload needs them."""
 
     now: datetime
     namespace: str
     kind: str
-    """The kind that was asked about, as kubectl's users write it: ``pod``, ``job``; ``workload`` if they named none."""
+    """The kind that the user asked about, as users of kubectl write it: ``pod``, ``job``; ``workload`` if the user
+    named none.
+    """
     name: str
     pod: Document | None
     """The pod that the answer is about; None: the workload has no pod."""
     controllers: tuple[Document, ...] = ()
     """The workload itself, if it was read, and the controllers below it, the nearest to the pods last."""
     siblings: tuple[Document, ...] = ()
-    """All pods of the workload; empty if a pod was asked about."""
+    """All pods of the workload; empty if the user asked about a pod."""
     nodes: tuple[Document, ...] | NotRead = ()
     read: Mapping[Ref, Document | NotRead | None] = field(default_factory=dict)
-    """The further objects that causes asked for, None for one that does not exist or whose kind is not served; the
-    answer to a list has ``items``."""
+    """The further objects that causes need, by their reference; the result of a list has ``items``.
+
+    None: the object does not exist, or its kind is not served.
+    """
 
     def one(self, ref: Ref) -> Document | None:
-        """Return an object; None if it does not exist, was not read, or may not be read (see ``lacks``)."""
+        """Return the object that ``ref`` refers to; None if it does not exist or was not read (see ``lacks``)."""
         found = self.read.get(ref)
         return None if isinstance(found, NotRead) else found
 
     def lacks(self, ref: Ref) -> bool:
-        """Return whether it is certain that the object does not exist."""
+        """Return whether it is certain that the object that ``ref`` refers to does not exist."""
         return ref in self.read and self.read[ref] is None
 
     def listed(self, ref: Ref) -> list[Any]:
-        """Return the objects of a list; empty if there are none, or if they were not read."""
+        """Return the objects of the list that ``ref`` refers to; empty if there are none, or if they were not read."""
         return list_at(self.one(ref), "items")
 
     @property
     def unread(self) -> tuple[NotRead, ...]:
-        """Everything that the API server did not give, in a stable order."""
+        """The objects that the API server did not return, in a stable order."""
         found = (self.nodes, *self.read.values())
         return tuple(dict.fromkeys(each for each in found if isinstance(each, NotRead)))
 
     def pods(self, ref: Ref) -> tuple[Document, ...] | None:
-        """Return the pods of one of the references below, from the list of all pods if that was read; None: not read.
+        """Return the pods that a result of ``pods_on``, ``pods_in`` or ``pods_by`` refers to; None if not read.
 
-        No pod of them has ended.
+        They come from the list of all pods, if that was read. Pods that have ended are left out.
         """
         known = ref if ref in self.read else ALL_PODS
         found = self.read.get(known)
@@ -124,7 +129,7 @@ class Picture:
         return tuple(self._by_field(place).get(value, ()))
 
     def _by_field(self, place: str) -> Mapping[str, list[Document]]:
-        """Return all pods by a field of their spec."""
+        """Return all pods that were read, grouped by the value of a field of their spec."""
         if place not in self._grouped:
             groups = self._grouped[place] = {}
             for pod in list_at(self.read[ALL_PODS], "items"):
@@ -177,18 +182,18 @@ class Picture:
 
     @property
     def events(self) -> Ref:
-        """The Events about the pod."""
+        """The reference to the Events about the pod."""
         fields = f"involvedObject.kind=Pod,involvedObject.name={text_at(self.pod, 'metadata', 'name')}"
         return Ref("", ("v1",), "events", self.namespace, fields=fields)
 
     @property
     def refusals(self) -> Ref:
-        """The Events about pods that controllers of the namespace could not create."""
+        """The reference to the Events about pods that controllers of the namespace could not create."""
         return Ref("", ("v1",), "events", self.namespace, fields="reason=FailedCreate")
 
 
 def last_seen(event: Document) -> str:
-    """Return when an Event was seen last, to the second, in the API's format; empty if it does not say."""
+    """Return the time when an Event was seen last, to the second, in the API's format; empty if the Event has none."""
     found = (
         text_at(event, "series", "lastObservedTime")
         or text_at(event, "lastTimestamp")
@@ -199,9 +204,10 @@ def last_seen(event: Document) -> str:
 
 
 def is_about(event: Document, uids: Collection[str]) -> bool:
-    """Return whether an Event is about an object with one of these uids; True if the Event or all of these have none.
+    """Return whether an Event is about an object with one of the uids; True if the Event or all objects have no uid.
 
-    An object that was deleted and made again has the name of the old one, and Events live for an hour.
+    The uid is compared because an object that was deleted and created again has the old one's name, and Events live for
+    an hour.
     """
     own = text_at(event, "involvedObject", "uid")
     return not own or own in uids or not any(uids)

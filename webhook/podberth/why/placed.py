@@ -1,4 +1,4 @@
-"""The causes of a pod that does not wait for a node: it is placed and does not run, it runs, or it has ended."""
+"""Finds the state of a pod that does not wait for a node: it is placed and does not run, it runs, or it has ended."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -30,13 +30,13 @@ _UNSTARTED: Final = frozenset(
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
-    """Yield the Events of a placed pod."""
+    """Yield a reference to the Events of a placed pod."""
     if picture.is_placed and text_at(picture.status, "phase") == "Pending":
         yield picture.events
 
 
 def not_pending(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis about a pod that no scheduler has to place."""
+    """Return the diagnosis about a pod that no scheduler has to place; None if a scheduler has to place it."""
     if picture.pod is None or picture.is_waiting:
         return None
     if deleted := text_at(picture.pod, "metadata", "deletionTimestamp"):
@@ -125,7 +125,7 @@ def _starting(picture: Picture) -> Diagnosis:
 
 
 def _warning(picture: Picture) -> Document | None:
-    """Return the newest Event that says why the pod cannot start; None if a later one says that it goes on."""
+    """Return the newest Event that says why the pod cannot start; None if a later Event says that the start goes on."""
     uids = (text_at(picture.pod, "metadata", "uid"),)
     events = [each for each in picture.listed(picture.events) if is_about(each, uids)]
     normal = max((last_seen(each) for each in events if text_at(each, "type") == "Normal"), default="")

@@ -1,4 +1,4 @@
-"""The systems that hold pods by gates and queues, for the words of diagnoses.
+"""The systems that hold pods by scheduling gates and queues, for the texts of diagnoses.
 
 The names are those of all dossiers, so this module is imported only for a pod that something holds (``groups``).
 """
@@ -14,6 +14,6 @@ _OWNERS: Final = {domain: row.name for row in DOSSIERS for domain in row.gates}
 
 
 def owner_of(gate: str) -> str:
-    """Return the name of the system that has a scheduling gate; its domain, if no dossier knows it (KEP-3521)."""
+    """Return the name of the system that set a scheduling gate; the gate's domain if no dossier knows it (KEP-3521)."""
     domain, slash, _ = gate.partition("/")
     return _OWNERS.get(domain, domain) if slash else "an unknown controller"

@@ -1,4 +1,4 @@
-"""The causes of a workload that lacks pods: they are refused at their creation, it is suspended, or wants none."""
+"""Finds why a workload lacks pods: the API server refuses them, or the workload is suspended or wants none."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ def _policy(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _brief(message: str) -> str:
-    """Return the beginning of a message; the evidence has all of it."""
+    """Return the beginning of an Event's message, for a title; the evidence has the whole message."""
     return message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
 
 
@@ -43,7 +43,7 @@ def _uncalled(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _command(verb: str, name: str) -> tuple[str, ...]:
-    """Return a command about an object that the text of an Event names; none if it is no name but text for a shell."""
+    """Return a command about an object whose name is from an Event's text; empty if the text is no valid name."""
     return (f"kubectl {verb} {name}",) if is_subdomain(name) else ()
 
 
@@ -101,13 +101,13 @@ _WORDS: Final[tuple[tuple[re.Pattern[str], _Reading], ...]] = (
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
-    """Yield the Events of refused creations, if a workload was asked about."""
+    """Yield a reference to the Events of refused pods, if the user asked about a workload."""
     if picture.kind != "pod":
         yield picture.refusals
 
 
 def refused(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis if the workload's controller cannot create pods, and no pod of it waits."""
+    """Return the diagnosis that the workload's controller cannot create pods, and no pod of it waits; else None."""
     if picture.is_waiting:
         return None
     latest = max(_refusals(picture), key=last_seen, default=None)
@@ -133,7 +133,7 @@ def refused(picture: Picture) -> Diagnosis | None:
 
 
 def without_pods(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis if the workload has no pod and none was refused: it is suspended, or wants no pods."""
+    """Return the diagnosis that the workload has no pods because it is suspended or wants none; else None."""
     if picture.pod is not None:
         return None
     for each in _current(picture):
@@ -170,7 +170,10 @@ def without_pods(picture: Picture) -> Diagnosis | None:
 
 
 def _current(picture: Picture) -> list[Document]:
-    """Return the controllers that say why there is no pod: of a CronJob, the newest Job unless all Jobs have ended."""
+    """Return the controllers that show why the workload has no pods.
+
+    Of a CronJob's Jobs it is the newest, unless all Jobs have ended.
+    """
     jobs = [each for each in picture.controllers if text_at(each, "kind") == "Job"]
     newest = max(
         jobs, key=lambda each: (not any(_ended(each)), text_at(each, "metadata", "creationTimestamp")), default={}
@@ -198,7 +201,7 @@ def _refusals(picture: Picture) -> list[Document]:
 
 
 def _controller(picture: Picture, event: Document) -> Document | None:
-    """Return the controller that an Event is about; empty if it was about one of the same name before, None if none."""
+    """Return the controller that an Event is about; empty if it was an earlier object of that name, None if unknown."""
     key = text_at(event, "involvedObject", "kind"), text_at(event, "involvedObject", "name")
     for each in picture.controllers:
         if (text_at(each, "kind"), text_at(each, "metadata", "name")) == key:
@@ -211,7 +214,7 @@ def _is_kind(kind: str, event: Document) -> bool:
 
 
 def _is_over(picture: Picture, event: Document) -> bool:
-    """Return whether a pod of the workload was created after the refusal, or its controller has all its pods."""
+    """Return whether a refusal is over: a pod of the workload was created later, or the controller has all its pods."""
     if any(text_at(each, "metadata", "creationTimestamp") > last_seen(event) for each in picture.siblings):
         return True
     controller = _controller(picture, event)
@@ -234,6 +237,6 @@ def _is_complete(controller: Document) -> bool:
 
 
 def _left(spec: Document, status: Document) -> int:
-    """Return how many pods of a Job have still to succeed."""
+    """Return the number of a Job's pods that still have to succeed."""
     completions = count(spec.get("completions"), count(spec.get("parallelism"), 1))
     return max(0, completions - count(status.get("succeeded")))

@@ -1,4 +1,4 @@
-"""The causes that hold a pod because resources exist but are not free: other pods hold them, or no node has enough."""
+"""Finds whether a pod waits because resources are not free: other pods hold them, or no single node has enough."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -18,12 +18,15 @@ _MOST_HOLDERS: Final = 3
 
 
 def has_room(step: Step, machine: Machine) -> bool:
-    """Return whether a node has enough free of everything that the pod asks for."""
+    """Return whether a node has enough free of every resource that the pod asks for."""
     return all(machine.free.get(name, 0) >= each for name, each in _counted(step).items())
 
 
 def full(step: Step) -> Diagnosis:
-    """Return the diagnosis that no node has enough free: others hold the rest, or several nodes have a part each."""
+    """Return the diagnosis that no node has enough free resources for the pod.
+
+    Other pods hold the rest, or the free resources are spread over several nodes.
+    """
     name, nodes = _short(step)
     wanted = step.wants[name]
     free = {each.name: max(0, each.free.get(name, 0)) for each in nodes}
@@ -94,7 +97,7 @@ def _short(step: Step) -> tuple[str, tuple[Machine, ...]]:
 
 
 def near(step: Step, machine: Machine, name: str) -> str:
-    """Return the line about a node: how much of a resource is free, and which pods have held the rest for how long."""
+    """Return a line about a node: the free amount of a resource, and the pods that hold the rest, with their age."""
     free, offers = max(0, machine.free.get(name, 0)), machine.offers.get(name, 0)
     held = sorted(machine.holders(name), key=lambda each: -each[1])
     texts = [f"{_name(pod)} ({number(name, has)}, {lasting(step.picture.age(_since(pod)))})" for pod, has in held]

@@ -1,4 +1,7 @@
-"""The causes of a pod's choice of nodes: selectors, the user's or podberth's, taints, cordoned and unready nodes."""
+"""Finds whether a pod's choice of nodes holds it: node selectors, node affinity, taints, cordoned or unready nodes.
+
+The selectors and the affinity are the user's or podberth's.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -47,7 +50,7 @@ def _selected(selector: Mapping[str, Any], machine: Machine, terms: list[Any]) -
 
 
 def unselected(step: Step) -> Diagnosis:
-    """Return the diagnosis that the pod selects no node that has what it asks for."""
+    """Return the diagnosis that the pod's nodeSelector or node affinity selects no node with its resources."""
     spec, terms = step.picture.spec, list_at(step.picture.spec, *_REQUIRED)
     selector = mapping_at(spec, "nodeSelector")
     policies, chosen, own = _without_podberth(step.picture.pod or {}, selector, terms)
@@ -80,7 +83,7 @@ def _pairs(spec: Document) -> list[str]:
 
 
 def _requirements(step: Step, terms: list[Any]) -> Iterator[str]:
-    """Yield, for each requirement on labels, how many nodes meet it and which values the fitting nodes have."""
+    """Yield a line for each requirement on labels: how many nodes meet it and, if none does, which values they have."""
     selector = mapping_at(step.picture.spec, "nodeSelector")
     wanted: list[dict[str, Any]] = [
         {"key": key, "operator": "In", "values": [value]} for key, value in sorted(selector.items())
@@ -110,10 +113,10 @@ def _phrase(requirement: Mapping[str, Any]) -> str:
 def _without_podberth(
     pod: Document, selector: Mapping[str, Any], terms: list[Any]
 ) -> tuple[list[str], Mapping[str, Any], list[Any]]:
-    """Return the policies that the record names for required labels, and selector and terms without what they wrote.
+    """Return the policies that wrote requirements on labels, and the pod's selector and terms without what they wrote.
 
-    podberth joins its expressions with each term of the user's, so the user's terms are what is left. A term of
-    podberth's alone leaves nothing, and then the user had required no term.
+    The policies are those in the pod's record. podberth joins its expressions with each term of the user's, so the
+    user's terms are what remains. If a term was podberth's alone, nothing remains, and the user had no required term.
     """
     policies: list[str] = []
     if APPLIED_ANNOTATION not in annotations(pod):
@@ -144,7 +147,7 @@ def accepts(step: Step, machine: Machine) -> bool:
 
 
 def barriers(step: Step, machine: Machine) -> list[str]:
-    """Return what keeps the pod off a node that has all that it asks for, as words: taints, and states of the node."""
+    """Return the taints and states of a node that keep the pod off it, as texts; empty if the node accepts the pod."""
     tolerations = list_at(step.picture.spec, "tolerations")
     keeping = [each for each in machine.taints if not tolerated(tolerations, each)]
     texts = [_STATES.get(text_at(each, "key"), "") or f"tainted {_taint(each)}" for each in keeping]
@@ -152,7 +155,7 @@ def barriers(step: Step, machine: Machine) -> list[str]:
 
 
 def tainted(step: Step) -> Diagnosis:
-    """Return the diagnosis that the nodes that could hold the pod are tainted, cordoned or not ready."""
+    """Return the diagnosis that all nodes with the requested resources are tainted, cordoned or not ready."""
     tolerations = list_at(step.picture.spec, "tolerations")
     keeping: dict[str, list[str]] = {}
     taints: dict[str, Mapping[str, str]] = {}

@@ -1,4 +1,4 @@
-"""The narrowing of nodes: each step keeps the nodes that fit in one respect, and knows why the others went."""
+"""The steps that narrow the nodes for a pod: each keeps the nodes that fit in one respect, and records the others."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from .picture import Picture
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One step of the narrowing, for one pod."""
+    """One step that narrows the nodes for a pod."""
 
     picture: Picture
     every: tuple[Machine, ...]
@@ -20,25 +20,25 @@ class Step:
     nodes: tuple[Machine, ...]
     """The nodes that fit in all respects before this step."""
     gone: Mapping[str, tuple[Machine, ...]]
-    """The nodes that earlier steps took, by the words for their reason."""
+    """The nodes that earlier steps excluded, by the text of the reason."""
     waived: frozenset[str] = frozenset()
-    """The resources that no node offers enough of: an earlier diagnosis is about them."""
+    """The resources that are left out, because no node offers enough of them and an earlier diagnosis says so."""
 
     @cached_property
     def wants(self) -> dict[str, int]:
-        """What the pod asks for, in thousandths of a unit by resource, without what is waived."""
+        """The resources that the pod asks for, in thousandths of a unit, without those in ``waived``."""
         found = requested(self.picture.pod or {})
         return {name: each for name, each in found.items() if name not in self.waived}
 
     def waiving(self) -> "Step":
-        """Return the step without the resources that no node offers enough of."""
+        """Return this step, in which the resources that no node offers enough of are left out (``waived``)."""
         most = {name: max(each.offers.get(name, 0) for each in self.every) for name in self.wants}
         gone = {name for name, wanted in self.wants.items() if most[name] < wanted}
         return replace(self, waived=self.waived | gone)
 
     @property
     def by_reason(self) -> tuple[str, ...]:
-        """The nodes that earlier steps took as one line of evidence; empty if they took none."""
+        """The nodes that earlier steps excluded, as one line of evidence; empty if there are none."""
         if not self.gone:
             return ()
         texts = [

@@ -1,4 +1,4 @@
-"""The causes that hold a pod because of a volume: its claim is missing or unbound, or only some nodes reach it."""
+"""Finds whether a volume holds a pod: its claim is missing or unbound, or only some nodes reach the volume."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from .steps import Step
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
-    """Yield references to the claims that a waiting pod's volumes name, and to the volume or StorageClass of each."""
+    """Yield references to the PersistentVolumeClaims of a waiting pod, and to the volume or StorageClass of each."""
     for name in _names(picture):
         ref = _claim(picture, name)
         yield ref
@@ -27,7 +27,10 @@ def needs(picture: Picture) -> Iterator[Ref]:
 
 
 def unbound(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis if a claim of the pod does not exist, or is not bound and will not wait for a node."""
+    """Return the diagnosis that a PersistentVolumeClaim of the pod does not exist or is unbound; else None.
+
+    A claim that is bound only when a pod has a node is no cause.
+    """
     for name in _names(picture):
         ref = _claim(picture, name)
         found = picture.one(ref)
@@ -50,7 +53,7 @@ def unbound(picture: Picture) -> Diagnosis | None:
 
 
 def _reason(picture: Picture, claim: Document) -> tuple[str, str] | None:
-    """Return why a claim is unbound, and what to do; None if it waits for the node of its first pod."""
+    """Return why a PersistentVolumeClaim is unbound, and what to do; None if it waits for the node of its first pod."""
     storage = text_at(claim, "spec", "storageClassName")
     if text_at(claim, "status", "phase") == "Lost":
         volume = text_at(claim, "spec", "volumeName")
@@ -81,7 +84,7 @@ def reaches(step: Step, machine: Machine) -> bool:
 
 
 def apart(step: Step) -> Diagnosis:
-    """Return the diagnosis that none of the step's nodes, which fit the pod otherwise, reaches its volumes."""
+    """Return the diagnosis that no node that fits the pod otherwise reaches the pod's volumes."""
     names = [name for name, _ in _bound(step.picture)]
     where = {
         f"{each.get('key')}={'|'.join(map(str, each.get('values') or ()))}"
@@ -104,7 +107,7 @@ def apart(step: Step) -> Diagnosis:
 
 
 def _bound(picture: Picture) -> list[tuple[str, list[Any]]]:
-    """Return the claims whose volume is on some nodes only, each with the terms that select these nodes."""
+    """Return the PersistentVolumeClaims whose volume only some nodes reach, each with the terms that select them."""
     found = []
     for name in _names(picture):
         claim = picture.one(_claim(picture, name))

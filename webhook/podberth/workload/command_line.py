@@ -1,7 +1,7 @@
 """Parses the command lines of containers: the commands in a shell script, and the values of flags.
 
-If a line cannot be parsed with certainty, it has no commands; if a flag cannot be parsed, it has no value. Nothing is
-executed or looked up: ``$(TP)`` and ``${TP}`` remain words with a ``$``.
+If a line cannot be parsed with certainty, it has no commands; if a flag cannot be parsed, it has no value. No command
+is executed, and no variable is expanded: ``$(TP)`` and ``${TP}`` remain words with a ``$``.
 """
 
 import re

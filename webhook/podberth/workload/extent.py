@@ -1,8 +1,8 @@
-"""The bounds on a workload: the number of its pod templates, and its size outside the templates.
+"""The limits on a workload: the number of its pod templates, and its size outside the templates.
 
-No check runs on a workload that exceeds a bound. Outside its templates, a workload has lists such as the jobs that a
-job waits for, the cliques of a scaling group, or the objects that an AppWrapper wraps. Several checks walk these lists,
-some of them once for each template. ``kube.pod_limits`` bounds the templates.
+No check runs on a workload that exceeds a limit. Outside its templates, a workload has lists such as the jobs that a
+job waits for, the cliques of a scaling group, or the objects that an AppWrapper wraps. Several checks iterate over
+these lists, some of them once for each template. ``kube.pod_limits`` has the limits for the templates.
 """
 
 from collections.abc import Mapping
@@ -30,9 +30,9 @@ _MOST_PLACES: Final = 10 * MOST_TEMPLATES
 
 
 def excess_of_workload(document: Mapping[str, Any]) -> str:
-    """Return a message that names the bound that a workload exceeds; empty if it exceeds none.
+    """Return a message that names the limit that a workload exceeds; empty if it exceeds none.
 
-    The time depends on the bounds, and not on the size of the workload.
+    The time depends on the limits, and not on the size of the workload.
     """
     if len(list(islice(wrapped_in(document), MOST_OBJECTS + 1))) > MOST_OBJECTS:
         return f"it wraps too many objects to be judged: got more than {MOST_OBJECTS}, want so many at most"

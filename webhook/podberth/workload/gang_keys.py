@@ -1,4 +1,4 @@
-"""The labels and annotations of a pod that ``gangs.gang_of`` reads.
+"""Reduces a pod to the labels and annotations that ``gangs.gang_of`` reads.
 
 The controller keeps only these labels and annotations, because it knows thousands of pods.
 

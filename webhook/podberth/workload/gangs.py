@@ -1,7 +1,7 @@
-"""The gang of a pod: the pods that are useful only together.
+"""Reads the gang of a pod: the pods that are useful only together, such as the workers of one training job.
 
 A gang is read from three sources: owners and groups (``memberships``), the scheduler (``systems``), and the user's
-label ``podberth.io/gang``. Nothing here changes or places a pod.
+label ``podberth.io/gang``. No function here changes or places a pod.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -46,7 +46,7 @@ class Gang:
     system: str = PLAIN
     """The group system that places the pods (workload.systems). Pods without a gang have a system, too."""
     staged: str = ""
-    """The field of the owner because of which some pods are made only after others run; empty: none is known."""
+    """The owner's field that makes some pods wait until others run; empty: none is known."""
     roles: tuple[Role, ...] = ()
     """The roles with accelerators and the requests of each, from the owner; empty if all requests are equal."""
     by_role: bool = False
@@ -54,13 +54,14 @@ class Gang:
     sized_by_owner: bool = False
     """Whether an owner that is not in the snapshot states the size; the owner may be found by a look-up."""
     accounted: bool = False
-    """Whether the group system has hashed, copied or accounted the pod before it is created (System.keeps)."""
+    """Whether the group system hashes, copies or counts the pod before it is created (System.keeps)."""
     alone: bool = False
     """Whether the group system certainly starts each of the gang's pods by itself (System.starts_alone)."""
     asks_topology: bool = False
     """Whether an owner of the pod, or its PodGroup, already asks the group system for topology."""
     topology_needs: str = ""
-    """The end of a message: what else the user's PodGroup needs so that the system uses it (System.topology_needs)."""
+    """The end of a message: what else the user's PodGroup needs to be used by the group system (System.topology_needs).
+    """
     problems: tuple[str, ...] = ()
     """Messages about unreadable values, which count as unknown: ``where: got X, want Y``."""
 
@@ -95,7 +96,7 @@ def gang_of(
     group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
     devices: KnownDevices = NO_DEVICES,
 ) -> Gang:
-    """Return the pod's gang. If the Pod's shape has been checked, the function never raises, whatever owners contain.
+    """Return the pod's gang; ``known`` is False if it has none. The function never raises for a Pod of checked shape.
 
     Args:
         pod: the Pod.
@@ -154,7 +155,7 @@ def _membership(pod: Subject, declared: int, pod_groups: Collection[str]) -> Mem
 
 
 def _system(pod: Subject, pod_groups: Collection[str]) -> str:
-    """Return the name of the pod's group system; it is native, too, if the user's label names a native PodGroup."""
+    """Return the name of the pod's group system; it is also native if the user's label names a native PodGroup."""
     system = system_of(pod.spec, pod.labels, pod.annotations, _owner_labels(pod))
     return NATIVE if system == PLAIN and pod.labels.get(GANG_LABEL) in pod_groups else system
 
@@ -177,7 +178,7 @@ def _named_by_label(name: str, member: Member | None, pod: Subject, pod_groups: 
 
 
 def _are_read(roles: tuple[Role, ...], problems: list[str]) -> bool:
-    """Return whether the requests of all roles are known."""
+    """Return whether the requests of all roles of the gang are known; if not, add a problem."""
     if len(roles) > MOST_PARTS:
         problems.append(f"roles: got {len(roles):,} of its owner, want {MOST_PARTS} at most: what they ask is not read")
         return False
@@ -190,7 +191,7 @@ def _are_read(roles: tuple[Role, ...], problems: list[str]) -> bool:
 
 
 def _of_few_kinds(groups: tuple[Role, ...], problems: list[str]) -> tuple[Role, ...]:
-    """Return ``groups``, the roles with different requests; empty, with a problem, if they exceed ``MOST_KINDS``."""
+    """Return ``groups``, the roles with different requests; empty, with a problem, if more than ``MOST_KINDS``."""
     if len(groups) <= MOST_KINDS:
         return groups
     problems.append(

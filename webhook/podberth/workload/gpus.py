@@ -1,8 +1,8 @@
-"""The accelerators that a Pod asks for, as facts for policies and the topology index.
+"""Reads the accelerators that a Pod asks for, as facts for policies and the topology index.
 
 ``devices.resources`` lists the resources that are accelerators. The amounts of the whole pod are computed as the
 scheduler does (KEP-753: sidecars run beside the main containers, an init container beside the sidecars started before
-it). Nothing here judges whether a request is sensible.
+it). No function here judges whether a request is sensible.
 """
 
 from collections.abc import Iterator, Mapping
@@ -62,7 +62,7 @@ class GpuClaim:
     unknown.
     """
     shared: bool = False
-    """Whether other Pods use the same devices: the claim exists by name, or belongs to the PodGroup."""
+    """Whether other Pods use the same devices: the claim exists by name, or the pod's PodGroup shares it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,7 +229,10 @@ def _requests(
 
 
 def _largest(found: list[tuple[Container, GpuRequest]]) -> int:
-    """Return the largest total of one container. Containers are distinguished by index, because names may repeat."""
+    """Return the largest total of accelerators in one container.
+
+    Containers are distinguished by index, because names may repeat.
+    """
     amounts: dict[tuple[str | int, ...], int] = {}
     for container, request in found:
         amounts[container.path] = amounts.get(container.path, 0) + request.quantity

@@ -21,7 +21,7 @@ _PODLESS_KINDS: Final = frozenset(each for row in DOSSIERS for each in row.podle
 
 
 def row_for(workload: Mapping[str, Any]) -> WorkloadKind | None:
-    """Return the row for an object's apiVersion and kind; None if podberth cannot predict the pods of that kind."""
+    """Return the row of ``KINDS`` for an object's apiVersion and kind; None if podberth cannot predict its pods."""
     version, kind = workload.get("apiVersion"), workload.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str):
         return None

@@ -1,4 +1,4 @@
-"""The memberships of all dossiers in order of precedence, and the dossiers' notes on kinds of pods.
+"""The rules (memberships) of all dossiers by which pods name their gang, in order of precedence, and notes on kinds.
 
 A membership is a rule that reads a pod's gang from its labels, annotations and fields.
 """
@@ -13,16 +13,16 @@ from ..kinds.members import Member, Membership, Subject
 from .stages import OF_ROLES, stages_of
 
 OPERATORS: Final[tuple[Membership, ...]] = tuple(each for row in DOSSIERS for each in row.memberships)
-"""The memberships of pods that operators make."""
+"""The membership rules for pods that operators make."""
 GROUPS: Final[tuple[Membership, ...]] = tuple(each for row in DOSSIERS for each in row.groups)
-"""The memberships of pods that name a group, whether a user or an operator has made the group."""
+"""The membership rules for pods that name a group, whether a user or an operator has made the group."""
 LAST: Final[tuple[Membership, ...]] = tuple(each for row in DOSSIERS for each in row.last_memberships)
-"""The memberships with a lower precedence than named groups.
+"""The membership rules that have a lower precedence than named groups.
 
 An Indexed Job may be part of a larger group that the user has made, and a StatefulSet states only a size.
 """
 MEMBERSHIPS: Final[tuple[Membership, ...]] = (*OPERATORS, *GROUPS, *LAST)
-"""All memberships. Operators come first, because they state the size, and distinguish two objects of one name."""
+"""All membership rules. Those of operators come first: they state the size, and distinguish two objects of one name."""
 _NOTES: Final[tuple[KindNote, ...]] = tuple(each for row in DOSSIERS for each in row.notes)
 NOTES: Final[Mapping[str, tuple[KindNote, ...]]] = {
     key: tuple(each for each in _NOTES if each.key == key) for key in dict.fromkeys(each.key for each in _NOTES)
@@ -55,7 +55,10 @@ def own_member_of(pod: Subject) -> Member | None:
 
 
 def _ranks(of: str) -> Mapping[str, tuple[int, ...]]:
-    """Return indexes in MEMBERSHIPS by the key that a membership reads; ``of`` is "label", "annotation" or "field"."""
+    """Return the indexes of the rules in MEMBERSHIPS by the key that each reads; ``of`` is the kind of the key.
+
+    It is "label", "annotation" or "field".
+    """
     keys = [getattr(row, of) for row in MEMBERSHIPS]
     return {key: tuple(at for at, each in enumerate(keys) if each == key) for key in keys if key}
 
@@ -78,7 +81,10 @@ def _first(pod: Subject) -> tuple[Member, Membership] | None:
 
 
 def _with_owners(member: Member, row: Membership, pod: Subject) -> Member:
-    """Return a member with the facts that only its owner states. If the owner is unknown, ``awaits_owner`` is set."""
+    """Return a pod's membership with the facts that only its owner states.
+
+    If the owner is unknown, ``awaits_owner`` is set.
+    """
     staged = member.staged or stages_of(member.owner) or next(filter(None, map(stages_of, pod.lineage())), "")
     owners = (owner for owner in pod.lineage() if owner.get("kind") not in OF_ROLES) if staged else ()
     within = next(filter(None, map(stages_of, owners)), "")

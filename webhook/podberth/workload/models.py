@@ -49,7 +49,7 @@ class NamedModel:
     """The facts about a machine-learning model that its name states, such as ``Llama-3.3-70B``."""
 
     millions: int = 0
-    """The lower bound of the number of parameters, in millions; 0: the name states no size."""
+    """The lower bound of the model's number of parameters, in millions; 0: the name states no size."""
     is_dense: bool = False
     """Whether it is certain that every token uses every parameter (the model has no experts)."""
 

@@ -21,7 +21,7 @@ KEPT_ANNOTATIONS: Final = tuple(
         | {path[-1] for row in SYSTEMS for path in row.asked_above if path[:-1] == ("metadata", "annotations")}
     )
 )
-"""The annotations of owners that are kept: minimums of groups, and requests to a group system for topology."""
+"""The annotations of owners that podberth keeps: minimums of groups, and requests to a group system for topology."""
 _LONGEST: Final = 64  # the characters of an annotation's value that are kept; no number has as many digits
 # The limit for list elements in all roles: components, and the roles that a role waits for. Reading them takes 4 ms.
 _MOST_IN_ALL: Final = 4 * MOST_PARTS
@@ -41,7 +41,7 @@ FINISHED: Final[Mapping[tuple[str, str], Finished]] = {
 
 
 def is_finished(group: str, kind: str, document: Mapping[str, Any]) -> bool:
-    """Return whether the status of an object says that it is finished.
+    """Return whether the status of an object shows that it is finished and makes no more pods.
 
     ``group`` and ``kind`` are arguments, because the items of a list have no apiVersion and kind.
     """
@@ -56,7 +56,7 @@ def is_finished(group: str, kind: str, document: Mapping[str, Any]) -> bool:
 
 
 def keep(kind: OwnerKind, document: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the fields of an owner that podberth keeps; None if the owner makes no more pods, or has no uid.
+    """Return the fields that podberth keeps of an owner of pods; None if it makes no more pods, or has no uid.
 
     Raises:
         ValueError: the owner has more parts than any real object of its kind.

@@ -23,7 +23,7 @@ from .templates import Template
 
 @dataclass(frozen=True, slots=True)
 class Projected:
-    """The result of one step: its operations on the document, or the reason why the step is left out.
+    """The result of projecting one step (a mutation's patch): operations on the document, or why it is left out.
 
     ``operations`` (RFC 6902) apply to the document after all earlier steps. ``left`` is the reason; it is empty if the
     step is not left out. If both are empty, the document has these values already.
@@ -38,7 +38,7 @@ class _LeftError(Exception):
 
 
 _PARTS: Final = ((), ("metadata",), ("metadata", "labels"), ("metadata", "annotations"), ("spec",))
-"""The paths of objects that a template may lack; an added one is compared field by field, as if it had been empty."""
+"""The paths of objects that a template may lack; if such an object is added, its fields are compared one by one."""
 
 
 def project(template: Template, steps: Sequence[Patch], whole: Patch) -> tuple[Projected, ...]:
@@ -96,7 +96,7 @@ def _write(
 
 
 def _without_copies(own: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
-    """Return the changed pod without requests that only repeat limits, which the API server copies anyway."""
+    """Return the changed pod without requests that only repeat limits, because the API server adds these by itself."""
     if changed is own or not isinstance(own["spec"], dict) or not isinstance(changed["spec"], dict):
         return changed
     spec = dict(changed["spec"])

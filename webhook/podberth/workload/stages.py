@@ -1,4 +1,4 @@
-"""Recognises owners that make some of their pods only after others run, and the field of the owner that causes this.
+"""Finds the field of an owner because of which it makes some of its pods only after others run.
 
 A group of all these pods would wait forever, because the last pods are not made before the first ones run. The webhook
 calls ``stages_of`` with owners of its snapshot, and the controller with owners that it looks up.
@@ -18,13 +18,13 @@ _OWNERS: Final = tuple(each for row in DOSSIERS for each in row.owners)
 STAGES: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     each.kind: each.stages for each in _OWNERS if each.stages is not None
 }
-"""By kind of owner, the function that returns the field because of which the owner makes some pods later."""
+"""The function, by kind of owner, that returns the owner's field which makes some pods wait until others run."""
 OF_ROLES: Final = frozenset(each.kind for each in _OWNERS if each.stages_of_roles)
 """The kinds whose roles wait for each other, while the pods of one role start together."""
 
 
 def stages_of(owner: Mapping[str, Any] | None) -> str:
-    """Return the field by which an owner makes some pods only after others run; empty if no such field is known.
+    """Return the owner's field that makes some pods wait until others run; empty if no such field is known.
 
     If the owner's spec could not be read, its pods may be made in stages: the result is a message for which
     ``is_guess`` is True.

@@ -1,4 +1,4 @@
-"""Group systems, each of which places a pod's group as a whole, and the signs by which a pod's system is recognised.
+"""Recognises the group system of a pod: the scheduler or queue that places the pod's group as a whole.
 
 If a system is recognised by mistake, the pod only lacks a preference of podberth. If a system is missed, podberth
 writes affinity on pods that the system has to place (docs/rules.md, rule 2). So a dossier lists every key of its
@@ -55,12 +55,12 @@ _RANKS: Final = {row.name: rank for rank, row in enumerate(SYSTEMS)}
 
 
 def is_accounted(system: str, pod: Mapping[str, Any]) -> bool:
-    """Return whether a group system hashes, copies or accounts the pod before the pod is created."""
+    """Return whether a group system hashes, copies or counts the pod before the pod is created."""
     return system in ACCOUNTING and BY_NAME[system].keeps_of(pod)
 
 
 def more_decisive(system: str, other: str) -> str:
-    """Return the system that places a pod's group if both systems are recognised: the first of the two in SYSTEMS.
+    """Return the one of two recognised systems that places a pod's group: the first of the two in SYSTEMS.
 
     Either may be the name of ``NO_SYSTEM``, which comes last.
     """

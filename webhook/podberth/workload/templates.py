@@ -1,7 +1,7 @@
 """Predicts the Pods that operators will make from the pod templates of a document, as admission will see the Pods.
 
-So a workload can be checked before its pods exist. A value that only the cluster knows (a generated name, a hash, a
-uid) is a placeholder. No function raises: a template of a wrong shape is returned with its problems.
+Thereby, a workload can be checked before its pods exist. A value that only the cluster knows (a generated name, a hash,
+a uid) is a placeholder. No function raises: a template of a wrong shape is returned with its problems.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -97,7 +97,10 @@ def objects_in(document: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str,
 
 
 def wrapped_in(document: object, *, depth: int = 0) -> Iterator[tuple[Path, object]]:
-    """Yield a document, and the values at the places of objects that it wraps, each with its path; of any type."""
+    """Yield a document, and the value at each place for an object that it wraps, each with its path.
+
+    The values may have any type.
+    """
     yield (), document
     if not isinstance(document, Mapping) or depth == _DEEPEST:
         return
@@ -108,7 +111,10 @@ def wrapped_in(document: object, *, depth: int = 0) -> Iterator[tuple[Path, obje
 
 
 def unread_templates(document: Mapping[str, Any]) -> Iterator[object]:
-    """Yield the values at the places of pod templates, in a document and the objects that it wraps; of any type."""
+    """Yield the value at each place for a pod template, in a document and in the objects that it wraps.
+
+    The values may have any type.
+    """
     for _, each in objects_in(document):
         row = row_for(each)
         for place in row.places if row else ():
@@ -170,7 +176,9 @@ def _lifted(inside: Iterable[Template], document: Mapping[str, Any], path: Path)
     """
     outer = at(document, "metadata", "labels")
     labelled: dict[int, Mapping[str, Any]] = {}
-    """The owners with these labels, by the id() of the original owner, because templates may share an owner."""
+    """Each owner with the labels of the outer document, by the id() of the original, because templates may share an
+    owner.
+    """
     before: list[Mapping[str, Any]] = []  # keeps the original owners alive, so that no other object gets their ids
     for template in inside:
         owners = template.owners
@@ -339,7 +347,7 @@ def _place(first: Mapping[str, int], container: object) -> int:
 
 
 def _read(place: TemplatePlace, scene: Scene) -> dict[str, Any]:
-    """Return the pod at a place, with the defaults for the template that the object states outside of it."""
+    """Return the pod of the template at a place, with the defaults that the object states outside the template."""
     own = forms.read(scene.document, scene.path, place.form)
     above = forms.find(scene.document, place.base)
     if isinstance(own["spec"], Mapping) and isinstance(above, Mapping):
@@ -356,7 +364,7 @@ def _name_front(pod: dict[str, Any], place: TemplatePlace) -> None:
 
 
 def _decoded(value: Any, *, quantities: bool = False) -> Any:
-    """Return a copy of a value without nulls, as the API server reads them: a field is absent, an item of a list is "".
+    """Return a copy of a value without nulls, as the API server reads it: a null field is absent, a null item is "".
 
     If ``quantities`` is True, null fields are kept, so that ``gpus`` reports them.
     """

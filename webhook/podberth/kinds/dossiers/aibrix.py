@@ -1,4 +1,4 @@
-"""AIBrix: StormServices, each of which serves one model with role sets, and fleets of RayClusters.
+"""Facts about AIBrix: StormServices, each of which serves one model with role sets, and fleets of RayClusters.
 
 A role set is a gang. If a replica has several pods, these come from a PodSet, which may be a group of its own. Sources:
 vllm-project/aibrix api/orchestration/v1alpha1, pkg/controller/{roleset,podset,constants}.
@@ -35,7 +35,7 @@ _CONTROLLERS: Final = "vllm-project/aibrix pkg/controller"
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what AIBrix writes for a role.
+    """Add to a pod the fields that AIBrix writes on the pods of a role.
 
     Source: roleset/{utils,podset_rollsyncer}.go, podset/podset_controller.go.
     """
@@ -63,7 +63,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _attract(pod: dict[str, Any], labels: Mapping[str, str], policy: Found) -> None:
-    """Write a topology policy's pod affinity (roleset/utils.go injectTopologyAffinity, getTopologyMatchLabels)."""
+    """Add a topology policy's pod affinity to a pod (roleset/utils.go injectTopologyAffinity)."""
     keys = _SCOPES.get(text_at(policy, "scope"))
     if keys is None or not text_at(policy, "key"):
         return
@@ -89,7 +89,7 @@ def _role_set_name(scene: Scene) -> str:
 
 
 def _role_set(scene: Scene) -> Found:
-    """Return the document itself if it is a RoleSet; else a RoleSet that the StormService makes."""
+    """Return the RoleSet from which gangs are read: the document itself, or the one that a StormService would make."""
     direct = scene.document.get("kind") == "RoleSet"
     return scene.document if direct else read_once(scene.document, _role_set_of)
 
@@ -104,7 +104,7 @@ def _pods_of_replica(role: object) -> int:
 
 
 def _role_pods(scene: Scene) -> int:
-    """Return the number of a role's pods in all role sets (roleset_types.go PodGroupSize: pods of one replica)."""
+    """Return the number of a role's pods in all RoleSets (roleset_types.go PodGroupSize: the pods of one replica)."""
     sets = spec_replicas(scene) if scene.document.get("kind") == "StormService" else 1
     return sets * item_replicas(scene) * _pods_of_replica(scene.item)
 
@@ -119,7 +119,7 @@ def _storm_kind(kind: str, *path: str) -> WorkloadKind:
 
 
 def _stamp_pod_set(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what AIBrix writes for a PodSet that a user made (podset/podset_controller.go)."""
+    """Add to a pod the fields that AIBrix writes for a PodSet made by a user (podset/podset_controller.go)."""
     taken = pod["metadata"].get("labels") or {}
     inherited = {key: text(value) for key, value in mapping_at(scene.document, "metadata", "labels").items()}
     add_labels(pod, {**inherited, **taken, f"{_STORM}/podset-name": scene.name, f"{_STORM}/pod-group-index": "0"})
@@ -132,7 +132,7 @@ def _pod_set_pods(scene: Scene) -> int:
 
 
 def _member(pod: Subject) -> Member | None:
-    """Return the membership in a RoleSet, or in a PodSet if its role has a scheduling strategy; None for other pods."""
+    """Return a pod's membership in a RoleSet, or in a PodSet if its role has a scheduling strategy; else None."""
     if pod.controller is None or pod.controller.group != _GROUP:
         return None
     role = pod.labels.get("role-name") or ""
@@ -151,7 +151,7 @@ def _member(pod: Subject) -> Member | None:
 
 
 def _roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    """Return the roles of a RoleSet with their pods, without those roles whose PodSets are groups of their own."""
+    """Return the roles of a RoleSet with their pods; roles whose PodSets are groups of their own are left out."""
     return tuple(_role(each) for each in list_at(owner, "spec", "roles") if not _has_groups(each))
 
 

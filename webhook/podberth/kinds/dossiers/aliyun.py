@@ -1,4 +1,4 @@
-"""Alibaba Cloud's systems for sharing GPUs: gpushare and cGPU."""
+"""Facts about Alibaba Cloud's systems for sharing GPUs: gpushare and cGPU."""
 
 from typing import Final
 

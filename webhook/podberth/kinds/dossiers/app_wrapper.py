@@ -1,4 +1,4 @@
-"""AppWrappers, whose wrapped objects Kueue or MCAD admits together."""
+"""Facts about AppWrappers, which wrap objects that Kueue or MCAD admits together."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Kubernetes' own kinds without gangs, and StatefulSets, whose template may state a gang.
+"""Facts about Kubernetes' own kinds without gangs, and StatefulSets, whose template may state a gang.
 
 Old API versions are included: no API server serves them, but public samples still use them.
 """
@@ -21,7 +21,7 @@ from ..starts import together
 
 
 def _stamp_daemon_set(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what the DaemonSet controller writes, without the affinity to the name of the node.
+    """Add to a pod the fields that the DaemonSet controller writes, without the affinity to the name of the node.
 
     Sources: kubernetes/kubernetes pkg/controller/daemon/{daemon_controller,util/daemonset_util}.go.
     """
@@ -48,7 +48,7 @@ def _stamp_stateful_set(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _declared_set(pod: Subject) -> Member | None:
-    """Return the membership in a StatefulSet's gang; None for other pods, or if the template states no gang size."""
+    """Return a pod's membership in a StatefulSet's gang; None for others, or if the template states no gang size."""
     controller, size = pod.controller, number(pod.annotations[GANG_SIZE_ANNOTATION])
     if controller is None or (controller.group, controller.kind) != ("apps", "StatefulSet") or not size:
         return None
@@ -68,7 +68,7 @@ def _stamp_deployment(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _makes_pods(scene: Scene) -> bool:
-    """Return whether pods may be made from a PodTemplate; False if a ProvisioningRequest only takes a size from it.
+    """Return whether pods are made from a PodTemplate; False if a ProvisioningRequest only takes a size from it.
 
     Source: kubernetes/autoscaler cluster-autoscaler/apis/provisioningrequest/autoscaling.x-k8s.io/v1/types.go PodSet.
     """

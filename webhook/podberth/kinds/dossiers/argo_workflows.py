@@ -1,4 +1,4 @@
-"""Argo Workflows, in which each step is a pod without a gang."""
+"""Facts about Argo Workflows, in which each step is a pod without a gang."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -53,7 +53,7 @@ _SET: Final = Form(
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what createWorkflowPod writes, without Argo's own containers.
+    """Add to a pod the fields that createWorkflowPod writes, without Argo's own containers.
 
     Source: workflow/controller/workflowpod.go.
     """

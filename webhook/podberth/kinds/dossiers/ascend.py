@@ -1,4 +1,4 @@
-"""AscendJobs of Huawei's MindCluster, whose operator is derived from Kubeflow's; Volcano places their pods."""
+"""Facts about Huawei MindCluster's AscendJobs: the operator is derived from Kubeflow's; Volcano places the pods."""
 
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ _OPERATOR: Final = "Ascend/mind-cluster component/ascend-operator"
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what Huawei's ascend-operator writes if gang scheduling is on, which is the default.
+    """Add to a pod the fields that Huawei's ascend-operator writes if gang scheduling is on, which is the default.
 
     Source: pkg/controllers/v1/{labels,pod}.go of the operator; main.go has the default.
     """

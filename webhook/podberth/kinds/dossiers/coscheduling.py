@@ -1,4 +1,4 @@
-"""The coscheduling plugin of scheduler-plugins: the pods of a PodGroup wait until enough of them exist.
+"""Facts about the coscheduling plugin of scheduler-plugins: the pods of a PodGroup wait until enough of them exist.
 
 The administrator chooses the scheduler's name, so the only sign of the plugin is the label of the PodGroup. Koordinator
 and slurm-bridge read the same label; if the pod names one of their schedulers, the pod belongs to that system.

@@ -1,4 +1,4 @@
-"""Dynamo, whose operator makes a PodCliqueSet from each DynamoGraphDeployment if the cluster has Grove."""
+"""Facts about Dynamo, whose operator makes a PodCliqueSet from each DynamoGraphDeployment if the cluster has Grove."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -31,14 +31,14 @@ _SERVICE: Final = Form(
 
 
 def _stamp_dynamo(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what the operator and Grove write on PodCliques (deploy/operator/internal/dynamo/graph.go)."""
+    """Add to a pod the fields that the operator and Grove write on PodCliques (operator/internal/dynamo/graph.go)."""
     labels = {"nvidia.com/dynamo-graph-deployment-name": scene.name, "nvidia.com/dynamo-component": scene.key}
     add_labels(pod, labels)
     stamp_clique(pod, scene, _clique(scene.key, scene.item))
 
 
 def _stamp_service(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a service's pod what the operator writes; the main container gets the resources of the service.
+    """Add to a service's pod the fields that the operator writes; the main container gets the resources of the service.
 
     Source: v1alpha1 common.go ResourceItem.
     """
@@ -55,7 +55,7 @@ def _stamp_service(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _stamp_component(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a component's pod what the operator writes; the main container is called main (v1beta1 common.go)."""
+    """Add to a component's pod the operator's fields; its main container is called main (v1beta1 common.go)."""
     containers = pod["spec"]["containers"]
     main = next((each for each in containers if each.get("name") == "main"), None)
     if main is not None:
@@ -112,7 +112,7 @@ def _nodes(component: object) -> int:
 
 
 def _clique(name: str, component: object) -> str:
-    """Return the name of a component's clique; that of the workers if a replica has several nodes.
+    """Return the name of a component's PodClique; that of the workers if a replica has several nodes.
 
     Source: graph.go, consts.go GroveRoleSuffix.
     """
@@ -165,13 +165,13 @@ def _clique_set(document: Found | None) -> Predicted:
 
 
 def _adapts(component: object) -> bool:
-    """Return whether a scaling adapter writes the replicas (v1alpha1: ``enabled``; v1beta1: the field is present)."""
+    """Return whether a scaling adapter sets the replicas (v1alpha1: ``enabled``; v1beta1: the field is present)."""
     adapter = at(component, "scalingAdapter")
     return isinstance(adapter, Mapping) and adapter.get("enabled") is not False
 
 
 def _components(document: Found | None) -> Iterator[tuple[str, object, object]]:
-    """Yield the name of each component, the component, and its PodSpec with the resources of the component added."""
+    """Yield each component: its name, the component, and its PodSpec with the component's resources added."""
     for name, service in mapping_at(document, "spec", "services").items():
         path = ("spec", "services", str(name))
         spec = forms.read(document, path, _SERVICE)["spec"]

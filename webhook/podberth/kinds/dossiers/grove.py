@@ -1,4 +1,7 @@
-"""Grove: PodCliqueSets. The base gang of a set has its cliques; each replica of a scaling group adds a gang."""
+"""Facts about Grove's PodCliqueSets.
+
+The base gang of a set has its cliques; each replica of a scaling group above the minimum adds a gang.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -43,7 +46,7 @@ def _pod_gang(pod: Subject) -> Member:
 
 
 def _clique(pod: Subject) -> str:
-    """Return a clique's name in its PodCliqueSet: the PodClique's name without the owner's name and index.
+    """Return the name of a pod's clique in its PodCliqueSet: the PodClique's name without the set's name and index.
 
     Source: ai-dynamo/grove operator/api/common/namegen.go.
     """
@@ -54,7 +57,7 @@ def _clique(pod: Subject) -> str:
 
 
 def _cliques(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    """Return the roles of a base gang: each clique, times the minimum of its scaling group.
+    """Return the roles of a PodCliqueSet's base gang: each clique, its pods times the minimum of its scaling group.
 
     Empty if one of the cliques autoscales. Source: ai-dynamo/grove
     operator/internal/controller/podcliqueset/components/podgang/syncflow.go.
@@ -64,7 +67,7 @@ def _cliques(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
 
 
 def _scaled_cliques(owner: Mapping[str, Any] | None, clique: str) -> tuple[Role, ...]:
-    """Return the roles of a gang that a scaling group adds above its minimum: each of its cliques (syncflow.go)."""
+    """Return the roles of a gang that a scaling group adds above its minimum: its cliques (syncflow.go)."""
     group = next((names for names, _ in _scaling_groups(owner) if clique in names), [])
     return _pods(owner, dict.fromkeys(group, 1), only=frozenset(group))
 

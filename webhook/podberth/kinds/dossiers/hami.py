@@ -1,4 +1,4 @@
-"""HAMi, which shares GPUs and other accelerators of many vendors."""
+"""Facts about HAMi, which shares GPUs and other accelerators of many vendors."""
 
 from typing import Final
 

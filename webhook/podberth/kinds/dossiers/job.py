@@ -1,4 +1,7 @@
-"""Kubernetes' own Jobs and CronJobs. An Indexed Job whose pods communicate is a gang; other Jobs are single tasks."""
+"""Facts about Kubernetes' own Jobs and CronJobs.
+
+An Indexed Job whose pods communicate is a gang; the pods of any other Job are single tasks.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -33,11 +36,11 @@ def _job_replicas(scene: Scene) -> int:
 
 
 def _indexed_job(pod: Subject) -> Member | None:
-    """Return the membership in an Indexed Job; None if its pods are independent tasks.
+    """Return a pod's membership in an Indexed Job; None if the Job's pods are independent tasks.
 
     They are independent if the Job has more completions than pods at once, as in Kubernetes' own rule (KEP-5547:
-    Indexed, and parallelism equal to completions), or if it is an array. The Job controller makes at most as many pods
-    as completions (pkg/controller/job/job_controller.go manageJob).
+    Indexed, and parallelism equal to completions), or if the Job is an array. The Job controller makes at most as many
+    pods as completions (pkg/controller/job/job_controller.go manageJob).
     """
     if pod.controller is None or pod.controller.kind != "Job":
         return None
@@ -55,7 +58,7 @@ def _indexed_job(pod: Subject) -> Member | None:
 
 
 def _is_array(job: Found) -> bool:
-    """Return whether an Indexed Job is an array: no field shows that its pods find or need each other.
+    """Return whether an Indexed Job is an array of tasks: no field shows that its pods find or need each other.
 
     Pods have names in DNS only with a subdomain (kubernetes.io/docs/tasks/job/job-with-pod-to-pod-communication), and
     with ``backoffLimitPerIndex`` each index fails by itself. A Job that asks for a gang or a topology is no array.

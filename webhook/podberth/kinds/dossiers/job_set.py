@@ -1,4 +1,4 @@
-"""JobSets, whose replicated Jobs are one gang."""
+"""Facts about JobSets, whose replicated Jobs are one gang."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -88,7 +88,7 @@ def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
 
 
 def _jobs_of(document: Found, place: Path) -> int:
-    """Return the number of Jobs of a replicated job; 0 if no replicated job has the template (``--template-path``)."""
+    """Return the number of Jobs of the replicated job with the template at ``place``; 0 if none has it."""
     return count(at(find(document, place[:3]), "replicas"), 1) if place[:2] == REPLICATED_JOBS else 0
 
 

@@ -1,4 +1,4 @@
-"""KAI Scheduler, whose pod-grouper makes a PodGroup for each workload from the workload's kind and annotations.
+"""Facts about KAI Scheduler, whose pod-grouper makes a PodGroup for each workload from its kind and annotations.
 
 The grouper reads the top owner of the pods, and takes the queue from the pod if the top owner names none. A pod without
 an owner is a workload by itself (default_grouper.go GetPodGroupMetadata). The scheduler puts no pod with whole GPUs on
@@ -21,7 +21,7 @@ from ..systems import Dialect, PodGroupKind, System
 
 
 def _kai_group(pod: Subject) -> Member | None:
-    """Return the membership in a group of KAI's pod-grouper; None if the pod has another scheduler.
+    """Return a pod's membership in a group of KAI's pod-grouper; None if the pod has another scheduler than KAI.
 
     The grouper reads the annotation ``batch-min-member`` from the top owner, a Job or a JobSet
     (kai-scheduler/KAI-Scheduler pkg/podgrouper/podgrouper/plugins/{job,jobset}).
@@ -62,7 +62,7 @@ def _starts_alone(pod: Subject) -> bool:
 
 
 def _topology_needs(pod: Subject) -> str:
-    """Return the advice to opt out of the pod-grouper, so that the pod keeps the group that its author names.
+    """Return the advice to opt out of KAI's pod-grouper, so that the pod keeps the group that its author names.
 
     Empty if the pod keeps the group: it has no owner, or it or one of its owners opts out. The grouper puts any other
     pod into the group of its workload (pkg/podgrouper/pod_controller.go isOrphanPodWithPodGroup, shouldSkipAnyOwner).

@@ -1,4 +1,4 @@
-"""KAITO: Workspaces and InferenceSets, whose pods are made from a preset or from the user's own template.
+"""Facts about KAITO: Workspaces and InferenceSets, whose pods are made from a preset or from the user's own template.
 
 The pods of a preset have no template: KAITO sizes them for the model and the nodes' instance type.
 """
@@ -19,7 +19,7 @@ _VERSIONS: Final = frozenset({"kaito.sh/v1alpha1", "kaito.sh/v1beta1"})
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what KAITO writes, except tolerations; the workspace's node labels replace all affinity.
+    """Add to a pod the fields that KAITO writes, except tolerations; the workspace's node labels replace all affinity.
 
     Source: pkg/workspace/manifests/manifests.go GenerateManifestWithPodTemplate.
     """

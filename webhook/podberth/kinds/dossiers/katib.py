@@ -1,4 +1,4 @@
-"""Katib: Experiments, in which each Trial makes one workload of any kind from the same spec."""
+"""Facts about Katib: Experiments, whose Trials each make one workload of any kind from the Experiment's spec."""
 
 from collections.abc import Mapping
 from typing import Any, Final

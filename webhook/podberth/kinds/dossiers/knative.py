@@ -1,4 +1,4 @@
-"""Knative Serving: services whose pods scale with the requests."""
+"""Facts about Knative Serving: services whose pods scale with the requests."""
 
 from typing import Any, Final
 
@@ -17,11 +17,11 @@ _REVISION: Final = Form(
     fields=POD_SPEC_FIELDS,
     others=words("containerConcurrency idleTimeoutSeconds responseStartTimeoutSeconds timeoutSeconds"),
 )
-"""The form of a RevisionTemplateSpec: the fields of a PodSpec, and fields of the revision beside them."""
+"""The ``Form`` of a RevisionTemplateSpec: the fields of a PodSpec, mixed with fields of the revision."""
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what Knative writes for a revision, without Knative's proxy.
+    """Add to a pod the fields that Knative writes for a revision, without Knative's proxy.
 
     A template may name its own ``app``. Source: pkg/reconciler/configuration/resources/revision.go,
     pkg/reconciler/revision/resources/{deploy,meta}.go.

@@ -1,4 +1,4 @@
-"""Koordinator: gangs that pods describe by annotations, or that Koordinator's PodGroup describes.
+"""Facts about Koordinator: gangs that pods describe by annotations, or that Koordinator's PodGroup describes.
 
 An annotation states the network topology. The key of the label that names a PodGroup is ``pod-group.`` followed by the
 PodGroup's API group. Koordinator reads the label of scheduler-plugins, too.
@@ -20,7 +20,7 @@ def _koordinator_group(pod: Subject) -> Member:
 
 
 def _koordinator_gang(pod: Subject) -> Member:
-    """Return the membership in a gang that its pods describe; older labels take precedence over the annotations.
+    """Return a pod's membership in a gang that its pods describe; older labels take precedence over the annotations.
 
     Sources: koordinator-sh/koordinator apis/extension/coscheduling.go GetGangName, pkg/scheduler/plugins/coscheduling/
     util/gang_helper.go GetGangMinNumFromPod, core/gang.go tryInitByPodConfig; apis/extension/network_topology.go.

@@ -1,4 +1,4 @@
-"""KServe: InferenceServices, on one node or on several nodes, and the ServingRuntimes that they name."""
+"""Facts about KServe: InferenceServices, on one node or on several nodes, and the ServingRuntimes that they name."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -47,7 +47,7 @@ _PREDICTOR: Final = replace(
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what KServe writes for a raw deployment (pkg/controller/v1beta1/inferenceservice/components)."""
+    """Add to a pod KServe's fields for a raw deployment (pkg/controller/v1beta1/inferenceservice/components)."""
     component = next((str(step) for step in scene.path if step in {"predictor", "transformer", "explainer"}), "")
     worker = "-worker" if scene.path[-1] == "workerSpec" else ""
     name = f"{scene.name}-{component}{worker}"
@@ -72,11 +72,11 @@ def _at_place(scene: Scene) -> Found:
 
 
 def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None:
-    """Fill in the fields of the runtime's container and volumes that the pod lacks.
+    """Add to a pod those fields of its runtime's container and volumes that it lacks.
 
-    KServe lays the predictor over the runtime (kserve/kserve pkg/controller/v1beta1/inferenceservice/utils/
-    utils.go MergeRuntimeContainers, MergePodSpec). If the runtime is unknown, only a volume at /dev/shm is assumed,
-    which KServe's own runtimes have (config/runtimes/kserve-{huggingfaceserver,vllmserver}.yaml).
+    KServe lays the predictor over the runtime (kserve/kserve pkg/controller/v1beta1/inferenceservice/utils/ utils.go
+    MergeRuntimeContainers, MergePodSpec). If the runtime is unknown, only a volume at /dev/shm is assumed, which
+    KServe's own runtimes have (config/runtimes/kserve-{huggingfaceserver,vllmserver}.yaml).
     """
     main = pod["spec"]["containers"][0]
     runtime = mapping_at(_runtime_of(scene, text_at(_at_place(scene), framework, "runtime")), "spec")
@@ -174,7 +174,7 @@ _RUNTIME: Final = replace(
 
 
 def _stamp_runtime(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod the owner that KServe makes: a Deployment for each InferenceService that names the runtime."""
+    """Add to a pod the owner that KServe makes for a runtime: the Deployment of an InferenceService that names it."""
     own_by_deployment(pod, scene.name)
 
 
@@ -200,7 +200,7 @@ def _serving_runtime(kind: str) -> WorkloadKind:
 
 
 def _inference_service(pod: Subject) -> Member | None:
-    """Return the membership in a model on several nodes, whose heads and workers are Deployments; None for other pods.
+    """Return a pod's membership in a model on several nodes, whose heads and workers are Deployments; else None.
 
     Each generation of the model is a gang. An LLMInferenceService on several nodes makes a LeaderWorkerSet instead.
     """

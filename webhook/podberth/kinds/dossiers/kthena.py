@@ -1,4 +1,4 @@
-"""Kthena: ModelServings. Each serving group has roles that together serve one model.
+"""Facts about Kthena: ModelServings. Each serving group has roles that together serve one model.
 
 Each replica of a role has an entry pod and its worker pods. Kthena makes all pods of a serving group at once, without a
 StatefulSet (pkg/model-serving-controller/controller/model_serving_controller.go CreatePodsForServingGroup).
@@ -52,7 +52,7 @@ def _workers(scene: Scene) -> int:
 
 
 def _scheduler_of_all(_scene: Scene) -> Iterator[tuple[Path, str]]:
-    """Yield the path of ``schedulerName``, which Kthena replaces in every pod, with a message.
+    """Yield the path of ``schedulerName`` with a message: Kthena replaces this field in every pod.
 
     Source: utils.go GenerateEntryPod, GenerateWorkerPod.
     """
@@ -107,7 +107,7 @@ def _groups(document: Found, _place: Path) -> int:
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the pods of a serving group that start together: each role's minimum of whole replicas, all by default.
+    """Return the pods of a serving group that start together: each role's minimum of whole replicas; by default, all.
 
     Source: pkg/model-serving-controller/podgroupmanager/manager.go calculateRequirements, appendSubGroupPolicy.
     """

@@ -1,4 +1,4 @@
-"""KubeRay: RayClusters, and the kinds that make them. The head and the workers of a RayCluster are a gang."""
+"""Facts about KubeRay: RayClusters, and the kinds that make them. A RayCluster's head and workers are a gang."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -31,7 +31,7 @@ def _ray_index(pod: Subject, groups: list[Any]) -> int:
 
 
 def _ray_cluster(pod: Subject) -> Member | None:
-    """Return the membership in a RayCluster; None for its clean-up Job.
+    """Return a pod's membership in a RayCluster; None for the pod of the cluster's clean-up Job.
 
     The size of an autoscaling cluster is unknown.
     """

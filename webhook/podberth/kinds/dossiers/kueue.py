@@ -1,4 +1,4 @@
-"""Kueue: Jobs and groups of pods wait in a queue, and topology-aware scheduling gives each pod a node selector.
+"""Facts about Kueue: Jobs and groups of pods wait in a queue; topology-aware scheduling adds node selectors.
 
 Kueue makes a Workload from a job's template. It divides the plain pods of a group by a hash of their fields
 (``role-hash``): each hash is a pod set, and a Workload has at most 18 pod sets.
@@ -17,7 +17,7 @@ from ..systems import System
 
 
 def _kueue_group(pod: Subject) -> Member:
-    """Return the membership in one of Kueue's pod groups; the annotation takes precedence over the label.
+    """Return a pod's membership in a pod group of Kueue; the annotation takes precedence over the label.
 
     The annotation is behind Kueue's gate WorkloadIdentifierAnnotations, which is on since 0.18.
     """
@@ -32,10 +32,10 @@ def _kueue_group(pod: Subject) -> Member:
 
 
 def _suspended_set(pod: Subject) -> Member | None:
-    """Return the membership in a StatefulSet that waits in a queue: all its pods are one pod group of Kueue.
+    """Return a pod's membership in a StatefulSet that waits in a queue: all its pods are one pod group of Kueue.
 
     Kueue's webhook writes the annotation into the template. Kueue writes the group's name and size on a pod only after
-    it has been made (pkg/controller/jobs/statefulset/statefulset_{webhook,pod_reconciler}.go).
+    the pod has been created (pkg/controller/jobs/statefulset/statefulset_{webhook,pod_reconciler}.go).
     """
     controller = pod.controller
     if controller is None or (pod.annotations[_PARENT], controller.kind) != ("statefulset", "StatefulSet"):
@@ -68,7 +68,7 @@ def _inactive(document: Mapping[str, Any]) -> str:
 
 
 def _admission(document: Mapping[str, Any]) -> Admission:
-    """Return a Workload's admission; state and message are those of QuotaReserved or, without it, of Admitted."""
+    """Return the admission in a Workload's status, from the condition QuotaReserved or, without it, from Admitted."""
     conditions = {text_at(each, "type"): each for each in list_at(document, "status", "conditions")}
     reason = conditions.get("QuotaReserved") or conditions.get("Admitted") or {}
     state = ", ".join(filter(None, (text_at(reason, "status") or "not set", text_at(reason, "reason"))))

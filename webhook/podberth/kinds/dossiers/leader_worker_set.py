@@ -1,4 +1,4 @@
-"""LeaderWorkerSets: each leader and its workers are a gang."""
+"""Facts about LeaderWorkerSets: each leader and its workers are a gang."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _leader_worker_set(pod: Subject) -> Member | None:
-    """Return the membership in a group of a LeaderWorkerSet; the group key is the name of the gang.
+    """Return a pod's membership in a group of a LeaderWorkerSet; the group key is the name of the gang.
 
     LWS's webhook writes the key on a leader, but may run after podberth's, so podberth computes the key in the same
     way.
@@ -49,7 +49,10 @@ def _leader_worker_set(pod: Subject) -> Member | None:
 
 
 def _group(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    """Return the roles of a group, leader and workers; the leader's template is by default the workers' (types.go)."""
+    """Return the roles of one group of a LeaderWorkerSet: its leader and its workers.
+
+    Without a template of its own, the leader has the workers' template (types.go).
+    """
     template = mapping_at(owner, "spec", "leaderWorkerTemplate")
     workers = template.get("workerTemplate")
     leader = workers if template.get("leaderTemplate") is None else template["leaderTemplate"]

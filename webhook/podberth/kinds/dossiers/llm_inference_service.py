@@ -1,4 +1,4 @@
-"""KServe's LLMInferenceService, which becomes a LeaderWorkerSet for several nodes and a Deployment for one."""
+"""Facts about KServe's LLMInferenceService, which becomes a LeaderWorkerSet (several nodes) or Deployment (one)."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -15,7 +15,7 @@ _NO_GROUP: Final = frozenset({"schedulingGroup"})
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what KServe and the Deployment (one node) or LeaderWorkerSet (several nodes) write.
+    """Add to a pod the fields that KServe and its Deployment (one node) or LeaderWorkerSet (several nodes) write.
 
     Source: kserve/kserve pkg/controller/v1alpha2/llmisvc/workload_{single,multi}_node.go.
     """
@@ -52,7 +52,7 @@ def _mount_shared_memory(pod: dict[str, Any]) -> None:
 
 
 def _stamp_part(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what KServe's default configs give each LLMInferenceService whose baseRefs name this config.
+    """Add to a pod the fields that KServe's default configs give an LLMInferenceService with this config as baseRef.
 
     Source: kserve/kserve pkg/controller/v1alpha2/llmisvc/config_merge.go combineBaseRefsConfig.
     """

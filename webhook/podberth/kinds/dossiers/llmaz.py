@@ -1,4 +1,4 @@
-"""llmaz: Services, each of which is a LeaderWorkerSet, and Playgrounds, from which llmaz makes Services.
+"""Facts about llmaz: Services, each of which is a LeaderWorkerSet, and Playgrounds, from which llmaz makes Services.
 
 The pods of a Playground have no template of the user: their containers are those of a BackendRuntime.
 """

@@ -1,4 +1,4 @@
-"""ModelBoosters, from each of which Kthena makes one ModelServing."""
+"""Facts about ModelBoosters, from each of which Kthena makes one ModelServing."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -22,7 +22,7 @@ _WORKER: Final = Form(
     front_fields={name: name for name in ("image", "resources")},
     front_always=True,
 )
-"""The form of a ModelBooster's worker, whose fields become a container, affinity and tolerations of a pod."""
+"""The ``Form`` of a ModelBooster's worker, whose fields become a container, affinity and tolerations of a pod."""
 
 _ROLES_OF: Final[Mapping[str, Mapping[str, str]]] = {
     "vLLM": {"server": "leader"},
@@ -55,7 +55,10 @@ def _serving(scene: Scene) -> Found:
 
 
 def _serving_of(booster: Found) -> Found:
-    """Return the fields of the ModelServing that gangs are read from (convert/model_serving.go BuildModelServing)."""
+    """Return the ModelServing that Kthena makes of a ModelBooster, with only the fields from which gangs are read.
+
+    Source: convert/model_serving.go BuildModelServing.
+    """
     backend = mapping_at(booster, "spec", "backend")
     kinds = _ROLES_OF.get(text(backend.get("type")), {})
     roles: list[dict[str, Any]] = []
@@ -80,7 +83,7 @@ def _serving_of(booster: Found) -> Found:
 
 
 def _stamp_booster(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on an entry pod the fields that Kthena writes; worker pods request the same resources (convert/templates).
+    """Add to an entry pod the fields that Kthena writes; worker pods request the same resources (convert/templates).
 
     The labels: pkg/model-booster-controller/utils/template.go GetModelControllerLabels.
     """

@@ -1,4 +1,7 @@
-"""mpi-operator: MPIJobs. A Job makes the launcher's pod; all pods have the labels of the Training Operator."""
+"""Facts about mpi-operator: MPIJobs.
+
+A Job makes the launcher's pod; all pods of an MPIJob have the labels of the Training Operator.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +28,7 @@ from ..stamping import add_labels, owned_by_workload, set_name
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what newWorker and newLauncherJob write.
+    """Add to a pod the fields that mpi-operator writes on a worker (newWorker) or on a launcher (newLauncherJob).
 
     Source: kubeflow/mpi-operator pkg/controller/mpi_job_controller.go.
     """

@@ -1,4 +1,4 @@
-"""Kubernetes' own PodGroup and Workload (KEP-4671): the scheduler places the pods of a group as a whole.
+"""Facts about Kubernetes' own PodGroup and Workload (KEP-4671): the scheduler places the pods of a group as a whole.
 
 A PodGroup's spec has its topology. The scheduler may ignore pod affinity within a group (KEP-5732), so podberth writes
 none. ``spec.schedulingGroup`` is immutable, so a pod can join a group only when it is created.
@@ -22,7 +22,7 @@ def _native_group(pod: Subject) -> Member | None:
 
 
 def _native_workload(pod: Subject) -> Member | None:
-    """Return the membership in a pod group of a Workload, as in Kubernetes 1.35; None if the pod names none.
+    """Return a pod's membership in a pod group of a Workload, as in Kubernetes 1.35; None if the pod names no Workload.
 
     Kubernetes 1.36 has dropped the field. Source: kubernetes/api 1.35 core/v1/types.go WorkloadReference. Podberth
     follows no Workloads, so the size is unknown.

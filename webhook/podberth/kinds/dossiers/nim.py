@@ -1,4 +1,4 @@
-"""NIM: the operator of NVIDIA's inference microservices."""
+"""Facts about NIM: the operator of NVIDIA's inference microservices."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -21,7 +21,7 @@ _NIM: Final = replace(
     front_fields={name: name for name in ("args", "command", "env", "resources")},
     front_always=True,
 )
-"""The form of a NIMServiceSpec, which has fields of the pod and of one container; its ``image`` is an object."""
+"""The ``Form`` of a NIMServiceSpec, which has fields of the pod and of one container; its ``image`` is an object."""
 
 
 def _spec(scene: Scene) -> Found:
@@ -34,12 +34,12 @@ def _name(scene: Scene) -> str:
 
 
 def _is_enabled(scene: Scene) -> bool:
-    """Return whether a NIMPipeline makes the service (internal/controller/nimpipeline_controller.go)."""
+    """Return whether a NIMPipeline makes this service (internal/controller/nimpipeline_controller.go)."""
     return scene.item.get("enabled") is True
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what the operator's standalone platform writes.
+    """Add to a pod the fields that the operator's standalone platform writes.
 
     Source: NVIDIA/k8s-nim-operator api/apps/v1alpha1/nimservice_types.go.
     """
@@ -61,9 +61,9 @@ def _nodes(spec: Found) -> int:
 
 
 def _stamp_pod(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what the operator and its Deployment (one node) or LeaderWorkerSet (several nodes) write.
+    """Add to a pod the fields that the operator and its Deployment (one node) or LeaderWorkerSet (several nodes) write.
 
-    The pod of a LeaderWorkerSet is a worker; its leader asks for the same. Source:
+    The pod of a LeaderWorkerSet is a worker; its leader requests the same resources. Source:
     internal/controller/platform/standalone/nimservice.go, manifests/lws.yaml.
     """
     _stamp(pod, scene)
@@ -99,7 +99,7 @@ def _asked_as_tensors(scene: Scene) -> Iterator[tuple[Path, str]]:
 
 
 def _group(scene: Scene) -> Found:
-    """Return the LeaderWorkerSet of a service on several nodes; the document itself for a service on one node."""
+    """Return the LeaderWorkerSet of a service on several nodes; for a service on one node, the document itself."""
     spec = _spec(scene)
     nodes = _nodes(spec)
     if nodes == 1:
@@ -111,7 +111,7 @@ def _group(scene: Scene) -> Found:
 
 
 def _replicas(scene: Scene) -> int:
-    """Return the number of pods of all replicas; 0 if the pipeline size is no number, which only the operator knows."""
+    """Return the number of pods of all replicas; 0 if the pipeline size is no number, and so unknown."""
     spec = _spec(scene)
     pipeline = at(spec, "multiNode", "parallelism", "pipeline")
     return 0 if unread(pipeline) else count(spec.get("replicas"), 1) * _nodes(spec)

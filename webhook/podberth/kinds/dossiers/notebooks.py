@@ -1,4 +1,4 @@
-"""Kubeflow's Notebooks: each makes a StatefulSet with one pod."""
+"""Facts about Kubeflow's Notebooks: each makes a StatefulSet with one pod."""
 
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from ..stamping import add_annotations, add_labels, own
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what generateStatefulSet writes.
+    """Add to a pod the fields that generateStatefulSet writes.
 
     Source: components/notebook-controller/controllers/notebook_controller.go.
     """
@@ -24,13 +24,13 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _texts(scene: Scene, key: str) -> dict[str, str]:
-    """Return the labels or annotations of the Notebook itself."""
+    """Return the labels or annotations of the Notebook object itself."""
     said = mapping_at(scene.document, "metadata", key)
     return {name: value for name, value in said.items() if isinstance(value, str)}
 
 
 _NOTEBOOK: Final = Form(seats=((("spec",), ("spec",)),))
-"""The form of a NotebookTemplateSpec, which has a spec and no metadata."""
+"""The ``Form`` of a NotebookTemplateSpec, which has a spec and no metadata."""
 
 
 DOSSIER: Final = Dossier(

@@ -1,4 +1,4 @@
-"""OME: InferenceServices with an engine, a decoder and a router, and the ServingRuntimes that they name.
+"""Facts about OME: InferenceServices with an engine, a decoder and a router, and the ServingRuntimes that they name.
 
 An engine or decoder with a leader and workers becomes a LeaderWorkerSet, any other part a Deployment. OME lays the
 parts of a service over those of its runtime. If the runtime is known and a part has containers of its own, podberth
@@ -31,9 +31,9 @@ _PART: Final = replace(
     front_name="ome-container",
     front_fields=CONTAINER_FIELDS,
 )
-"""The form of an EngineSpec, DecoderSpec or RouterSpec: fields of a PodSpec, and a container as ``runner``."""
+"""The ``Form`` of an EngineSpec, DecoderSpec or RouterSpec: fields of a PodSpec, and a container as ``runner``."""
 _NODE: Final = replace(_PART, seats=((("spec",), ()),))
-"""The form of a LeaderSpec or WorkerSpec: a PodSpec, and a container as ``runner``."""
+"""The ``Form`` of a LeaderSpec or WorkerSpec: a PodSpec, and a container as ``runner``."""
 
 
 def _part_of(scene: Scene) -> Found:
@@ -41,9 +41,10 @@ def _part_of(scene: Scene) -> Found:
 
 
 def _runtime_part(scene: Scene) -> Found:
-    """Return the part of the runtime that the scene's part is laid over; empty if the service names no known runtime.
+    """Return the part of the runtime (such as its engine) over which OME lays the service's part; empty if unknown.
 
-    Source: utils/merging.go MergeEngineSpec. If a service names no runtime, OME chooses one by the model.
+    Source: utils/merging.go MergeEngineSpec. The runtime is unknown if the service names none: OME then chooses one by
+    the model.
     """
     if scene.document.get("kind") != "InferenceService":
         return {}
@@ -52,7 +53,7 @@ def _runtime_part(scene: Scene) -> Found:
 
 
 def _said(scene: Scene, *path: str) -> object:
-    """Return a field of the scene's part; if the part lacks the field, that of the runtime's part."""
+    """Return a field of the service's part; if the part lacks the field, that field of the runtime's part."""
     own = at(_part_of(scene), *path)
     return at(_runtime_part(scene), *path) if own is None else own
 
@@ -64,7 +65,7 @@ def _nodes(scene: Scene) -> int:
 
 
 def _has_nodes(scene: Scene) -> bool:
-    """Return whether a part becomes a LeaderWorkerSet (utils/deployment.go DetermineEngineDeploymentMode)."""
+    """Return whether a service's part becomes a LeaderWorkerSet (utils/deployment.go DetermineEngineDeploymentMode)."""
     return _said(scene, "leader") is not None or _said(scene, "worker") is not None
 
 
@@ -73,7 +74,7 @@ def _has_no_leader(scene: Scene) -> bool:
 
 
 def _below(scene: Scene) -> Found:
-    """Return the pod of the runtime that the scene's own containers are laid over; empty if there is none."""
+    """Return the pod of the runtime over which OME lays the containers of the service's part; empty if none."""
     part = _runtime_part(scene)
     if not part or not list_at(_own(scene), "spec", "containers"):
         return {}
@@ -94,7 +95,7 @@ def _fixed(scene: Scene) -> Iterator[tuple[Path, str]]:
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what OME writes (components/{base,engine}.go, reconcilers/lws/lws_reconciler.go)."""
+    """Add to a pod the fields that OME writes (components/{base,engine}.go, reconcilers/lws/lws_reconciler.go)."""
     part = str(scene.path[1]).removesuffix("Config")
     name = f"{scene.name}-{part}"
     add_labels(pod, {"ome.io/inferenceservice": scene.name, "component": part})
@@ -106,7 +107,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _stamp_service(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a service's pod what OME writes.
+    """Add to a service's pod the fields that OME writes.
 
     If the runtime is unknown, a volume at /dev/shm is assumed, as in OME's own runtimes (config/runtimes/srt).
     """
@@ -130,7 +131,7 @@ def _group(scene: Scene) -> Found:
 
 
 def _pod(scene: Scene, below: tuple[str, ...]) -> Found:
-    """Return the pod of a part, or of its leader or worker, with the runtime's pod below it."""
+    """Return the pod of a service's part, or of its leader or worker, merged with the pod of the runtime."""
     here = replace(scene, path=(*scene.path[:2], *below))
     own, lower = _own(here), _below(here)
     if not lower:

@@ -1,4 +1,4 @@
-"""vLLM's production stack: VLLMRuntimes, each of which becomes a Deployment of model servers.
+"""Facts about vLLM's production stack: VLLMRuntimes, each of which becomes a Deployment of model servers.
 
 Source: vllm-project/production-stack operator/internal/controller/vllmruntime_controller.go.
 """
@@ -29,7 +29,7 @@ _RUNTIME: Final = Form(
     front_name="vllm",
     front_always=True,
 )
-"""The form of a DeploymentConfig: fields of the pod under other names; its ``resources`` are not a Container's."""
+"""The ``Form`` of a DeploymentConfig: fields of the pod under other names; its ``resources`` are not a Container's."""
 
 
 def _amounts(scene: Scene) -> dict[str, str]:
@@ -39,7 +39,7 @@ def _amounts(scene: Scene) -> dict[str, str]:
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what deploymentForVLLMRuntime writes, without probes and environment variables."""
+    """Add to a pod the fields that deploymentForVLLMRuntime writes, without probes and environment variables."""
     main, amounts = pod["spec"]["containers"][0], _amounts(scene)
     main["command"] = ["/opt/venv/bin/vllm", "serve"]
     main["args"] = [text_at(scene.spec, "model", "modelURL")]

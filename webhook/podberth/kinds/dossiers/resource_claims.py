@@ -1,6 +1,7 @@
-"""Dynamic Resource Allocation (DRA): claims, claim templates, and drivers' kinds that make claim templates.
+"""Facts about Dynamic Resource Allocation (DRA): claims, claim templates, and drivers' kinds that make them.
 
-None of these makes pods. ``devices.claims`` reads the requests of a claim and the devices that it gives a pod.
+No object of these kinds makes pods. ``devices.claims`` reads the requests of a claim and the devices that it gives a
+pod.
 """
 
 from typing import Final

@@ -1,6 +1,6 @@
-"""RoleBasedGroups: roles that serve one model. A role is a StatefulSet, a LeaderWorkerSet or a set of instances.
+"""Facts about RoleBasedGroups: roles that serve one model.
 
-The labels of v1alpha1 and v1alpha2 differ.
+A role is a StatefulSet, LeaderWorkerSet or set of instances. The labels of v1alpha1 and v1alpha2 differ.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ from ..strategic_merge import replaced_lists
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what the operator writes for a role.
+    """Add to a pod the fields that the operator writes for a role.
 
     Source: sgl-project/rbg api/workloads/constants/label.go, v1alpha1/constant.go.
     """
@@ -73,7 +73,7 @@ def _group_of_set(document: Found | None) -> Predicted:
 
 
 def _role_pods(scene: Scene) -> int:
-    """Return the number of pods that a role makes from the template or patch at the scene's place."""
+    """Return the number of pods that a role makes from the template or patch at ``scene.path``."""
     role = scene.items[0] if scene.items else {}
     inner = count(scene.item.get("size"), 1) if len(scene.items) > 1 else _pods_on_top(scene).count
     groups = spec_replicas(scene) if _is_set(scene) else 1
@@ -84,13 +84,13 @@ _NONE: Final = RolePods(0, ())
 
 
 def _pods_on_top(scene: Scene) -> RolePods:
-    """Return the pods of a role whose topmost template or patch is at the scene's place; else pods with the count 0."""
+    """Return the pods whose topmost template or patch is at ``scene.path``; without any, pods with the count 0."""
     role, inner = _role_of(scene)
     return next((each for each in pods_of(role) if each.layers[-1:] == (inner,)), _NONE)
 
 
 def _role_of(scene: Scene) -> tuple[Any, Path]:
-    """Return the role that the scene's place is in, and the path from the role to the place."""
+    """Return the role that contains ``scene.path``, and the path from the role to that place."""
     role = scene.items[0] if scene.items else {}
     return role, scene.path[scene.path.index("roles") + 2 :]
 
@@ -107,7 +107,10 @@ def _is_laid_over(scene: Scene) -> bool:
 
 
 def _below(scene: Scene) -> Found:
-    """Return the template over which the patch at the scene's place is laid; a set has no role templates."""
+    """Return the template over which the operator lays the patch at ``scene.path``; empty if there is none.
+
+    A RoleBasedGroupSet has no role templates.
+    """
     role, _ = _role_of(scene)
     found = merged_below(role, _pods_on_top(scene), _shared(scene))
     return found if isinstance(found, Mapping) else {}
@@ -123,7 +126,7 @@ def _replaced(scene: Scene) -> Iterator[tuple[Path, str]]:
 
 
 def _referring(scene: Scene) -> list[Any]:
-    """Return the roles that make pods of the role template at the scene's place without a patch."""
+    """Return the roles that use the role template of the scene without a patch."""
     return read_once(scene.document, _by_template).get(scene.key, [])
 
 
@@ -145,7 +148,7 @@ def _referring_pods(scene: Scene) -> int:
 
 
 def _scales(role: object) -> bool:
-    """Return whether a separate scaling object has the role's replicas (api/workloads, ScalingAdapter.Enable)."""
+    """Return whether a separate scaling object states the role's replicas (api/workloads, ScalingAdapter.Enable)."""
     return at(role, "scalingAdapter", "enable") is True
 
 

@@ -1,4 +1,4 @@
-"""slurm-bridge: pods become an external job of Slurm, which chooses the nodes from the pods' requests.
+"""Facts about slurm-bridge: pods become an external job of Slurm, which chooses the nodes from the pods' requests.
 
 Its webhook refuses pods with resource claims, and sets the scheduler's name on the pods of its namespaces. Slurm counts
 only ``nvidia.com/gpu`` and ``amd.com/gpu``: for a pod with any other resource it counts no GPU.

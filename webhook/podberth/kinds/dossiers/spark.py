@@ -1,4 +1,4 @@
-"""Spark: applications that spark-submit or spark-operator starts."""
+"""Facts about Spark: applications that spark-submit or spark-operator starts."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -27,7 +27,7 @@ _POD: Final = Form(
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what the operator's webhook and spark-submit write.
+    """Add to a pod the fields that the operator's webhook and spark-submit write.
 
     Sources: kubeflow/spark-operator pkg/common/spark.go (labels), internal/webhook/sparkpod_defaulter.go (addGPU: a
     limit of the container), api/v1beta2/sparkapplication_types.go GPUSpec.
@@ -78,7 +78,7 @@ _OPERATORS: Final = "sparkoperator.k8s.io/app-name"
 
 
 def _spark_application(pod: Subject) -> Member | None:
-    """Return the membership of a driver or an executor in a Spark application; None for other pods.
+    """Return the membership of a driver's or executor's pod in a Spark application; None for other pods.
 
     The driver's pod owns the executors, but is seldom known. An application with dynamic allocation has no size.
     Executors have numbers from 1, which are never used again. spark-operator writes the name of its object on all of
@@ -98,7 +98,7 @@ def _spark_application(pod: Subject) -> Member | None:
 
 
 _EXECUTORS: Final = "spec.executor"
-"""The field because of which the pods of spark-operator come in stages, even if the SparkApplication is unknown."""
+"""The field that makes executors wait for the driver, even if the SparkApplication is unknown."""
 
 
 def _stages(owner: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Tencent Cloud's systems for sharing GPUs: GPU manager and qGPU."""
+"""Facts about Tencent Cloud's systems for sharing GPUs: GPU manager and qGPU."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Kubeflow Trainer v2: runtimes, which hold the template of a JobSet, and TrainJobs, which refer to a runtime.
+"""Facts about Kubeflow Trainer v2: runtimes with the template of a JobSet, and TrainJobs that refer to a runtime.
 
 The runtime has the templates of a TrainJob's pods. The TrainJob itself has an image, a command, variables, and the
 resources of a node. The runtime is searched for among the other documents; if it is not found, the pod is made from the
@@ -31,10 +31,11 @@ _STEP: Final = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 
 def _jobs_of_runtime(runtime: Found, train_job: Found) -> list[dict[str, Any]]:
-    """Return the replicated jobs that a runtime gives a TrainJob's JobSet; for an empty TrainJob, the runtime's own.
+    """Return the replicated jobs of the JobSet that Trainer makes from a runtime and a TrainJob.
 
-    Sources: kubeflow/trainer pkg/apis/trainer/v1alpha1/trainingruntime_types.go, pkg/runtime/core/trainingruntime.go
-    newRuntimeInfo, pkg/runtime/framework/plugins/jobset/jobset.go SyncParallelCount.
+    With an empty TrainJob, they are the runtime's own. Sources: kubeflow/trainer
+    pkg/apis/trainer/v1alpha1/trainingruntime_types.go, pkg/runtime/core/trainingruntime.go newRuntimeInfo,
+    pkg/runtime/framework/plugins/jobset/jobset.go SyncParallelCount.
     """
     nodes = at(train_job, "spec", "trainer", "numNodes")
     found = []
@@ -51,7 +52,7 @@ def _jobs_of_runtime(runtime: Found, train_job: Found) -> list[dict[str, Any]]:
 
 
 def _pods(job: Found, runtime: Found, nodes: object) -> object:
-    """Return the number of pods that a replicated job gets from ``nodes``; None: the job keeps its own number.
+    """Return the number of pods of a replicated job if the TrainJob or runtime has ``nodes``; None: the job's own.
 
     Without MPI, the pods of the trainer are the nodes. With MPI (plugins/mpi/mpi.go EnforceMLPolicy) the job ``node``
     has the nodes, and the trainer is the launcher, which may be a node itself. The TrainJob's number is that of the
@@ -114,7 +115,7 @@ def _jobs_before(runtime: Found) -> Mapping[str, int]:
 
 
 def _stamp_runtime(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what Trainer writes for a TrainJob without fields of its own; the TrainJob's name is unknown."""
+    """Add to a pod the fields that Trainer writes for a TrainJob that only names this runtime; the name is unknown."""
     stamp_job_set(pod, scene.name, PLACEHOLDER_UID, _same_job(scene), read_once(scene.document, _jobs_before))
 
 
@@ -171,7 +172,7 @@ def _trainer(scene: Scene) -> Found:
 
 
 def _nodes(scene: Scene) -> Found:
-    """Return the replicated job of the MPI nodes; empty without MPI, or if the trainer is that job."""
+    """Return the replicated job of the MPI nodes; empty without MPI, or if the trainer's pods are that job."""
     jobs = _jobs(scene) if _runs_mpi(_runtime_of(scene)) and _trainer(scene).get("name") != _NODE else []
     return next((job for job in jobs if job.get("name") == _NODE), {})
 
@@ -193,7 +194,7 @@ def _train_owner(scene: Scene) -> Found:
 
 
 def _stamp_train_job(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on the first node's pod what Trainer writes: the runtime's template with the TrainJob's fields over it.
+    """Add to the first node's pod Trainer's fields: the runtime's template, with the TrainJob's fields over it.
 
     Source: kubeflow/trainer pkg/runtime/framework/plugins/jobset (the container is called node).
     """
@@ -202,7 +203,7 @@ def _stamp_train_job(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _stamp_nodes(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what Trainer writes on the first MPI node that is not the launcher."""
+    """Add to a pod the fields that Trainer writes on the first MPI node that is not the launcher."""
     _stamp_replicated(pod, scene, _nodes(scene))
 
 
@@ -215,7 +216,7 @@ def _stamp_replicated(pod: dict[str, Any], scene: Scene, job: Found) -> None:
 
 
 def _lay_under(pod: dict[str, Any], below: dict[str, Any]) -> None:
-    """Fill in the fields of a runtime's template that the pod lacks; the container called node becomes the first."""
+    """Add to a pod the fields of the runtime's template that it lacks; the container called node becomes the first."""
     metadata, spec = below["metadata"] or {}, below["spec"]
     add_labels(pod, metadata.get("labels") or {})
     add_annotations(pod, metadata.get("annotations") or {})

@@ -1,4 +1,4 @@
-"""The Training Operator v1: jobs of several frameworks, each with roles that have replicas."""
+"""Facts about the Training Operator v1: jobs of several frameworks, each with roles that have replicas."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -44,7 +44,7 @@ def _kind(kind: str, *versions: str) -> WorkloadKind:
 
 
 def _kubeflow(pod: Subject) -> Member:
-    """Return the membership in a job of Training Operator v1 or of mpi-operator.
+    """Return a pod's membership in a job of Training Operator v1 or of mpi-operator.
 
     With mpi-operator, a Job owns the launcher, and the MPIJob owns the workers.
     """

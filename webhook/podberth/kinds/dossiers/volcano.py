@@ -1,4 +1,4 @@
-"""Volcano: Jobs with tasks, which Volcano's scheduler admits as a whole.
+"""Facts about Volcano: Jobs with tasks, which Volcano's scheduler admits as a whole.
 
 Volcano admits a PodGroup by its sum of resources (``minResources``), and HyperNodes are its topology. For pods without
 a group, Volcano's controller makes a PodGroup from the created pod: its resources and annotations. The minimum of
@@ -28,7 +28,7 @@ from ..systems import Dialect, PodGroupKind, System
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what createJobPod writes on the first pod of a task.
+    """Add to a pod the fields that createJobPod writes on the first pod of a task.
 
     Source: pkg/controllers/job/job_controller_util.go.
     """
@@ -38,7 +38,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _stamp_made(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what Volcano writes if a CronJob or a JobFlow makes the Job; the Job's name is unknown.
+    """Add to a pod the fields that Volcano writes if a CronJob or a JobFlow makes the Job; the Job's name is unknown.
 
     Source: pkg/controllers/cronjob/cronjob_controller_util.go, pkg/controllers/jobflow/jobflow_controller_util.go.
     """
@@ -91,7 +91,7 @@ def _tasks(job: Mapping[str, Any] | None) -> tuple[Role, ...]:
 
 
 def _volcano_group(pod: Subject) -> Member:
-    """Return the membership in a PodGroup of Volcano; no pod states the size.
+    """Return a pod's membership in a PodGroup of Volcano; no pod states the size.
 
     ``group-min-member`` counts only on owners. Source: volcano-sh/volcano
     pkg/controllers/podgroup/pg_controller_handler.go getMinMemberFromUpperRes.
@@ -182,8 +182,8 @@ def _task_waits(_document: Found, task: object) -> str:
 def _starts(gang: StartingGang) -> Start[Any]:
     """Return the pods of a Volcano Job that start together, with the defaults of Volcano's webhook.
 
-    If the minimum is below the sum of the tasks' minimums, any pods may start first. Sources: volcano-sh/volcano
-    pkg/webhooks/admission/jobs/mutate, pkg/scheduler/api/job_info.go CheckTaskReady.
+    If the Job's minimum is below the sum of its tasks' minimums, any of its pods may start first. Sources:
+    volcano-sh/volcano pkg/webhooks/admission/jobs/mutate, pkg/scheduler/api/job_info.go CheckTaskReady.
     """
     shares = []
     for each in gang.pods:

@@ -1,4 +1,4 @@
-"""Volcengine's system for sharing GPUs: mGPU."""
+"""Facts about Volcengine's system for sharing GPUs: mGPU."""
 
 from typing import Final
 

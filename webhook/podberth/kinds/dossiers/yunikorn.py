@@ -1,4 +1,4 @@
-"""YuniKorn, which makes placeholder pods from the task groups in an annotation of the application's first pod.
+"""Facts about YuniKorn, which makes placeholder pods from task groups in an annotation of an application's first pod.
 
 A placeholder has the affinity, tolerations and node selector of its task group. A pod with other values may not fit on
 the node of its placeholder.
@@ -20,9 +20,10 @@ from ..systems import System
 
 @lru_cache(maxsize=64)
 def _of_task_groups(text: str) -> int:
-    """Return the number of pods of all task groups; cached, because a review needs it several times for each template.
+    """Return the number of pods of all task groups in an annotation's text.
 
-    ``TASK_GROUPS`` bounds the text, so the cache has a megabyte at most.
+    The result is cached, because a review needs it several times for each template. ``TASK_GROUPS`` limits the text, so
+    the cache has a megabyte at most.
     """
     try:
         groups = orjson.loads(text)
@@ -41,7 +42,7 @@ _TASK_GROUPS: Final = under("yunikorn.apache.org", "task-group-name task-groups"
 
 
 def _yunikorn_application(pod: Subject) -> Member | None:
-    """Return the membership in an application with task groups, whose pods start together; None for other pods.
+    """Return a pod's membership in an application with task groups, whose pods start together; else None.
 
     Only the first pod states the size. Source: apache/yunikorn-k8shim pkg/common/utils/utils.go
     GetApplicationIDFromPod, in its order.

@@ -1,4 +1,4 @@
-"""The registry of rules, in the order of the manual. A new rule is a new module and a new row here."""
+"""The registry of lint rules, in the order of the manual. A new rule is a new module and a new row here."""
 
 from ..findings import LintRule
 from . import (

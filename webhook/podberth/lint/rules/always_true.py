@@ -30,7 +30,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the conditions that are never false, in policies that can apply."""
+    """Yield a problem for each condition that is never false, in policies that can apply to some pod."""
     for policy in library.applicable:
         conditions = policy.conditions
         for index, tree in enumerate(conditions.trees):

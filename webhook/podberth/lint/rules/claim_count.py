@@ -1,8 +1,8 @@
 """A claim template of the policy whose number of devices no matched pod asks for.
 
 podberth does not write a claim `instead` of an extended resource if the pod would lose or gain devices by it. The rule
-finds templates whose number of devices cannot be known. It also finds templates with a number that no pod asks for
-which passes the matchConditions and `when`, such as a claim for one GPU under `gpu.count == 2`.
+finds templates whose number of devices cannot be known. It also finds templates with a number of devices that is
+requested by no pod that passes the matchConditions and `when`, such as a claim for one GPU under `gpu.count == 2`.
 
 Bad:
 
@@ -55,7 +55,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _wrong(mutation: LintedMutation, devices: KnownDevices, part: Tree) -> str:
-    """Return the problem of a map literal that is an item of resourceClaims; empty if it has none or is computed."""
+    """Return the problem of an item of resourceClaims, a map literal; empty if it has none or is computed."""
     texts = _texts(part)
     template, resource = texts.get("template", ""), texts.get("instead", "")
     accelerator = recognise(resource)

@@ -36,7 +36,7 @@ _ORDERS: Final = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield each comparison of an amount in a pod's limits or requests with ``<``, ``<=``, ``>`` or ``>=``."""
+    """Yield a problem for each ``<``, ``<=``, ``>`` or ``>=`` with an amount in a pod's limits or requests."""
     for policy in library.policies:
         for path, part, scope in parts_of(policy):
             if isinstance(part, Call) and part.function in _ORDERS:

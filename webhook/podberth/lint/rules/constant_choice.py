@@ -27,7 +27,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the tests of ``? :`` whose value is always the same."""
+    """Yield a problem for each conditional ``? :`` whose test always has the same value."""
     for policy in library.applicable:
         conditions = policy.conditions
         for placed in policy.expressions:

@@ -28,7 +28,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the validations whose value is always the same."""
+    """Yield a problem for each validation that is always true or always false."""
     for policy in library.applicable:
         conditions = policy.conditions
         for index, validation in enumerate(policy.spec.validations):

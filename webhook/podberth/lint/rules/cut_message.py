@@ -31,7 +31,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the messages and reasons that are always too long to be shown in full."""
+    """Yield a problem for each message or reason that is always too long to be shown in full."""
     for policy in library.policies:
         for path, length in shortest_lines(policy):
             if length > MAX_LINE:

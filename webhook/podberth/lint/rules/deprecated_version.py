@@ -52,7 +52,7 @@ _REMOVED: Mapping[tuple[str, str], str] = {
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the API versions that Kubernetes has removed, in match rules and exclusions."""
+    """Yield a problem for each API version in match rules and exclusions that Kubernetes has removed."""
     for policy in library.policies:
         constraints = policy.spec.match_constraints
         for field, rules in (

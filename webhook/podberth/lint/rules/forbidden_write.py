@@ -29,7 +29,7 @@ _READS = ("test",)
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield each place where a policy writes a path that policies may not write."""
+    """Yield a problem for each place where a policy writes a field that no policy may write."""
     for mutation in library.mutations:
         for leaf in mutation.leaves:
             tree = mutation.policy.tree(leaf.source)
@@ -46,7 +46,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _set(tree: Tree, path: tuple[str, ...]) -> Iterator[tuple[Tree, tuple[str, ...]]]:
-    """Yield the paths that a map literal sets, each with the tree of its key."""
+    """Yield each path that a map literal sets, with the syntax tree of its key."""
     for key, value in tree.entries if isinstance(tree, Entries) else ():
         if isinstance(key, Literal) and isinstance(key.value, str):
             yield key, (*path, key.value)

@@ -33,7 +33,7 @@ _SAID: Final = "leaves out devices of ResourceClaims; add gpu.claims.size() == 0
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the limits on GPU counts in policies that deny and do not read claims."""
+    """Yield a problem for each limit on GPU counts in a policy that denies pods and does not read claims."""
     for policy in library.policies:
         if "Deny" not in policy.spec.validation_actions:
             continue
@@ -52,7 +52,7 @@ def _asks_for_claims(policy: Linted, part: Tree, scope: Scope) -> bool:
 
 
 def _limits(policy: Linted, tree: Tree) -> Iterator[Tree]:
-    """Yield the counts to which an expression sets an upper limit; it may be several limits joined by ``&&``."""
+    """Yield each GPU count to which an expression sets an upper limit; limits may be joined by ``&&``."""
     match tree:
         case Call(function="_&&_", operands=operands):
             for each in operands:

@@ -27,7 +27,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the policies that deny, but allow a pod if the evaluation of an expression fails."""
+    """Yield a problem for each policy that denies pods, but allows a pod if the evaluation of an expression fails."""
     for policy in library.policies:
         if policy.spec.failure_policy == "Ignore" and "Deny" in policy.spec.validation_actions:
             message = "got Ignore with Deny: a pod on which an expression errs is admitted; want Fail, or Warn"

@@ -25,5 +25,5 @@ LEVEL = Level.ERROR
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the problems of parsing and compiling the policies."""
+    """Yield the problems that were found when the policies were parsed and compiled."""
     yield from library.problems

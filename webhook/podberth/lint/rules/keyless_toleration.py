@@ -27,7 +27,7 @@ _FIELDS = frozenset({"operator", "effect", "value", "tolerationSeconds"})
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the map literals that have a toleration's form, and whose key is missing or empty."""
+    """Yield a problem for each map literal that has a toleration's form, and whose key is missing or empty."""
     for mutation, place, part in library.parts("tolerations"):
         if isinstance(part, Entries) and _is_toleration(part) and part.get("key") in (None, Literal(value="")):
             yield mutation.policy.within(place, part, "tolerates every taint; want a key")

@@ -34,7 +34,7 @@ MAX_COMFORTABLE = 120
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the messages and reasons that are longer than MAX_COMFORTABLE, but short enough to be shown in full."""
+    """Yield a problem for each message or reason that is longer than MAX_COMFORTABLE and short enough to be shown."""
     for policy in library.policies:
         for path, length in shortest_lines(policy):
             if MAX_COMFORTABLE < length <= MAX_LINE:

@@ -25,7 +25,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the policies without a description."""
+    """Yield a problem for each policy without a description."""
     for policy in library.policies:
         if not policy.spec.description.strip():
             yield policy.problem(("spec", "description"), "want a sentence that says what the policy is for")

@@ -22,7 +22,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the policies whose folder has no tests."""
+    """Yield a problem for each policy whose folder has no tests."""
     for policy in library.policies:
         if not policy.tested:
             said = "got no tests.yaml beside the policy, want one (docs/testing.md)"

@@ -65,7 +65,7 @@ _PROFILES: Final = sorted({profile for table in TABLES for profile in table.rows
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield each literal that the compared field never equals, and each argument for a MIG profile that is none."""
+    """Yield a problem for each literal that the compared field never equals, and each unknown MIG profile."""
     for policy in library.policies:
         for path, part, scope in parts_of(policy):
             if isinstance(part, Call):
@@ -103,7 +103,7 @@ def _wrong(policy: Linted, found: FieldPath, value: str) -> str:
 
 
 def _default(side: Tree) -> object:
-    """Return the literal that ``orValue`` returns if the pod lacks the field; None if there is none."""
+    """Return the literal that ``orValue`` returns for an absent field in ``side``; None if there is none."""
     match side:
         case Call(function="orValue", operands=(_, Literal(value=value))):
             return value

@@ -50,7 +50,7 @@ missing, because the cluster's default class is unknown to the linter."""
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the expressions of mutations that never write anything."""
+    """Yield a problem for each expression of a mutation that never writes anything."""
     for mutation in library.mutations:
         for leaf in mutation.leaves:
             why = _constant(mutation, leaf) or _taken(mutation, leaf)

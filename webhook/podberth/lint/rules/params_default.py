@@ -43,7 +43,7 @@ _INDEX = frozenset({"_[_]", "_[?_]"})
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield each paramRef without a default, and each key that expressions read and the default does not have."""
+    """Yield a problem for each paramRef without a default, and each key that expressions read and the default lacks."""
     for policy in library.policies:
         ref = policy.spec.param_ref
         reads = list(_reads(policy))
@@ -74,7 +74,10 @@ def _missing(policy: Linted, reads: list[tuple[Path, Tree, str]], default: Mappi
 
 
 def _reads(policy: Linted) -> Iterator[tuple[Path, Tree, str]]:
-    """Yield the places where expressions read params, with the key of ``data`` if it is a literal."""
+    """Yield each read of params: the path of the expression, the read part, and the key of ``data``.
+
+    The key is empty if it is no literal.
+    """
     for placed in policy.expressions:
         if "params" not in placed.source:
             continue

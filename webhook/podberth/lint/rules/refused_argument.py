@@ -43,7 +43,7 @@ _READERS: Final[Mapping[str, str]] = {
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield each literal argument that its function refuses."""
+    """Yield a problem for each literal argument that its function refuses."""
     for policy in library.policies:
         for path, part, _ in parts_of(policy):
             if isinstance(part, Call) and part.function in _READERS:
@@ -53,7 +53,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _refused(environment: Environment, call: Call) -> tuple[Tree, str]:
-    """Return the argument of a function of ``_READERS``, and why the function refuses it; empty if it does not."""
+    """Return the argument that a function of ``_READERS`` refuses, and the reason; the reason is empty if none is."""
     want, read = _READERS[call.function], call.operands[0]
     # With a second operand, semver parses the text differently.
     if len(call.operands) > 1 or not isinstance(read, Literal) or not isinstance(read.value, str):

@@ -68,7 +68,7 @@ _SHAPES: Final[Mapping[str, _Shape]] = {
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the mutations that are refused for every pod, and the literals in other mutations that are refused."""
+    """Yield a problem for each mutation that is refused for every pod, and for each refused literal in the others."""
     for mutation in library.mutations:
         if said := _refusal(mutation):
             yield mutation.policy.problem((*mutation.path, mutation.source.concern), said)
@@ -77,7 +77,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _found(mutation: LintedMutation, shape: _Shape) -> Iterator[Problem]:
-    """Yield the refused literals in the lists that a mutation's expressions return."""
+    """Yield a problem for each refused literal in the lists that a mutation's expressions return."""
     policy = mutation.policy
     for leaf in mutation.leaves:
         place, tree = mutation.placed(leaf)
@@ -101,7 +101,7 @@ def _items(tree: Tree) -> Iterator[Entries]:
 
 
 def _refusal(mutation: LintedMutation) -> str:
-    """Return why a mutation with constant values is refused; empty if it is not, or if its values are not constant."""
+    """Return why a mutation with constant values is refused; empty if it is not, or if a value is computed."""
     compiled = mutation.compiled
     if compiled.concern in pipeline.ANYTHING or compiled.facts or any(each.reads for each in compiled.leaves.values()):
         return ""

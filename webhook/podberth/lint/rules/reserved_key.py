@@ -27,7 +27,7 @@ _RESERVED = ("kubernetes.io", "k8s.io", "podberth.io")
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the keys with a reserved prefix that mutations write."""
+    """Yield a problem for each key with a reserved prefix that a mutation writes."""
     for mutation in library.mutations:
         if mutation.source.concern not in ("labels", "annotations"):
             continue

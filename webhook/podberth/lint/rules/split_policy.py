@@ -41,7 +41,7 @@ _BY_TOLERATIONS: Final = frozenset(
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the calls for nodes in mutations of a policy in which another mutation writes tolerations of its own."""
+    """Yield a problem for each call of ``topology`` or ``mig`` in a policy that also writes tolerations of its own."""
     marks = library.conventions.tolerable_taints
     for policy in library.policies:
         writers = [each for each in policy.mutations if _writes_its_own(each, marks)]

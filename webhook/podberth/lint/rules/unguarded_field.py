@@ -65,7 +65,10 @@ _ALWAYS: Final[Mapping[str, frozenset[str]]] = {
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield each read of an optional field of the pod that the policy never checks; of nested fields, the outermost."""
+    """Yield a problem for each read of an optional field of the pod that the policy never checks for presence.
+
+    Of nested fields, only the outermost is reported.
+    """
     for policy in library.policies:
         parts = [(path, part, scope) for path, part, scope in parts_of(policy) if path[-1] != "messageExpression"]
         asked = {found for _, part, scope in parts for found in _asked(policy, part, scope)} | _selected(policy)
@@ -83,7 +86,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _asked(policy: Linted, part: Tree, scope: Scope) -> Iterator[FieldPath]:
-    """Yield the path of the field whose presence a part checks; the last step is ELEMENT for any key of a map."""
+    """Yield the path of the field whose presence a part of an expression checks; the step ELEMENT is any key."""
     match part:
         case Select(operand=operand, field=key, asks=True):
             pass
@@ -111,7 +114,7 @@ def _selected(policy: Linted) -> set[FieldPath]:
 
 
 def _read(policy: Linted, part: Tree, scope: Scope) -> FieldPath | None:
-    """Return the path of an optional field of the pod whose absence makes a part fail; None for any other part."""
+    """Return the path of the optional pod field whose absence makes a part of an expression fail; else None."""
     match part:
         case Select(operand=operand, field=key, asks=False):
             pass

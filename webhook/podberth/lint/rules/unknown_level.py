@@ -25,7 +25,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the levels that neither the labels of a known node nor the conventions have."""
+    """Yield a problem for each topology level that is neither a label of a known node nor in the conventions."""
     if not library.nodes:
         return
     known = {*library.conventions.levels, *(key for node in library.nodes for key in node.labels)}

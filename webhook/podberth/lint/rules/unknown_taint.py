@@ -24,7 +24,7 @@ LEVEL = Level.NOTE
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the keys of tolerations that no taint of a known node has."""
+    """Yield a problem for each key of a toleration that no taint of a known node has."""
     if not library.nodes:
         return
     known = sorted({taint.key for node in library.nodes for taint in node.taints})

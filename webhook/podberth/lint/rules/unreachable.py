@@ -32,7 +32,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the matchConditions that can never be true; if a policy has none, each ``when`` that can never be true."""
+    """Yield a problem for each matchCondition that can never be true; if there is none, for each such ``when``."""
     for policy in library.policies:
         found = list(_conditions(policy))
         yield from found or _whens(policy)

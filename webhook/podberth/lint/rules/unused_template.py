@@ -30,7 +30,10 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the declared claim templates that the policy never writes, if it writes only literal names of templates."""
+    """Yield a problem for each declared claim template that the policy never writes.
+
+    If the policy computes the name of a template, nothing is reported.
+    """
     for policy in library.policies:
         written = list(_written(policy)) if policy.spec.claim_templates else []
         names = {str(each.value) for each in written if isinstance(each, Literal)}
@@ -44,7 +47,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _written(policy: Linted) -> Iterator[Tree]:
-    """Yield the values of ``template`` in the expressions of resourceClaims, and in the variables that they need."""
+    """Yield each value of ``template`` in the expressions of resourceClaims, and in the variables that they need."""
     for mutation in policy.mutations:
         for leaf in mutation.leaves if mutation.source.concern == "resourceClaims" else ():
             for _, tree in policy.reached(leaf.source):

@@ -27,7 +27,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the variables that no condition, mutation, validation or audit annotation needs."""
+    """Yield a problem for each variable that no condition, mutation, validation or audit annotation needs."""
     for policy in library.policies:
         used = _used(policy)
         for index, variable in enumerate(policy.spec.variables):

@@ -1,4 +1,4 @@
-"""The mutation ``env``: adds variables to every container, init container and sidecar that does not have them."""
+"""The mutation ``env``: adds environment variables to every container, init container and sidecar that lacks them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from ..containers import containers
 
 
 def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
-    """Append variables after the user's own; a variable with a null value is left out.
+    """Append environment variables after the user's own; a variable with a null value is left out.
 
     A container that has a variable in ``env``, with any value, keeps it. A container that may get the variable from
     ``envFrom`` gets none: podberth does not know that source, and ``env`` would override it (core/v1 Container).
@@ -45,7 +45,7 @@ def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
 
 
 def _missing(container: dict[str, Any], values: Mapping[str, object]) -> tuple[dict[str, str], set[str]]:
-    """Return the variables that a container lacks, and the names among ``values`` that its envFrom may define."""
+    """Return the environment variables that a container lacks, and the names that its envFrom may define."""
     present = {str(item.get("name")) for item in _maps(container.get("env"))}
     prefixes = tuple(str(source.get("prefix") or "") for source in _maps(container.get("envFrom")))
     absent = {name: value for name, value in sorted(values.items()) if isinstance(value, str) and name not in present}

@@ -87,10 +87,10 @@ def _join_native(draft: Draft, group: str) -> Change | Skipped:
 
 
 def _drawn(draft: Draft) -> str:
-    """Return a message if the pod has required pod affinity of podberth, which can block a native group; else empty.
+    """Return a message if podberth gave the pod required pod affinity, which can block a native group; else empty.
 
     The scheduler places a group pod by pod and does not move a placed pod: so the first pod may be placed in a domain
-    in which the others do not fit.
+    in which the group's other pods do not fit.
     """
     drawn = any(map(membership.draws, draft.get(membership.REQUIRED_AFFINITY) or ()))
     return "its required pod affinity can keep a native group from starting: join before topology" if drawn else ""
@@ -111,7 +111,7 @@ def _mark(draft: Draft, group: str, members: int, apart: int) -> Change | None:
 
 
 def _misfit(draft: Draft, group: str, members: int) -> str:
-    """Return a message if the pod already states another gang name or size than the policy; else an empty text."""
+    """Return a message if the pod already states another gang name or gang size than the policy; else an empty text."""
     named, sized = draft.get(membership.LABEL), draft.get(membership.SIZE)
     if named and named != group:
         return f"the pod's label {GANG_LABEL} says {named}, the policy {group}"
@@ -121,7 +121,7 @@ def _misfit(draft: Draft, group: str, members: int) -> str:
 
 
 def _unmakeable(system: str, group: str, members: int, known: GangFacts) -> str:
-    """Return why the PodGroup cannot be created, or would never start; empty if it can be created."""
+    """Return the reason why the gang's PodGroup cannot be created, or would never start; empty if it can be created."""
     if known.gang.staged and members != 1:
         return f"its members start in stages ({known.gang.staged}): a group of all would wait for ever"
     if JOINED[system].pod_groups not in known.served:
@@ -145,7 +145,10 @@ def _holds(there: Present, wrote: dict[str, Any]) -> bool:
 
 
 def _conflicts(case: ConflictCase) -> Resolution:
-    """Return the conflicts over system, name and size; if the system or the name conflicts, nothing is written."""
+    """Return the conflicts with earlier policies over the gang's system, name and size.
+
+    If system or name conflict, no proposal remains, so nothing is written.
+    """
     name, size, system = (case.proposal.leaves.get(each) for each in ("name", "size", "system"))
     joined = {path: case.draft.get(path) for each, path in membership.REFERENCES.items() if system and each != system}
     others = ((path, case.others.writer(path, found)) for path, found in joined.items() if found)

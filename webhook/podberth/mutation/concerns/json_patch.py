@@ -40,10 +40,10 @@ def apply(draft: Draft, value: object, schema: PodSchema) -> Change | None:
 
 
 def operation(item: dict[str, Any], where: str) -> Operation:
-    """Return an operation that an expression gave as a map.
+    """Return a JSON Patch operation from the map that a policy's expression gave.
 
     Raises:
-        EvaluationError: it is malformed.
+        EvaluationError: the map is no valid operation; the message begins with ``where``.
     """
     leaf.fields(item, where, _KEYS)
     verb = item.get("op")

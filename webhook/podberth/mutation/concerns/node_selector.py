@@ -13,7 +13,7 @@ _PATH = affinity.SELECTOR
 
 
 def _build(draft: Draft, proposal: Proposal, around: Surroundings) -> Change | Skipped | None:
-    """Require the labels that the pod does not require yet; a label with a null value is left out.
+    """Require the node labels that the pod does not require yet; a label with a null value is left out.
 
     A label is also left out if the pod's nodeSelector has its key. Skipped if the labels contradict all of the pod's
     own terms, or contradict some of them and no known node would remain.

@@ -23,7 +23,7 @@ InStead: TypeAlias = Callable[[Mapping[str, Any]], int | None]
 
 @dataclass(frozen=True, slots=True)
 class _Todo:
-    """The edits of one container that an item of the mutation needs."""
+    """The edits of one container that one item of ``resourceClaims`` needs."""
 
     path: Path
     uses: list[dict[str, str]]
@@ -127,7 +127,7 @@ def _shared(draft: Draft, claim: dict[str, Any], todo: list[_Todo], counted: Seq
 
 
 def _share(claim: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two items name the same claim and have at least one request of it in common."""
+    """Return whether two items of ``resourceClaims`` name the same claim and share at least one request of it."""
     if claim["name"] != other["name"]:
         return False
     requests, others = claim.get("requests"), other.get("requests")
@@ -177,7 +177,7 @@ def _templates(draft: Draft) -> dict[str, str]:
 
 
 def _todo(draft: Draft, claim: dict[str, Any]) -> list[_Todo]:
-    """Return the edits for the containers that do not use the claim yet, or still request the replaced resource."""
+    """Return the edits of the containers that do not use the claim yet, or that still request the replaced resource."""
     wanted, instead = claim.get("containers"), claim.get("instead")
     found: list[_Todo] = []
     for path, container in containers(draft):
@@ -194,7 +194,7 @@ def _todo(draft: Draft, claim: dict[str, Any]) -> list[_Todo]:
 
 
 def _is_amount(value: object) -> bool:
-    """Return whether a resource's amount requests anything; zero does not (docs/rules.md, rule 12)."""
+    """Return whether an amount of a resource requests anything: it is not zero (docs/rules.md, rule 12)."""
     try:
         return value is not None and parse_count(value) != 0
     except ValueError:

@@ -54,7 +54,7 @@ def _rewrite_one(draft: Draft, resources: Path, old: str, wanted: tuple[str, str
 
 
 def _container_paths(draft: Draft) -> dict[str, Path]:
-    """Return the paths of containers and init containers by name; of several with one name, the first."""
+    """Return the paths of containers and init containers by name; if several have one name, that of the first."""
     found: dict[str, Path] = {}
     for path, container in containers(draft):
         if isinstance(name := container.get("name"), str):
@@ -83,7 +83,10 @@ def _holds(there: Present, item: dict[str, Any]) -> bool:
 
 
 def _conflicts(case: ConflictCase) -> Resolution:
-    """Return conflicts: a resource that two policies rewrite differently, or that one writes and the other rewrites."""
+    """Return the conflicts with earlier policies over resources of containers.
+
+    They are resources that two policies rewrite differently, or that one policy writes and another rewrites.
+    """
     paths = _container_paths(case.draft)
 
     def conflict(item: dict[str, Any]) -> Conflict | None:

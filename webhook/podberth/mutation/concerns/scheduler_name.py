@@ -1,7 +1,7 @@
 """The mutation ``schedulerName``: sets the scheduler's name if the user has not set one.
 
-A pod may have keys of a group system and not name the system's scheduler. The system schedules the pod only after that
-name is written, which a policy may do.
+A pod may have labels of a group system without naming the system's scheduler. The system schedules the pod only if a
+policy writes that name.
 """
 
 from collections.abc import Collection
@@ -19,7 +19,10 @@ DEFAULT_SCHEDULER = "default-scheduler"
 
 
 def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | None:
-    """Write the scheduler's name. If the pod's group system has schedulers of its own, other names are not written."""
+    """Write the scheduler's name, and return the change.
+
+    If the pod's group system has schedulers of its own, no other name is written.
+    """
     name = names.wanted(draft, "schedulerName", proposal.leaves[""], DEFAULT_SCHEDULER)
     own = _schedulers(surroundings.gang())
     return names.put(draft, "schedulerName", name if not own or name in own else "")

@@ -1,4 +1,4 @@
-"""The mutation ``topology``: pod affinity that attracts the members of a plain gang to one domain of a level.
+"""The mutation ``topology``: adds pod affinity that attracts the members of a plain gang to one domain of a level.
 
 If podberth creates a native PodGroup for the gang, the group gets the level instead. The mutation ``gang`` writes the
 membership in the gang and its group.
@@ -128,7 +128,7 @@ def _terms(draft: Draft) -> list[Mapping[str, Any]]:
 
 
 def _is_drawn(draft: Draft, *, slices: bool) -> bool:
-    """Return whether podberth already attracts the pod to its slice (``slices``) or else to its gang.
+    """Return whether podberth already attracts the pod to the members of its slice (``slices``) or else of its gang.
 
     A pod with podberth's label and without podberth's affinity terms counts as attracted, too.
     """
@@ -139,7 +139,7 @@ def _is_drawn(draft: Draft, *, slices: bool) -> bool:
 
 
 def _take_slice(draft: Draft, members: int, known: GangFacts) -> str:
-    """Write the pod's slice label, unless the pod has one; return the reason if that is impossible, else empty."""
+    """Write the pod's slice label, unless the pod has one; return why that is impossible, else an empty text."""
     if members <= 1 or draft.get(_SLICE) is not None:
         return ""
     if known.gang.index < 0:
@@ -154,7 +154,7 @@ def _take_slice(draft: Draft, members: int, known: GangFacts) -> str:
 
 
 def _own_placement(draft: Draft, key: str, mode: str) -> str:
-    """Return why the pod's own affinity or placement conflicts with the term to be added; empty if it does not."""
+    """Return why the pod's own affinity or placement conflicts with the new affinity term; empty if it does not."""
     for path in _EXCLUSIVE:
         if draft.get(path) is not None:
             return f"{path[-1]} places this pod already"
@@ -180,10 +180,10 @@ def _levels(draft: Draft, *, slices: bool) -> list[str]:
 
 
 def _conflicts(case: ConflictCase) -> Resolution:
-    """Return the conflicts over level and mode; a preferred level that is already required is no conflict.
+    """Return the conflicts with earlier policies over level and mode.
 
-    Slices are compared only with slices. An earlier ``jsonPatch`` or ``applyConfiguration`` that wrote pod affinity
-    always conflicts.
+    A preferred level that an earlier policy requires is no conflict. Slices are compared only with slices. An earlier
+    ``jsonPatch`` or ``applyConfiguration`` that wrote pod affinity always conflicts.
     """
     level, mode, every = (case.proposal.leaves.get(each) for each in ("level", "mode", "slice"))
     slices = isinstance(every, int) and every > 1
