@@ -31,9 +31,9 @@ import orjson
 
 from podberth.admission import decide
 from podberth.admission.outcome import Outcome
-from podberth.admission.review import AdmissionRequest, decode_review
+from podberth.admission.review import AdmissionRequest
+from podberth.admission.review_text import read_review
 from podberth.admission.snapshot import Snapshot
-from podberth.admission.unparsed import decode_unparsed
 from podberth.admission.workload import validate_workload
 from podberth.kube.patch import apply
 from podberth.kube.pod_limits import CONTAINERS, ENTRIES, GPU_REQUESTS, MAX_BYTES, TERMS
@@ -235,18 +235,9 @@ def timed(
 ) -> tuple[Outcome, float]:
     """Return the outcome and the milliseconds of a review: read, as the server does, decided, answered and freed."""
     began = time.thread_time_ns()
-    outcome = decider(read(body), snapshot)
+    outcome = decider(read_review(body), snapshot)
     orjson.dumps(outcome.response)
     return outcome, (time.thread_time_ns() - began) / 1e6
-
-
-def read(body: bytes) -> AdmissionRequest:
-    """Return the review in a body, read as ``server.handler`` does."""
-    if excess := excess_of_text(body):
-        return decode_unparsed(body, excess)
-    document = orjson.loads(body)
-    orjson.dumps(document)
-    return decode_review(document, len(body))
 
 
 def milliseconds_of_workload(workload: _Pod, snapshot: Snapshot) -> float:

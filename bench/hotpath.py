@@ -23,7 +23,8 @@ import orjson
 
 from podberth.admission import decide
 from podberth.admission.description import describe
-from podberth.admission.review import AdmissionRequest, decode_review
+from podberth.admission.review import AdmissionRequest
+from podberth.admission.review_text import read_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.shape import shape_problems
 from snapshots import forgetful
@@ -75,7 +76,7 @@ def main() -> None:
 
 def _parts(snapshot: Snapshot) -> dict[str, Callable[[_Created], object]]:
     return {
-        "read and decode": lambda pod: decode_review(orjson.loads(pod.body), len(pod.body)),
+        "read and decode": lambda pod: read_review(pod.body),
         "check the shape": lambda pod: shape_problems(pod.mutate.object),
         "describe": lambda pod: describe(pod.mutate.object or {}, pod.mutate.namespace, snapshot),
         "/mutate, with its answer": lambda pod: orjson.dumps(decide.mutate(pod.mutate, snapshot).response),
@@ -112,7 +113,7 @@ def created(snapshot: Snapshot, members: int, seed: int) -> list[_Created]:
     found = []
     for place, body in enumerate(distinct(_PODS // members, members=members, seed=seed)):
         text = numbered(body, seed * _PODS + place // members)
-        request = decode_review(orjson.loads(text), len(text))
+        request = read_review(text)
         found.append(_Created(text, request, validated(request, decide.mutate(request, apart).patch)))
     return found
 

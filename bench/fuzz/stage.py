@@ -13,13 +13,12 @@ from podberth.admission import decide
 from podberth.admission.messages import MAX_LINE, MAX_TOTAL
 from podberth.admission.outcome import Outcome
 from podberth.admission.recall import Recall
-from podberth.admission.review import AdmissionRequest, decode_review
+from podberth.admission.review import AdmissionRequest
+from podberth.admission.review_text import read_review
 from podberth.admission.snapshot import Snapshot
-from podberth.admission.unparsed import decode_unparsed
 from podberth.admission.workload import validate_workload
 from podberth.errors import ReviewError
 from podberth.kube.patch import apply
-from podberth.kube.review_limits import excess_of_text
 from podberth.server.state import Decider, Deciders, PendingDecision
 
 from .port import Answer, Served
@@ -235,16 +234,7 @@ def _formed(answer: Answer, review: JSON) -> tuple[JSON, bool]:
 def _fresh(path: str, body: bytes, snapshot: Snapshot) -> tuple[int, JSON]:
     """Decide without memory and without the handler."""
     try:
-        if excess := excess_of_text(body):
-            request = decode_unparsed(body, excess)
-        else:
-            document = orjson.loads(body)
-            if not _can_be_sent(document):
-                return _BAD_REQUEST, {}
-            request = decode_review(document, len(body))
-        outcome = _FRESH[path](request, snapshot)
-    except orjson.JSONDecodeError:
-        return _BAD_REQUEST, {}
+        outcome = _FRESH[path](read_review(body), snapshot)
     except ReviewError as error:
         return error.status, {}
     response: JSON = outcome.response["response"]

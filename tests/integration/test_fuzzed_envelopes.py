@@ -10,9 +10,9 @@ from builders import JSON, deployment, gpu_pod, review, workload_review
 from fuzzed_envelopes import fuzzed
 from integration.serving import post, run, serving
 from integration.test_awaited import AWAITED
+from podberth.admission.review_text import MAX_DEPTH
 from podberth.cli.serve import DECIDERS
 from podberth.server import handler
-from podberth.server.handler import MAX_DEPTH
 from shipped import shipped
 
 COUNT = 1_500

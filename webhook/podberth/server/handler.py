@@ -18,10 +18,9 @@ import orjson
 from aiohttp import hdrs, web
 
 from ..admission.outcome import Outcome
-from ..admission.review import AdmissionRequest, decode_review
-from ..admission.unparsed import decode_unparsed
+from ..admission.review import AdmissionRequest
+from ..admission.review_text import read_review
 from ..errors import ReviewError
-from ..kube.review_limits import excess_of_text
 from ..port.answer import WholeAnswer
 from ..port.byte_budget import Hold, MemoryBudget
 from ..telemetry.metrics import OTHER_PATH, Phases
@@ -90,8 +89,6 @@ _REMEMBERED_TARGETS = 64
 # (missingNamespaceWait, apiserver pkg/admission/plugin/namespace/lifecycle). The shortest timeout of podberth's webhook
 # entries is 2 s.
 PATIENCE_SECONDS = 0.5
-# The depth that orjson writes ("nested 254 levels", its README); it reads 1,024. No Kubernetes object comes near.
-MAX_DEPTH = 254
 
 
 class ReviewHandler:
@@ -129,7 +126,7 @@ class ReviewHandler:
             deadline = started + target.budget_seconds
             check_head(request, target, connection.stranger)
             body = await read_body(request, deadline, hold)
-            review = read_review(request, body, hold)
+            review = reviewed(request, body, hold)
             if sought := state.lacks(review):
                 # Without the document, which may be thirty times as large as its body; it is parsed again later.
                 review = None
@@ -137,7 +134,7 @@ class ReviewHandler:
                 keep_body(hold, len(body.text))
                 # The wait takes half of the remaining time at most: the rest is for deciding without the object.
                 await state.wait_for(sought, min(PATIENCE_SECONDS, (deadline - perf_counter()) / 2))
-                review = read_review(request, body, hold)
+                review = reviewed(request, body, hold)
             received = perf_counter()
             outcome = self._decide(review, target, deadline)
             if not isinstance(outcome, Outcome):
@@ -245,45 +242,20 @@ def check_head(request: web.BaseRequest, target: Target, stranger: str) -> None:
         raise ReviewError(415, f"Content-Type: got {media_type[:80]!r}, want {_JSON}")
 
 
-def read_review(request: web.BaseRequest, body: Body, hold: Hold) -> AdmissionRequest:
+def reviewed(request: web.BaseRequest, body: Body, hold: Hold) -> AdmissionRequest:
     """Return the review in a body; the memory for its parsed document is charged to ``hold``.
-
-    Of a body that is too large or too dense to be parsed, only the head is read (``admission.unparsed``).
 
     Raises:
         ReviewError: the body holds no review, or there is no memory for its document now.
     """
-    text = body.text
-    if excess := excess_of_text(text, body.size):
-        return decode_unparsed(text, excess)
-    if not hold.take_document(len(text)):
-        raise ReviewError(503, "body: no memory for its document; try again")
-    return decode_review(parse(request, text), len(text))
-
-
-def parse(request: web.BaseRequest, body: bytes) -> object:
-    """Return the JSON document in a body.
-
-    Raises:
-        ReviewError: the body is not valid JSON.
-    """
-    if not body:
-        raise ReviewError(400, "body: got nothing, want an AdmissionReview")
     try:
-        document = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
+        return read_review(body.text, body.size, has_room=hold.take_document)
+    except ReviewError as error:
         encoding = request.headers.get(hdrs.CONTENT_ENCODING, "")
-        if encoding.strip().lower() not in ("", "identity"):
+        if isinstance(error.__cause__, orjson.JSONDecodeError) and encoding.strip().lower() not in ("", "identity"):
             # Deliberately not decompressed: a kilobyte may expand to all memory.
             raise ReviewError(415, f"Content-Encoding: got {encoding[:40]!r}, want none") from error
-        raise ReviewError(400, f"body: not JSON: {error}"[:200]) from error
-    try:
-        # Recursion over a document of this depth stays far below Python's limit of 1,000 calls, at three for each
-        # level.
-        orjson.dumps(document)
-    except orjson.JSONEncodeError as error:
-        raise ReviewError(400, f"body: nested too deeply: want {MAX_DEPTH} levels at most") from error
-    return document
+        raise
 
 
 # A problem repeats the key at which it is, and a key may be as long as the body.

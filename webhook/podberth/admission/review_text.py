@@ -1,0 +1,54 @@
+"""Reads a review from its JSON text: first the bounds of the text, then the document, then the envelope."""
+
+from collections.abc import Callable
+from typing import Final
+
+import orjson
+
+from ..errors import ReviewError
+from ..kube.review_limits import excess_of_text
+from .review import AdmissionRequest, decode_review
+from .unparsed import decode_unparsed
+
+MAX_DEPTH: Final = 254
+"""The depth that orjson writes ("nested 254 levels", its README); it reads 1,024. No Kubernetes object comes near."""
+
+
+def read_review(
+    text: bytes, size: int | None = None, *, has_room: Callable[[int], bool] = lambda _: True
+) -> AdmissionRequest:
+    """Return the request of the review in a JSON text.
+
+    Of a text that is too large or too dense to be parsed, only the part before the objects is read
+    (``admission.unparsed``).
+
+    Args:
+        text: the JSON text, or only its ends if it is too large to be parsed.
+        size: the length of the whole text in bytes, if ``text`` has only its ends.
+        has_room: called with the length of a text before it is parsed; returns whether there is memory for its
+            document.
+
+    Raises:
+        ReviewError: the text is no review, or there is no memory for its document now. If it is no JSON, ``__cause__``
+            is a JSONDecodeError.
+    """
+    if excess := excess_of_text(text, size):
+        return decode_unparsed(text, excess)
+    if not has_room(len(text)):
+        raise ReviewError(503, "body: no memory for its document; try again")
+    return decode_review(_document(text), len(text))
+
+
+def _document(text: bytes) -> object:
+    if not text:
+        raise ReviewError(400, "body: got nothing, want an AdmissionReview")
+    try:
+        document = orjson.loads(text)
+        # Most reviews have fewer brackets than that, and no document is deeper than the number of its brackets.
+        if text.count(b"{") + text.count(b"[") > MAX_DEPTH:
+            orjson.dumps(document)
+    except orjson.JSONDecodeError as error:
+        raise ReviewError(400, f"body: not JSON: {error}"[:200]) from error
+    except orjson.JSONEncodeError as error:
+        raise ReviewError(400, f"body: nested too deeply: want {MAX_DEPTH} levels at most") from error
+    return document
