@@ -84,6 +84,21 @@ def hgx_h100() -> Scenario:
     return of_matrix(matrix("hgx-h100"), name="NVIDIA H100 80GB HBM3", pciid="2330", memory=81559)
 
 
+def lone_h100() -> Scenario:
+    """Return an H100 that a virtual machine has to itself, its NVLinks disabled, with driver 580 (``captures``)."""
+    rows = {0: "1g.10gb 7 9984", 1: "2g.20gb 3 20096", 2: "3g.40gb 2 40448", 3: "4g.40gb 1 40448", 4: "7g.80gb 1 81152"}
+    rows |= {7: "1g.10gb+me 1 9984", 9: "1g.20gb 4 20096"}
+    return gpu(0, name="NVIDIA H100 80GB HBM3", pciid="2330", memory=81559) | {
+        "driver.profiles": 17,
+        "fabric.version": 3,
+        "gpu.0.fabric.state": 0,
+        "gpu.0.mig": "0 0",
+        "gpu.0.platform": "00 0 0 0",
+        "gpu.0.utilization": 0,
+        **{f"gpu.0.profile.{profile}": row for profile, row in rows.items()},
+    }
+
+
 def dgx_a100_cut(instances: Iterable[str] = ("1 3g.20gb 4 4", "2 2g.10gb 0 2", "9 1g.5gb 2 1")) -> Scenario:
     """Return two A100 of 40 GB, the first in MIG mode with these instances (id, profile, start, size)."""
     made = gpu(0, name="NVIDIA A100-SXM4-40GB", pciid="20B0", memory=40960)
@@ -108,6 +123,8 @@ class Device:
     """Further attributes."""
     nic: str = ""
     """The RDMA device that it is, with its link layer: ``mlx5_0 InfiniBand``."""
+    driver: str = ""
+    """The kernel driver that it is bound to."""
 
 
 def write_sysfs(root: Path, devices: Iterable[Device]) -> Path:
@@ -123,6 +140,9 @@ def write_sysfs(root: Path, devices: Iterable[Device]) -> Path:
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text)
         (root / "bus/pci/devices" / device.address).symlink_to(folder)
+        if device.driver:
+            (root / "bus/pci/drivers" / device.driver).mkdir(parents=True, exist_ok=True)
+            (root / "bus/pci/drivers" / device.driver / device.address).symlink_to(folder)
         if device.nic:
             name, layer = device.nic.split()
             port_folder = root / "class/infiniband" / name / "ports/1"
