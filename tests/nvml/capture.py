@@ -114,7 +114,11 @@ def _fabric(library: Library, gpu: c_void_p) -> None:
     library.call("nvmlDeviceGetGpuFabricInfo_v4", gpu, byref(v4), facts=lambda: _fabric_facts(v4))
     for version, made in (("v3", pynvml.c_nvmlGpuFabricInfo_v3_t()), ("v2", pynvml.c_nvmlGpuFabricInfo_v2_t())):
         library.call(
-            "nvmlDeviceGetGpuFabricInfoV", gpu, byref(made), variant=version, facts=lambda made=made: _fabric_facts(made)
+            "nvmlDeviceGetGpuFabricInfoV",
+            gpu,
+            byref(made),
+            variant=version,
+            facts=lambda made=made: _fabric_facts(made),
         )
     wrong = pynvml.c_nvmlGpuFabricInfo_v3_t()
     wrong.version = _NO_STRUCTURE

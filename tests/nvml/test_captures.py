@@ -7,15 +7,18 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from podberth.devices.mig_tables import TABLES
+
 from .driver import driving, environment
-from .scenario import Device, address, lone_h100, render, replace_file, write_sysfs
+from .scenario import Device, address, lone_h100, lone_h200, render, replace_file, write_sysfs
 from .test_errors import FUNCTIONS
 
 CAPTURES = Path(__file__).with_name("captures")
-MACHINES = {"h100-580.159.04": lone_h100}
+MACHINES = {"h100-580.159.04": lone_h100, "h200-580.159.04": lone_h200}
 # Needs a GPU instance, and so MIG mode, which none of these GPUs was in.
 NOT_CAPTURED = {"nvmlGpuInstanceGetInfo"}
 
@@ -46,35 +49,42 @@ def test_every_capture_is_compared_and_names_no_single_gpu() -> None:
         assert "GPU-" not in str(captured(name))
 
 
-def test_the_agent_makes_the_document_that_it_made_of_the_real_gpu(tmp_path: Path) -> None:
-    profiles = {
-        "1g.10gb": (7, 9984),
-        "1g.10gb+me": (1, 9984),
-        "1g.20gb": (4, 20096),
-        "2g.20gb": (3, 20096),
-        "3g.40gb": (2, 40448),
-        "4g.40gb": (1, 40448),
-        "7g.80gb": (1, 81152),
-    }
-    with driving(tmp_path, lone_h100()) as driver:
+@pytest.mark.parametrize("name", MACHINES)
+def test_the_agent_makes_the_document_that_it_made_of_the_real_gpu(name: str, tmp_path: Path) -> None:
+    [product], [memory] = captured(name)["nvmlDeviceGetName"][1:], captured(name)["nvmlDeviceGetMemoryInfo"][1:]
+    offers = sorted((str(offer).removeprefix("MIG "), most, size) for offer, most, size in offered(name))
+    with driving(tmp_path, MACHINES[name]()) as driver:
         write_sysfs(driver.sysfs, [Device(address=address(0), driver="nvidia")])
         document = driver.read()
-    gpu = document["gpus"][0]
+    [gpu] = document["gpus"]
     assert document == {
         "schemaVersion": "v1",
-        "gpus": [
-            {
-                "index": 0,
-                "memoryMiB": 81559,
-                "pciId": "2330",
-                "pcieRoot": gpu["pcieRoot"],
-                "product": "NVIDIA H100 80GB HBM3",
-                "uuid": gpu["uuid"],
-            }
-        ],
+        "gpus": [gpu],
         "links": {"levels": [["X"]], "shape": "none"},
         "migProfiles": [
-            {"max": most, "memoryMiB": memory, "pciId": "2330", "profile": profile}
-            for profile, (most, memory) in profiles.items()
+            {"max": most, "memoryMiB": size, "pciId": gpu["pciId"], "profile": profile}
+            for profile, most, size in offers
         ],
     }
+    assert gpu.keys() == {"index", "memoryMiB", "pciId", "pcieRoot", "product", "uuid"}
+    assert (gpu["product"], gpu["memoryMiB"]) == (product, memory)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_the_table_of_mig_profiles_is_what_the_driver_offers(name: str) -> None:
+    """Another driver may give an instance more memory, and the table has the least."""
+    pci_id = str(captured(name)["nvmlDeviceGetPciInfo_v3"][1])[:4]
+    [table] = [table for table in TABLES if pci_id in table.pci_ids]
+    offers = {str(profile).removeprefix("MIG "): (most, memory) for profile, most, memory in offered(name)}
+    assert {profile: row.max_instances for profile, row in table.rows.items()} == {
+        profile: most for profile, (most, _) in offers.items()
+    }
+    assert all(0 < row.memory_mib <= offers[profile][1] for profile, row in table.rows.items())
+
+
+def offered(name: str) -> list[list[Any]]:
+    """Return the name, the number and the memory of each MIG profile of a captured GPU."""
+    answers = [
+        answer for call, answer in captured(name).items() if call.startswith("nvmlDeviceGetGpuInstanceProfileInfoV")
+    ]
+    return [answer[1:] for answer in answers if len(answer) > 1]
