@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from ctypes import byref, c_char, c_uint, c_ulonglong, c_void_p
+from functools import partial
 from typing import Any
 
 import pynvml
@@ -111,14 +112,14 @@ def _links(library: Library, gpu: c_void_p) -> None:
 
 def _fabric(library: Library, gpu: c_void_p) -> None:
     v4 = pynvml.c_nvmlGpuFabricInfo_v4_t()
-    library.call("nvmlDeviceGetGpuFabricInfo_v4", gpu, byref(v4), facts=lambda: _fabric_facts(v4))
+    library.call("nvmlDeviceGetGpuFabricInfo_v4", gpu, byref(v4), facts=partial(_fabric_facts, v4))
     for version, made in (("v3", pynvml.c_nvmlGpuFabricInfo_v3_t()), ("v2", pynvml.c_nvmlGpuFabricInfo_v2_t())):
         library.call(
             "nvmlDeviceGetGpuFabricInfoV",
             gpu,
             byref(made),
             variant=version,
-            facts=lambda made=made: _fabric_facts(made),
+            facts=partial(_fabric_facts, made),
         )
     wrong = pynvml.c_nvmlGpuFabricInfo_v3_t()
     wrong.version = _NO_STRUCTURE
@@ -159,11 +160,15 @@ def _mig(library: Library, gpu: c_void_p) -> None:
             profile,
             byref(info),
             variant=profile,
-            facts=lambda info=info: (info.name, info.instanceCount, info.memorySizeMB),
+            facts=partial(_profile_facts, info),
         )
     wrong = pynvml.c_nvmlGpuInstanceProfileInfo_v2_t()
     wrong.version = _NO_STRUCTURE
     library.call("nvmlDeviceGetGpuInstanceProfileInfoV", gpu, 0, byref(wrong), variant="of no version")
+
+
+def _profile_facts(info: Any) -> tuple[object, ...]:
+    return info.name, info.instanceCount, info.memorySizeMB
 
 
 def _health(library: Library, gpu: c_void_p) -> None:

@@ -293,7 +293,7 @@ def recovery_action(gpu: Any) -> int:
         pynvml.NVMLError: the driver does not report it, or is older than this field.
     """
     [value] = pynvml.nvmlDeviceGetFieldValues(gpu, [pynvml.NVML_FI_DEV_GET_GPU_RECOVERY_ACTION])
-    if value.nvmlReturn == pynvml.NVML_ERROR_INVALID_ARGUMENT:  # what a driver says of a field that it does not know
+    if value.nvmlReturn == pynvml.NVML_ERROR_INVALID_ARGUMENT:  # the driver does not know this field
         raise pynvml.NVMLError(pynvml.NVML_ERROR_FUNCTION_NOT_FOUND)
     if value.nvmlReturn:
         raise pynvml.NVMLError(value.nvmlReturn)
