@@ -152,6 +152,7 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *dev
 {
     reload();
     ENTER(get("gpu.%u.lost", index) ? -1 : (int)index); /* a handle can be had of a lost GPU */
+    if (index >= GPUS || !get("gpu.%u.pci", index)) return NVML_ERROR_INVALID_ARGUMENT;
     gpus[index] = (struct nvmlDevice_st){index, -1};
     *device = &gpus[index];
     return NVML_SUCCESS;
@@ -225,7 +226,7 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
 nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *memory)
 {
     ENTER(device->gpu);
-    if (memory->version != nvmlMemory_v2) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    if (memory->version != nvmlMemory_v2) return NVML_ERROR_FUNCTION_NOT_FOUND;
     nvmlReturn_t end = memory_of(device, &memory->total, &memory->used);
     memory->reserved = RESERVED;
     memory->free = memory->total - memory->used - RESERVED;
@@ -247,11 +248,12 @@ nvmlReturn_t nvmlDeviceGetPlatformInfo(nvmlDevice_t device, nvmlPlatformInfo_t *
     ENTER(device->gpu);
     NEED(place, "gpu.%d.platform", device->gpu);
     unsigned int wanted = number(get("platform.version"), 2) == 2 ? nvmlPlatformInfo_v2 : nvmlPlatformInfo_v1;
-    if (info->version != wanted) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH; /* v1 and v2 are laid out alike */
+    unsigned int asked = info->version; /* v1 and v2 are laid out alike */
     char chassis[33] = "";
     sscanf(place, "%32s %hhu %hhu %hhu", chassis, &info->slotNumber, &info->trayIndex, &info->hostId);
     bytes(chassis, info->chassisSerialNumber, sizeof info->chassisSerialNumber);
-    return NVML_SUCCESS;
+    /* A GPU of no rack answers with zeros, whatever version it is asked for. */
+    return *info->chassisSerialNumber && asked != wanted ? NVML_ERROR_ARGUMENT_VERSION_MISMATCH : NVML_SUCCESS;
 }
 
 /* ---- links ----------------------------------------------------------------------------------------------------- */
@@ -283,7 +285,8 @@ nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t device, unsigned i
                                                  nvmlIntNvLinkDeviceType_t *type)
 {
     ENTER(device->gpu);
-    int peer = peer_of(get("gpu.%d.links", device->gpu), link);
+    NEED(links, "gpu.%d.links", device->gpu);
+    int peer = peer_of(links, link);
     *type = peer == -1 ? NVML_NVLINK_DEVICE_TYPE_SWITCH : NVML_NVLINK_DEVICE_TYPE_GPU;
     return NVML_SUCCESS;
 }
@@ -291,7 +294,8 @@ nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t device, unsigned i
 nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t device, unsigned int link, nvmlPciInfo_t *info)
 {
     ENTER(device->gpu);
-    int peer = peer_of(get("gpu.%d.links", device->gpu), link);
+    NEED(links, "gpu.%d.links", device->gpu);
+    int peer = peer_of(links, link);
     if (peer < 0) return NVML_ERROR_NOT_SUPPORTED;
     pci(peer, info);
     return NVML_SUCCESS;
@@ -385,8 +389,8 @@ nvmlReturn_t nvmlDeviceGetGpuInstanceProfileInfoV(nvmlDevice_t device, unsigned 
                                                   nvmlGpuInstanceProfileInfo_v2_t *info)
 {
     ENTER(device->gpu);
-    if (info->version != nvmlGpuInstanceProfileInfo_v2) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-    if (profile >= NVML_GPU_INSTANCE_PROFILE_COUNT) return NVML_ERROR_INVALID_ARGUMENT;
+    const unsigned int known = number(get("driver.profiles"), NVML_GPU_INSTANCE_PROFILE_COUNT);
+    if (info->version != nvmlGpuInstanceProfileInfo_v2 || profile >= known) return NVML_ERROR_INVALID_ARGUMENT;
     NEED(row, "gpu.%d.profile.%u", device->gpu, profile);
     char name[64];
     sscanf(row, "%63s %u %llu", name, &info->instanceCount, &info->memorySizeMB);
@@ -398,7 +402,7 @@ nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned int *c
 {
     ENTER(device->gpu);
     listings++;
-    *count = SLOTS;
+    *count = number(get("gpu.%d.mig", device->gpu), 0) ? SLOTS : 0;
     return NVML_SUCCESS;
 }
 
@@ -416,6 +420,7 @@ nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned i
 nvmlReturn_t nvmlDeviceGetGpuInstanceId(nvmlDevice_t device, unsigned int *id)
 {
     ENTER(device->gpu);
+    if (device->slot < 0) return NVML_ERROR_INVALID_ARGUMENT;
     const char *instance = get("gpu.%d.instance.%d", device->gpu, device->slot);
     if (!instance) return NVML_ERROR_NOT_FOUND;
     *id = number(instance, 0);
@@ -451,9 +456,12 @@ nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldV
 {
     ENTER(device->gpu);
     const char *action = get("gpu.%d.recovery", device->gpu);
+    const unsigned int known = number(get("driver.fields"), NVML_FI_MAX);
     for (int i = 0; i < count; i++) {
         int ours = action && fields[i].fieldId == NVML_FI_DEV_GET_GPU_RECOVERY_ACTION;
-        fields[i].nvmlReturn = ours ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+        fields[i].nvmlReturn = fields[i].fieldId >= known ? NVML_ERROR_INVALID_ARGUMENT
+                               : ours                     ? NVML_SUCCESS
+                                                          : NVML_ERROR_NOT_SUPPORTED;
         fields[i].valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
         fields[i].value.uiVal = number(action, 0);
     }
@@ -521,6 +529,7 @@ nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t device, unsigned long
 nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long types, nvmlEventSet_t set)
 {
     ENTER(device->gpu);
+    if (types & ~nvmlEventTypeAll) return NVML_ERROR_NOT_SUPPORTED;
     set->wanted[device->gpu] = types;
     return NVML_SUCCESS;
 }
@@ -544,6 +553,7 @@ nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsi
         for (gpu = 0; gpu < GPUS; gpu++)
             if (set->wanted[gpu] && number(get("gpu.%d.lost", gpu), 0)) return NVML_ERROR_GPU_IS_LOST;
         if (waited >= milliseconds) return NVML_ERROR_TIMEOUT;
-        nanosleep(&(struct timespec){.tv_sec = pause / 1000, .tv_nsec = pause % 1000 * 1000000L}, NULL);
+        if (nanosleep(&(struct timespec){.tv_sec = pause / 1000, .tv_nsec = pause % 1000 * 1000000L}, NULL))
+            return NVML_ERROR_TIMEOUT; /* a signal ends the wait */
     }
 }

@@ -34,7 +34,7 @@ def main() -> None:
 
 def _answer(readers: list[NvidiaReader], sysfs: Sysfs, name: str, argument: float | None) -> dict[str, Any]:
     if not readers:
-        readers.append(NvidiaReader())
+        readers.append(NvidiaReader(sysfs))
     if name == "wait":
         return {"changed": readers[0].wait(argument or 0.0)}
     if name == "usage":

@@ -84,6 +84,35 @@ def hgx_h100() -> Scenario:
     return of_matrix(matrix("hgx-h100"), name="NVIDIA H100 80GB HBM3", pciid="2330", memory=81559)
 
 
+def lone_h100() -> Scenario:
+    """Return the H100 of ``captures/h100-580.159.04.json``."""
+    rows = ("1g.10gb 7 9984", "2g.20gb 3 20096", "3g.40gb 2 40448", "4g.40gb 1 40448", "7g.80gb 1 81152")
+    return gpu(0, name="NVIDIA H100 80GB HBM3", pciid="2330", memory=81559) | _lone_hopper(
+        (*rows, "1g.10gb+me 1 9984", "1g.20gb 4 20096")
+    )
+
+
+def lone_h200() -> Scenario:
+    """Return the H200 of ``captures/h200-580.159.04.json``."""
+    rows = ("1g.18gb 7 16384", "2g.35gb 3 33280", "3g.71gb 2 71424", "4g.71gb 1 71424", "7g.141gb 1 143360")
+    return gpu(0, name="NVIDIA H200", pciid="2335", memory=143771) | _lone_hopper(
+        (*rows, "1g.18gb+me 1 16384", "1g.35gb 4 33280")
+    )
+
+
+def _lone_hopper(rows: tuple[str, ...]) -> Scenario:
+    """Return the rest of a GPU that a virtual machine has to itself, its NVLinks disabled, with driver 580."""
+    return {
+        "driver.profiles": 17,
+        "fabric.version": 3,
+        "gpu.0.fabric.state": 0,
+        "gpu.0.mig": "0 0",
+        "gpu.0.platform": "00 0 0 0",
+        "gpu.0.utilization": 0,
+        **{f"gpu.0.profile.{number}": row for number, row in zip((0, 1, 2, 3, 4, 7, 9), rows, strict=True)},
+    }
+
+
 def dgx_a100_cut(instances: Iterable[str] = ("1 3g.20gb 4 4", "2 2g.10gb 0 2", "9 1g.5gb 2 1")) -> Scenario:
     """Return two A100 of 40 GB, the first in MIG mode with these instances (id, profile, start, size)."""
     made = gpu(0, name="NVIDIA A100-SXM4-40GB", pciid="20B0", memory=40960)
@@ -108,6 +137,8 @@ class Device:
     """Further attributes."""
     nic: str = ""
     """The RDMA device that it is, with its link layer: ``mlx5_0 InfiniBand``."""
+    driver: str = ""
+    """The kernel driver that it is bound to."""
 
 
 def write_sysfs(root: Path, devices: Iterable[Device]) -> Path:
@@ -123,6 +154,9 @@ def write_sysfs(root: Path, devices: Iterable[Device]) -> Path:
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text)
         (root / "bus/pci/devices" / device.address).symlink_to(folder)
+        if device.driver:
+            (root / "bus/pci/drivers" / device.driver).mkdir(parents=True, exist_ok=True)
+            (root / "bus/pci/drivers" / device.driver / device.address).symlink_to(folder)
         if device.nic:
             name, layer = device.nic.split()
             port_folder = root / "class/infiniband" / name / "ports/1"

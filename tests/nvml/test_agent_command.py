@@ -110,7 +110,8 @@ def test_a_driver_that_goes_away_is_waited_for(driver: Driver) -> None:
         driver.change({"driver.loaded": 0})
         assert process.stderr is not None
         assert process.stderr.readline() == (
-            "podberth: NVIDIA: the driver is not loaded; load the kernel module nvidia\n"
+            "podberth: NVIDIA: the driver is not loaded, or /dev/nvidiactl is not here; load the kernel module nvidia, "
+            "or run the container with the nvidia runtime\n"
         )
         driver.change({"driver.loaded": 1, "driver.generation": 1, "gpu.1.ecc": 1})
         assert printed(process)["gpus"][1]["problem"] == "uncorrectable ECC errors"
@@ -146,7 +147,7 @@ def test_without_a_driver_it_ends_with_3_and_says_what_is_missing(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("code", "said"),
-    [(9, "the driver is not loaded"), (18, "another version"), (4, "/dev/nvidiactl"), (999, "unknown")],
+    [(9, "the driver is not loaded"), (18, "another version"), (4, "/dev/nvidiactl"), (999, "the device cgroup")],
 )
 def test_a_driver_that_cannot_be_opened_is_said(driver: Driver, code: int, said: str) -> None:
     driver.change({"fail.nvmlInitWithFlags": code})

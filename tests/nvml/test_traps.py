@@ -137,6 +137,35 @@ def test_numa_comes_from_sysfs_and_minus_one_is_unknown(tmp_path: Path) -> None:
     assert document["unseen"] == [{"what": "NUMA node", "why": "the GPU is not in sysfs", "gpus": [2]}]
 
 
+# ---- GPUs that NVML does not list -----------------------------------------------------------------------------------
+
+
+def test_gpus_whose_device_files_are_not_here_are_said_to_be_unseen(tmp_path: Path) -> None:
+    """NVML lists the GPUs that the process can open, and counts no other; a virtual function is no GPU of its own."""
+    with driving(tmp_path, of_matrix(matrix("h100-sxm-4"))) as driver:
+        gpus = [Device(address=address(index), numa=0, driver="nvidia") for index in range(6)]
+        write_sysfs(driver.sysfs, [*gpus, Device(address=address(6), driver="nvidia", files={"physfn/uevent": ""})])
+        document = driver.read()
+    assert len(document["gpus"]) == 4
+    assert document["links"]["shape"] == "islands"
+    assert document["unseen"] == [{"what": "GPUs", "why": "NVML lists 4 of 6 GPUs; each needs its file /dev/nvidiaN"}]
+
+
+def test_without_one_gpu_of_several_the_shape_of_a_single_one_is_unknown(tmp_path: Path) -> None:
+    with driving(tmp_path, gpu(0)) as driver:
+        write_sysfs(driver.sysfs, [Device(address=address(index), driver="nvidia") for index in range(2)])
+        assert driver.read()["links"]["shape"] == "unknown"
+
+
+def test_a_driver_whose_gpus_are_all_hidden_is_an_error(tmp_path: Path) -> None:
+    with driving(tmp_path, {"driver.generation": 0}) as driver:
+        write_sysfs(driver.sysfs, [Device(address=address(index), driver="nvidia") for index in range(2)])
+        assert driver.fail() == {
+            "error": "NVIDIA: NVML lists 0 of 2 GPUs; each needs its file /dev/nvidiaN",
+            "lasting": False,
+        }
+
+
 # ---- privilege and MIG ----------------------------------------------------------------------------------------------
 
 CUT = [
@@ -224,6 +253,11 @@ def test_a_mig_change_is_seen_by_the_next_look(tmp_path: Path) -> None:
 def test_what_a_gpu_says_about_its_health_is_its_problem(tmp_path: Path, state: dict[str, Any], problem: str) -> None:
     document = read(tmp_path, gpu(0) | gpu(1) | {f"gpu.1.{key}": value for key, value in state.items()})
     assert problems(document) == ["", problem]
+
+
+def test_a_recovery_action_that_the_driver_does_not_know_is_said_to_be_new(tmp_path: Path) -> None:
+    document = read(tmp_path, gpu(0) | {"driver.fields": 200})
+    assert unseen(document) == {"recovery action": "the driver is too old for it"}
 
 
 def test_a_name_that_is_no_text_is_said(tmp_path: Path) -> None:
@@ -358,7 +392,8 @@ def test_an_unloaded_driver_is_an_error_until_it_is_back(tmp_path: Path) -> None
         before = driver.read()
         driver.change({"driver.loaded": 0})
         assert driver.fail() == {
-            "error": "NVIDIA: the driver is not loaded; load the kernel module nvidia",
+            "error": "NVIDIA: the driver is not loaded, or /dev/nvidiactl is not here; load the kernel module nvidia, "
+            "or run the container with the nvidia runtime",
             "lasting": False,
         }
         assert not driver.wait(0.1)

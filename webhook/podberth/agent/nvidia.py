@@ -18,6 +18,7 @@ from ..topology.usage import Usage
 from . import nvml
 from .nvidia_usage import usage_of
 from .nvml import Gone, NvmlRound
+from .sysfs import Sysfs
 
 # A MIG reconfiguration takes seconds, and one round of calls milliseconds. If the GPU changes during each of so many
 # rounds, a reconfiguration is in progress.
@@ -33,13 +34,14 @@ _MOST_XIDS = 16  # XIDs kept of one GPU; further ones only repeat that it is bro
 class NvidiaReader:
     """Reads NVIDIA's GPUs in one NVML session, which it opens again when the driver was restarted."""
 
-    def __init__(self) -> None:
-        """Open a session with the driver.
+    def __init__(self, sysfs: Sysfs) -> None:
+        """Open a session with the driver; ``sysfs`` shows how many GPUs the driver has.
 
         Raises:
             DeviceError: there is no driver, or it cannot be opened.
         """
         nvml.start()
+        self._sysfs = sysfs
         self._events: Any = None
         self._listening: dict[int, int] = {}
         """The index of each GPU whose events are received, by ``nvml.identity`` of the GPU."""
@@ -52,7 +54,7 @@ class NvidiaReader:
         """Read all GPUs now; if the driver was restarted, open a new session first.
 
         Raises:
-            DeviceError: the driver is gone, or does not answer.
+            DeviceError: the driver is gone, does not answer, or lists none of its GPUs.
         """
         try:
             return self._look()
@@ -131,6 +133,7 @@ class NvidiaReader:
     def _look(self) -> Observation:
         asking = NvmlRound()
         indexes = range(nvml.device_count())
+        hidden = self._hidden(asking, len(indexes))
         devices = {
             index: device
             for index in indexes
@@ -146,12 +149,29 @@ class NvidiaReader:
             self._listen({index: devices[index] for index in sound})
         return Observation(
             gpus=tuple(self._with_faults(gpu, asking) for gpu in gpus),
+            hidden=hidden,
             pairs=pairs,
             # A faulty GPU's problem is reported already.
             unseen=tuple(
                 each for each in (*asking.unseen, *self._unheard) if not asking.faults.keys() & set(each.gpus)
             ),
         )
+
+    def _hidden(self, asking: NvmlRound, listed: int) -> int:
+        """Return the number of the driver's GPUs that NVML does not list, because this process cannot open them.
+
+        Raises:
+            DeviceError: NVML lists none of them.
+        """
+        # nvml.h says that nvmlDeviceGetCount_v2 counts them, and driver 580 does not.
+        bound = len(self._sysfs.bound_to("nvidia"))
+        if bound <= listed:
+            return 0
+        why = f"NVML lists {listed} of {bound} GPUs; each needs its file /dev/nvidiaN"
+        if not listed:
+            raise DeviceError(f"NVIDIA: {why}")
+        asking.unseen.append(Unseen(what="GPUs", why=why))
+        return bound - listed
 
     def _with_faults(self, gpu: ObservedGpu, asking: NvmlRound) -> ObservedGpu:
         faults, xids = tuple(asking.faults.get(gpu.index, ())), tuple(self._xids.get(gpu.index, ()))

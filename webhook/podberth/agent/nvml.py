@@ -76,10 +76,15 @@ _WORDS = {
 _CANNOT_START = {
     pynvml.NVML_ERROR_LIBRARY_NOT_FOUND: "found no libnvidia-ml.so.1; install the driver, or run the container with "
     "the nvidia runtime",
-    pynvml.NVML_ERROR_DRIVER_NOT_LOADED: "the driver is not loaded; load the kernel module nvidia",
+    # Also where a container lacks the file.
+    pynvml.NVML_ERROR_DRIVER_NOT_LOADED: "the driver is not loaded, or /dev/nvidiactl is not here; load the kernel "
+    "module nvidia, or run the container with the nvidia runtime",
     pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH: "the library is of another version than the driver; start this process "
     "again, with the driver's own library",
     pynvml.NVML_ERROR_NO_PERMISSION: "no permission to open the driver; let the process open /dev/nvidiactl",
+    # A file with EPERM: runc with the file in the container and not in its device cgroup.
+    pynvml.NVML_ERROR_UNKNOWN: "nvmlInit: unknown; if /dev/nvidiactl is here, the device cgroup of its container "
+    "forbids it: run the container with the nvidia runtime",
 }
 
 
@@ -281,8 +286,14 @@ def remap_state(gpu: Any) -> tuple[bool, bool]:
 
 
 def recovery_action(gpu: Any) -> int:
-    """Return the action that would repair a GPU, as an nvmlDeviceGpuRecoveryAction_t."""
+    """Return the action that would repair a GPU, as an nvmlDeviceGpuRecoveryAction_t.
+
+    Raises:
+        pynvml.NVMLError: the driver does not report it, or is older than this field.
+    """
     [value] = pynvml.nvmlDeviceGetFieldValues(gpu, [pynvml.NVML_FI_DEV_GET_GPU_RECOVERY_ACTION])
+    if value.nvmlReturn == pynvml.NVML_ERROR_INVALID_ARGUMENT:  # the driver does not know this field
+        raise pynvml.NVMLError(pynvml.NVML_ERROR_FUNCTION_NOT_FOUND)
     if value.nvmlReturn:
         raise pynvml.NVMLError(value.nvmlReturn)
     return int(value.value.uiVal)
@@ -345,10 +356,10 @@ def _fabric(info: Any, clique: int) -> ObservedFabric:
 
 
 def platform(gpu: Any) -> ObservedPlatform:
-    """Return the GPU's position in its rack, as NVML reports it.
+    """Return the GPU's position in its rack; on a GPU without a rack (H100), the serial number of the chassis may be all zeros.
 
     Raises:
-        pynvml.NVMLError: the driver does not report it, as for GPUs older than Blackwell.
+        pynvml.NVMLError: the driver does not report it.
     """
     try:
         v2 = pynvml.c_nvmlPlatformInfo_v2_t()

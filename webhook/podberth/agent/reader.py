@@ -44,12 +44,12 @@ class UsageReader(Reader, Protocol):
         """
 
 
-def _nvidia(_sysfs: Sysfs) -> UsageReader:
+def _nvidia(sysfs: Sysfs) -> UsageReader:
     try:
         from .nvidia import NvidiaReader  # noqa: PLC0415 - its library is an extra, which AMD's nodes do not need
     except ModuleNotFoundError as error:
         raise DeviceError(f"NVIDIA: {without_extra(error, 'agent')}") from error
-    return NvidiaReader()
+    return NvidiaReader(sysfs)
 
 
 def _amd(sysfs: Sysfs) -> UsageReader:

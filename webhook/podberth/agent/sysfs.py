@@ -13,6 +13,7 @@ from ..topology.node import NicKind
 from ..topology.observation import ObservedNic, PciPlace
 
 _ROOT_COMPLEX = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}")
+_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _LINK_LAYERS: dict[str, NicKind] = {"InfiniBand": "infiniband", "Ethernet": "roce"}
 
 
@@ -32,6 +33,13 @@ class Sysfs:
         if not address or not device.is_dir():
             return None
         return _place(device)
+
+    def bound_to(self, driver: str) -> frozenset[str]:
+        """Return the addresses of the PCI devices that a kernel driver has, except virtual functions."""
+        entries = _entries(self.root / "bus/pci/drivers" / driver)
+        return frozenset(
+            entry.name for entry in entries if _ADDRESS.fullmatch(entry.name) and not (entry / "physfn").exists()
+        )
 
     def nics(self) -> tuple[ObservedNic, ...]:
         """Return the node's InfiniBand and RoCE devices, except virtual functions, which are separate resources."""

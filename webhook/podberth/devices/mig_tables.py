@@ -119,13 +119,14 @@ TABLES: tuple[MigTable, ...] = (
         "1g.10gb 7 · 1g.10gb+me 1 · 1g.20gb 4 · 2g.20gb 3 · 3g.40gb 2 · 4g.40gb 1 · 7g.80gb 1 · 3g.39gb 2 · 7g.79gb 1",
         gke="nvidia-a100-80gb",
     ),
-    # Memory: an H100's `nvidia-smi mig -lgip` (9.75, 19.62 and 39.50 GiB), https://jbarrow.ai/field_notes/nvidia-mig/
+    # Memory: an H100 with driver 580 (tests/nvml/captures); its `nvidia-smi mig -lgip` lists what
+    # https://jbarrow.ai/field_notes/nvidia-mig/ has (9.75, 19.62 and 39.50 GiB).
     _table(
         "H100-80GB",
         "2330 2331 2322 2324",
         "H100-80GB-HBM3 H100-PCIE H800 H800-PCIE",
-        "1g.10gb 7 9984 · 1g.10gb+me 1 9984 · 1g.20gb 4 20090 · 2g.20gb 3 20090 · 3g.40gb 2 40448 · 4g.40gb 1 40448 · "
-        "7g.80gb 1",
+        "1g.10gb 7 9984 · 1g.10gb+me 1 9984 · 1g.20gb 4 20096 · 2g.20gb 3 20096 · 3g.40gb 2 40448 · 4g.40gb 1 40448 · "
+        "7g.80gb 1 81152",
         gke="nvidia-h100-80gb nvidia-h100-mega-80gb",
     ),
     # Memory: an H100 NVL's `nvidia-smi mig -lgip` (10.62, 21.50, 46.12 and 92.62 GiB), https://docs.opennebula.io
@@ -144,13 +145,14 @@ TABLES: tuple[MigTable, ...] = (
         "GH200-480GB GH200-96GB-HBM3 H20 PG506-230 PG506-232",
         "1g.12gb 7 · 1g.12gb+me 1 · 1g.24gb 4 · 2g.24gb 3 · 3g.48gb 2 · 4g.48gb 1 · 7g.96gb 1",
     ),
-    # Memory: https://github.com/NVIDIA/mig-parted/issues/120 (16.00, 32.25 and 69.50 GiB)
+    # Memory: https://github.com/NVIDIA/mig-parted/issues/120 (16.00, 32.25 and 69.50 GiB); driver 580 has 33280 and
+    # 71424, and 143360 for the whole GPU (tests/nvml/captures).
     _table(
         "H200-141GB",
         "2335 233B",
         "H200 H200-NVL",
         "1g.18gb 7 16384 · 1g.18gb+me 1 16384 · 1g.35gb 4 33024 · 2g.35gb 3 33024 · 3g.71gb 2 71168 · "
-        "4g.71gb 1 71168 · 7g.141gb 1",
+        "4g.71gb 1 71168 · 7g.141gb 1 143360",
         gke="nvidia-h200-141gb",
     ),
     # Memory: https://github.com/NVIDIA/mig-parted/pull/139 (17.50 and 35.25 GiB)

@@ -28,7 +28,7 @@ def links_of(observation: Observation) -> Links:
     read = [gpu.index for gpu in gpus if gpu.links is not None]
     domains = _domains(read, linked)
     return Links(
-        shape=_shape(gpus, domains, all_read=len(read) == len(gpus)),
+        shape=_shape(len(gpus) + observation.hidden, domains, read=len(read)),
         domains=domains,
         levels=tuple(tuple(_cell(observation, counts, one, other) for other in gpus) for one in gpus),
     )
@@ -81,10 +81,10 @@ def _cell(observation: Observation, counts: Mapping[Pair, int], one: ObservedGpu
     return level_between(observation.places.get(one.address, nowhere), observation.places.get(other.address, nowhere))
 
 
-def _shape(gpus: Sequence[ObservedGpu], domains: tuple[tuple[int, ...], ...], *, all_read: bool) -> LinkShape:
+def _shape(gpus: int, domains: tuple[tuple[int, ...], ...], *, read: int) -> LinkShape:
     if domains:
-        return "full-mesh" if len(domains[0]) == len(gpus) else "islands"
-    return "none" if all_read else "unknown"
+        return "full-mesh" if len(domains[0]) == gpus else "islands"
+    return "none" if read == gpus else "unknown"
 
 
 def _domains(indexes: Sequence[int], linked: set[Pair]) -> tuple[tuple[int, ...], ...]:

@@ -145,6 +145,8 @@ class Observation:
     """All readings of a node at one time."""
 
     gpus: tuple[ObservedGpu, ...] = ()
+    hidden: int = 0
+    """The number of GPUs that the driver has and that its library does not list."""
     pairs: Mapping[tuple[int, int], ObservedPair] = field(default_factory=dict)
     """The pairs of GPUs by their two indexes, the smaller first."""
     places: Mapping[str, PciPlace] = field(default_factory=dict)
