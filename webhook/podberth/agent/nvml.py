@@ -356,7 +356,7 @@ def _fabric(info: Any, clique: int) -> ObservedFabric:
 
 
 def platform(gpu: Any) -> ObservedPlatform:
-    """Return the GPU's position in its rack; on a GPU without a rack (H100), the serial number of the chassis may be all zeros.
+    """Return the GPU's position in its rack; without a rack (H100), the chassis's serial number may be all zeros.
 
     Raises:
         pynvml.NVMLError: the driver does not report it.
