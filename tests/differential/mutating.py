@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from controlplane.api import Api
 from podberth.cel.engine import Environment, ReviewContext
+from podberth.cel.libraries.authz import Authorizer
 from podberth.cel.typing import NATIVE_VARIABLES
 from podberth.conventions import Conventions
 from podberth.kube.schema import PodSchema
@@ -127,14 +128,16 @@ def _lead(denial: str) -> str:
 class Ours:
     """podberth's answers in the world of an API server."""
 
-    def __init__(self, upstream: Upstream) -> None:
-        """Take namespaces, params and the requester as the API server has them."""
+    def __init__(
+        self, upstream: Upstream, *, rights: Authorizer | None = None, user: Document | None = None
+    ) -> None:
+        """Take namespaces, params and, unless ``user`` is given, the requester as the API server has them."""
         self._namespaces = {each["metadata"]["name"]: each for each in upstream.namespaces}
         self._resources = Resources()
         self._objects = Objects([*upstream.params, *upstream.namespaces], self._resources, "default")
         self._environment = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, exact=True)
-        self._review = ReviewContext(TopologyIndex.build([], Conventions()), Need())
-        self._user = upstream.user
+        self._review = ReviewContext(TopologyIndex.build([], Conventions()), Need(), authorizer=rights)
+        self._user = user or upstream.user
         self.changed: dict[int, bool] = {}
         """Whether the policies changed an object, by its ``id``."""
 

@@ -16,7 +16,7 @@ from ..errors import EvaluationError
 from ..kube.schema import PodSchema
 from ..topology.index import TopologyIndex
 from ..topology.need import Need
-from . import ast, patch_types, program
+from . import ast, opaque, patch_types, program
 from .compile_limits import Late, Room, excess, never, too_large, too_many_parts
 from .constants import constant_calls
 from .cost import MAX_MICROSECONDS, Cost, cost_of
@@ -24,6 +24,8 @@ from .engine_errors import TOO_DEEP, CelProblem, Vocabulary, explain, unwanted
 from .formats import wrong_formats
 from .functions import FUNCTIONS, ReviewContext
 from .libraries import LIBRARIES
+from .libraries.authz import Question
+from .libraries.authz import variables as variables_of
 from .literals import mixed_literals
 from .program import VARIABLES_PREFIX, Lowered
 from .runtime import Activation, Checker, Runner, plain
@@ -204,7 +206,7 @@ class Environment:
         self._types = messages(schema)
         pool = descriptor_pool(self._types)
         self._checker = Checker(pool)
-        self._runner = Runner(VARIABLES)
+        self._runner = Runner({**VARIABLES, **names})
 
     def native(self) -> "Environment":
         """Return an environment of native policies, with the same schema and the same time limit."""
@@ -309,6 +311,15 @@ class Environment:
         from ``review``. Callers must not modify the values while the activation is in use.
         """
         return self._runner.activation({**bindings, **_OURS, "topology": {"known": review.index.known}}, review)
+
+    @staticmethod
+    def authorizer(question: Question) -> dict[str, object]:
+        """Return the bindings of ``authorizer`` and ``authorizer.requestResource`` for an activation.
+
+        ``question`` has the requester, and the resource and the object of the request. Without a requester, every use
+        of these variables is an error.
+        """
+        return {name: opaque.wrap(kind, text) for name, (kind, text) in variables_of(question).items()}
 
     def _failing(self, checked: ast.Node) -> list[CelProblem]:
         """Return a problem for each call of constants that has no value, which upstream refuses (``constants``)."""

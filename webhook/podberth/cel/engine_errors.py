@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ..errors import did_you_mean
+from ..errors import BudgetError, EvaluationError, UndecidedError, did_you_mean
+from .libraries.authz import UNJUDGED
 from .libraries.native import NAMES
 from .libraries.overload import QUANTITY, SEMVER
 from .types import NODES, CelType, Want
@@ -199,9 +200,11 @@ _FAILURES: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
-def is_of_the_budget(text: str) -> bool:
-    """Return whether the engine's error of an evaluation says that it exceeded its iterations."""
-    return _BUDGET.search(text) is not None
+def error_of(text: str) -> EvaluationError:
+    """Return the error of an evaluation that failed with the engine's error ``text``."""
+    if _BUDGET.search(text):
+        return BudgetError(failure(text))
+    return (UndecidedError if UNJUDGED in text else EvaluationError)(failure(text))
 
 
 def failure(text: str) -> str:

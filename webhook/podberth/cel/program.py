@@ -16,17 +16,17 @@ from .correcting import Apply, Correcting, forget_offsets
 from .dispatch import run_name
 from .engine_errors import CelProblem
 from .functions import CARRIED, FUNCTIONS
-from .libraries import LIBRARIES, Overload
+from .libraries import AUTHORIZATION, LIBRARIES, Overload
 from .libraries.lists import BOUNDED
 from .libraries.native import NATIVE
 from .reads import reads as reads_of
 from .types import NODES, OPTIONAL, CelType
-from .typing import UNESCAPED, VARIABLES
+from .typing import NATIVE_VARIABLES, UNESCAPED, VARIABLES
 
 VARIABLES_PREFIX = "variables."
 
 _BY_ID = {row.id: row for row in FUNCTIONS}
-_LIBRARY = {row.id: row for row in LIBRARIES}
+_LIBRARY = {row.id: row for row in (*LIBRARIES, *AUTHORIZATION)}
 _MAKE_OPTIONALS = frozenset(row.name for row in (*NATIVE, *LIBRARIES) if OPTIONAL in row.result) - {"_[_]"}
 """The functions that make optionals. The static type of such a call does not show the optional if an operand is dyn."""
 _RANGE = "lists.range"
@@ -81,7 +81,7 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
         The rewritten expression, and the problems that prevent its use.
     """
     kind, functions = ast.type_of(checked, checked.expr), ast.functions(checked)
-    roots = (*VARIABLES, VARIABLES_PREFIX.rstrip("."))
+    roots = (*VARIABLES, *NATIVE_VARIABLES, VARIABLES_PREFIX.rstrip("."))
     reads = {path for path in reads_of(checked) if path[0] in roots}
     problems: list[CelProblem] = []
     may_hold_optional = (

@@ -30,6 +30,7 @@ from ..files.manifests import STDIN, Listing, read_manifest
 from ..files.repository import charts, patches
 from ..kube.documents import load_documents
 from ..native.documents import is_beside, kinds_of_params
+from ..native.judge import Surroundings
 from ..policy.exceptions import of_unknown, without_effect
 from ..policy.parse import ParsedPolicies, parse_policies
 
@@ -299,7 +300,8 @@ class _Share:
         """
         known = tuple(referred(documents))
         whole = within(snapshot, documents)
-        natives = natives_of(self._beside, [*documents, *params], whole, self._settings.namespace)
+        about = Surroundings(namespace=self._settings.namespace, requester=self._settings.requester)
+        natives = natives_of(self._beside, [*documents, *params], whole, about)
         settings = replace(self._settings, natives=natives)
         done: list[_Done] = []
         while self._files:

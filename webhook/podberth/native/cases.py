@@ -4,14 +4,15 @@ The order and the messages are the API server's (pkg/admission/plugin/policy/gen
 evaluate a policy, the result is a decision that says so, and never an admission.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from ..cel.engine import Activation, Environment, ReviewContext, Room
-from ..errors import BudgetError, EvaluationError, Problem
+from ..cel.libraries.authz import Question, User
+from ..errors import EvaluationError, Problem, UndecidedError
 from ..policy.compile import BoundExpression, CompiledPolicy
-from ..policy.evaluate import ConditionsError, failing_variables
+from ..policy.evaluate import ConditionsError, Evaluation, Watch, failing_variables
 from ..policy.match import NamespaceUnknownError, applies_statically
 from .documents import GROUP, Policy, Read
 from .model import MUTATING, VALIDATING, AnyBinding, ValidatingBindingSpec
@@ -126,6 +127,8 @@ class BoundPolicies:
         nodes, because native expressions cannot read nodes.
         """
         self.environment, self._review = environment, review
+        self.watch: Watch | None = None
+        """An observer of the evaluations."""
         self._objects, self._namespaces = objects, namespaces
         problems, self.bound = list[Problem](), list[Bound]()
         policies, every = read.of_kind(self.kind)
@@ -148,8 +151,12 @@ class BoundPolicies:
         """Return the ``CompiledPolicy`` of a policy; its expressions are not compiled yet."""
         return CompiledPolicy(policy.parsed, environment, Room.of_policy(None), policy.names)
 
-    def activation(self, case: Case, params: Document | None, namespace: Document | None) -> Activation:
-        """Return the values of the CEL variables for one evaluation."""
+    def evaluation(self, case: Case, params: Document | None, namespace: Document | None) -> Evaluation:
+        """Return one evaluation of a policy, with the values of the CEL variables.
+
+        Upstream evaluates messageExpressions and auditAnnotations without an authorizer (validator.Validate), also
+        within the variables that they use.
+        """
         bindings: dict[str, object] = {
             "object": case.creation.as_kind(case.kind),
             "oldObject": None,
@@ -157,15 +164,31 @@ class BoundPolicies:
             "params": params,
             "namespaceObject": namespace,
         }
-        return self.environment.activation(bindings, self._review)
+        question = _about(case.creation)
+        asking, telling = (
+            self.environment.activation({**bindings, **self.environment.authorizer(each)}, self._review)
+            for each in (question, replace(question, user=None))
+        )
+        return Evaluation(case.bound.compiled, asking, self.watch, telling)
 
-    def reads_user(self) -> list[str]:
-        """Return the names of the policies that read ``request.userInfo``, which is not known before the request."""
-        return [
-            each.policy.name
-            for each in self.bound
-            if any(path[:2] == ("request", "userInfo") for path in _reads(each.compiled))
-        ]
+    def expressions(self, compiled: CompiledPolicy) -> Iterator[BoundExpression]:
+        """Yield the expressions of a policy of this kind, without its variables."""
+        yield from (bound for _, bound in compiled.conditions)
+        for each in compiled.validations:
+            yield from (bound for bound in (each.expression, each.message_expression) if bound is not None)
+        yield from (bound for _, bound in compiled.audit_annotations)
+
+    def reads_user(self) -> Iterator[tuple[str, str]]:
+        """Yield the policies whose answer depends on the user, who is not known before the request, by name.
+
+        With each is what it reads: ``request.userInfo`` or ``authorizer``.
+        """
+        for each in self.bound:
+            paths = {path for bound in self.expressions(each.compiled) for path in bound.reads}
+            if any(path[:2] == ("request", "userInfo") for path in paths):
+                yield each.policy.name, "request.userInfo"
+            elif any(path[0].partition(".")[0] == "authorizer" for path in paths):
+                yield each.policy.name, "authorizer"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -272,7 +295,7 @@ def of_conditions(case: Case, error: ConditionsError) -> Iterator[NativeDecision
     """Yield the decisions that follow if no matchCondition is false and at least one failed."""
     # Equal errors count once (Aggregate, apimachinery pkg/util/errors).
     causes = list(dict.fromkeys(f"{leading(bound)}{cause}" for _, bound, cause in error.failed))
-    if any(isinstance(cause, BudgetError) for _, _, cause in error.failed):
+    if any(isinstance(cause, UndecidedError) for _, _, cause in error.failed):
         yield case.decision("unjudged", causes[0])
     elif case.is_fatal:
         yield from case.enforced(causes[0] if len(causes) == 1 else f"[{', '.join(causes)}]", "Invalid")
@@ -327,9 +350,13 @@ def _notes(kind: str, policies: Sequence[Policy], bindings: Sequence[AnyBinding]
             )
 
 
-def _reads(compiled: CompiledPolicy) -> Iterable[tuple[str, ...]]:
-    yield from compiled.conditions_read
-    for each in compiled.validations:
-        yield from each.reads
-    for _, bound in compiled.audit_annotations:
-        yield from bound.reads
+def _about(creation: Creation) -> Question:
+    """Return the question to the authorizer about the resource of a request (NewResourceAuthorizerVal)."""
+    user = creation.user
+    return Question(
+        user=User(str(user.get("username") or ""), tuple(map(str, user.get("groups") or ()))),
+        group=creation.kind.group,
+        resource=creation.kind.plural,
+        namespace=creation.namespace,
+        name=creation.name,
+    )

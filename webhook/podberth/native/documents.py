@@ -51,7 +51,8 @@ _VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
 """The versions in which a kind is read, if it has more than one: Kubernetes 1.34 has no v1 of these."""
 # The API server reads an empty text in these fields as none.
 _MAY_BE_EMPTY: Final = frozenset({"message", "messageExpression"})
-_CONDITIONS: Final = frozenset({"object", "oldObject", "request", "namespaceObject"})
+_AUTHORIZER: Final = frozenset({"authorizer", "authorizer.requestResource"})
+_CONDITIONS: Final = frozenset({"object", "oldObject", "request", "namespaceObject"}) | _AUTHORIZER
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +210,7 @@ def _policy(model: AnyPolicy, document: Located) -> Policy:
         ),
     )
     conditions = _CONDITIONS | ({"params"} if spec.param_kind else set())
-    names = Names(conditions, conditions | {"variables"})
+    names = Names(conditions, conditions | {"variables"}, _AUTHORIZER)
     return Policy(model, ParsedPolicy(source, document.file, document.positions), names)
 
 

@@ -12,11 +12,11 @@ from functools import cached_property
 from typing import Any, ClassVar, Final
 
 from ..cel.engine import Environment, Room, Want
-from ..errors import BudgetError, EvaluationError
+from ..errors import EvaluationError, UndecidedError
 from ..kube.json_patch import same
 from ..kube.unchecked import text_at
 from ..policy.compile import BoundExpression, CompiledPolicy
-from ..policy.evaluate import ConditionsError, Evaluation
+from ..policy.evaluate import ConditionsError
 from .cases import (
     Bound,
     BoundPolicies,
@@ -118,6 +118,12 @@ class MutatingPolicies(BoundPolicies):
         """Return a policy whose expressions are not compiled yet."""
         return _Compiled(policy, environment)
 
+    def expressions(self, compiled: CompiledPolicy) -> Iterator[BoundExpression]:
+        """Yield the expressions of a policy, without its variables."""
+        yield from super().expressions(compiled)
+        if isinstance(compiled, _Compiled):
+            yield from (bound for _, bound in compiled.patches)
+
     def mutate(self, creation: Creation) -> Mutated:
         """Return what the policies make of an object; a note says that another order would make another object.
 
@@ -195,7 +201,7 @@ class MutatingPolicies(BoundPolicies):
     def _meets(self, case: Case, params: Document | None, done: Mutated) -> bool:
         """Return whether the matchConditions are met; keep the decision of an error."""
         try:
-            return Evaluation(case.bound.compiled, self.activation(case, params, None)).conditions()
+            return self.evaluation(case, params, None).conditions()
         except ConditionsError as error:
             done.decisions += of_conditions(case, error)
             return False
@@ -206,12 +212,12 @@ class MutatingPolicies(BoundPolicies):
         patches = compiled.patches if isinstance(compiled, _Compiled) else ()
         for kind, bound in patches:
             case = replace(case, creation=done.creation)
-            activation = self.activation(case, params, case.namespace)
+            evaluation = self.evaluation(case, params, case.namespace)
             try:
-                value = bound.expression.evaluate(activation)
+                value = evaluation.value(bound)
             except EvaluationError as error:
-                message = f"{leading(bound)}{cause_of(compiled, bound, error, activation)}"
-                done.decisions += _failed(case, message, unfinished=isinstance(error, BudgetError))
+                message = f"{leading(bound)}{cause_of(compiled, bound, error, evaluation.activation)}"
+                done.decisions += _failed(case, message, unfinished=isinstance(error, UndecidedError))
                 continue
             try:
                 made = applied(case.kind, kind, case.creation.object, value)
