@@ -157,15 +157,16 @@ def _formats(call: NativeCall) -> Body:
 # ---- equality of types that CEL does not have (apiserver pkg/cel/quantity.go and the like) ---------------------------
 
 
-_NO_EQUALITY = "internal.fail('no such overload')"
+# Two values are unequal if their comparison fails (evalNe, cel-go interpreter/interpretable.go).
+_NO_EQUALITY = {"==": "internal.fail('no such overload')", "!=": "true"}
 
 
 def _equal(operator: str) -> Correct:
-    body = f"type(a) == type(b) ? a {operator} b : {_NO_EQUALITY}"
+    body = f"type(a) == type(b) ? a {operator} b : {_NO_EQUALITY[operator]}"
 
     def correct(call: NativeCall) -> Body:
         if call.kinds[0].name in AUTHORIZATION:  # receiverOnlyObjectVal.Equal, apiserver pkg/cel/library/authz.go
-            return _NO_EQUALITY
+            return _NO_EQUALITY[operator]
         return body if call.kinds[0].name in OPAQUE and call.kinds[1] == DYN else ""
 
     return correct

@@ -91,6 +91,7 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
     )
     correcting = Correcting(checked, apply, may_hold_optional=may_hold_optional)
     correcting.times_as_read()
+    correcting.keys_as_written()
     # Children first: a node that is replaced takes copies of them along.
     for node in reversed(list(ast.walk(checked.expr))):
         message = ""
@@ -103,7 +104,7 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
                 message = patch_types.unjudged(checked, node)
                 message = message or ("" if correcting.call(node) else _lower_call(checked, node, reads, apply))
             case "struct_expr" if patch_types.is_patch_type(node.struct_expr.message_name):
-                message = patch_types.lower(checked, node)
+                message = patch_types.lower(checked, node, apply)
             case "struct_expr" if node.struct_expr.message_name:
                 message = f"{node.struct_expr.message_name}{{...}} makes an object; write a map: {{'key': value}}"
             case "struct_expr":

@@ -302,7 +302,7 @@ class CompiledPolicy:
         path: Path = ("validations", index)
         expression = self._bound((*path, "expression"), item.expression, Want.BOOL)
         names = self._names.others - self._names.hidden_from_messages
-        message = self._optional((*path, "messageExpression"), item.message_expression, Want.STRING, names)
+        message = self._optional((*path, "messageExpression"), item.message_expression, Want.MESSAGE, names)
         if expression is None:
             return None
         return CompiledValidation(

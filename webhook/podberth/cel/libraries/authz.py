@@ -23,7 +23,7 @@ from .overload import (
 
 UNJUDGED: Final = "authorizer is not judged: "
 """The beginning of an error that says that podberth does not know the API server's answer."""
-_NO_AUTHORIZER: Final = "no such attribute: authorizer"
+_NO_AUTHORIZER: Final = "no such attribute(s): authorizer"
 
 
 class UnknownAnswerError(LibraryError):
