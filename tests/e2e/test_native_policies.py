@@ -6,7 +6,7 @@ import yaml
 
 from controlplane.api import Api
 from controlplane.cluster import ControlPlane
-from differential import expressions, mutating, rows
+from differential import authorizer, expressions, mutating, rows
 from differential.run import compare
 from podberth.native.as_created import as_created
 from podberth.native.resources import BUILT_IN, Resources
@@ -87,6 +87,14 @@ def test_each_row_is_judged_alike(control_plane: ControlPlane) -> None:
     tally = rows.compare(control_plane.api)
     assert not tally.differing
     assert tally.pairs == len(rows.ROWS)
+
+
+def test_authorizer_answers_as_the_api_server_with_its_rbac_objects(control_plane: ControlPlane) -> None:
+    found = authorizer.compare(control_plane.api)
+    assert [each for each in found if each.ours != each.theirs] == []
+    assert len(found) == len(authorizer.USERS) * len(authorizer.QUESTIONS)
+    # The answers differ between users, and some questions are errors.
+    assert len({each.theirs for each in found}) > len(authorizer.USERS)
 
 
 def test_the_table_of_kinds_is_what_the_api_server_serves(control_plane: ControlPlane) -> None:
