@@ -315,8 +315,10 @@ def test_authorizer_is_asked_about_the_user_and_the_rights_that_are_given(place:
 
 
 def test_the_user_is_that_of_gpu_policies_too(place: Place) -> None:
-    place.put("policies/p.yaml", gpu_policy("p", "validations: [{expression: request.userInfo.username == 'eve'}]\n"))
-    place.put("manifests/d.yaml", DEPLOYMENT.replace("image: nginx", "image: nginx, resources: {limits: {nvidia.com/gpu: 1}}"))
+    validations = "  validationActions: [Deny]\n  validations: [{expression: request.userInfo.username == 'eve'}]"
+    place.put("policies/p.yaml", gpu_policy("p", validations))
+    asks = "image: nginx, resources: {limits: {nvidia.com/gpu: 1}}"
+    place.put("manifests/d.yaml", DEPLOYMENT.replace("image: nginx", asks))
     assert place.check()[0] == 1
     assert place.check("--user", "eve")[0] == 0
 

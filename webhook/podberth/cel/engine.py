@@ -98,6 +98,7 @@ class Expression:
         self.functions: frozenset[str] = lowered.functions
         """The names of the functions and operators that the expression calls."""
         self._is_optional = lowered.type.name == OPTIONAL
+        self._makes_patches = patch_types.may_be_named(source, want)
         self._loaded: Any = None
         self._lowered = lowered
         self._runner = runner
@@ -150,7 +151,7 @@ class Expression:
             found = found[0] if found else None
         if problem := misfit(found, self.want):
             raise EvaluationError(problem)
-        if self.want in patch_types.WANTS:
+        if self._makes_patches:
             return patch_types.settled(found)
         return ordered(found) if self.want in (Want.MAP, Want.LIST_OF_MAPS) else found
 
@@ -241,10 +242,7 @@ class Environment:
         allowed = self._every_name if names is None else names
         given = dict(variables or {}) if _VARIABLES in allowed else {}
         declared = self._declared(given, allowed)
-        checker, text = self._checker, source
-        if want in patch_types.WANTS:
-            text = patch_types.flattened(source)
-            checker = Checker(descriptor_pool({**self._types, **patch_types.messages(text)}))
+        checker, text = self._checker_of(source, want)
         checked = self._check(text, declared, self._every_name - allowed, checker)
         mixed = tuple(mixed_literals(checked)) if self._exact else ()
         formats = tuple(wrong_formats(checked, objects_have_text=not self._exact))
@@ -348,7 +346,15 @@ class Environment:
         return ""
 
     def _checked(self, source: str, variables: Mapping[str, CelType | Expression]) -> ast.Node:
-        return self._check(source, self._declared(variables, self._every_name), frozenset(), self._checker)
+        checker, text = self._checker_of(source, Want.PART)
+        return self._check(text, self._declared(variables, self._every_name), frozenset(), checker)
+
+    def _checker_of(self, source: str, want: Want) -> tuple[Checker, str]:
+        """Return the checker of an expression, and the text that it checks."""
+        if not patch_types.may_be_named(source, want):
+            return self._checker, source
+        text = patch_types.flattened(source)
+        return Checker(descriptor_pool({**self._types, **patch_types.messages(text)})), text
 
     @property
     def _every_name(self) -> frozenset[str]:

@@ -20,6 +20,7 @@ from .types import DYN, OPTIONAL, CelType, Want
 
 WANTS: Final = frozenset({Want.OBJECT, Want.JSON_PATCHES})
 """What only an expression that may name these types gives."""
+_MAY: Final = re.compile(r"\b(?:Object|JSONPatch)\b")
 TYPE: Final = "\0type"
 
 _OBJECT: Final = "Object"
@@ -43,6 +44,11 @@ _TESTS_OF_UINT: Final[Mapping[CelType, str]] = {
     ),
 }
 _NON_ZERO: Final = "optional.ofNonZeroValue"
+
+
+def may_be_named(source: str, want: Want) -> bool:
+    """Return whether an expression may name these types: a patch, or a part of one."""
+    return want in WANTS or (want is Want.PART and _MAY.search(source) is not None)
 
 
 def flattened(source: str) -> str:
@@ -103,13 +109,13 @@ def unjudged(checked: Node, node: Node) -> str:
 
 
 def settled(value: Any) -> Any:
-    """Return an Object, or a list of JSONPatches, as plain JSON.
+    """Return an Object, or a list of JSONPatches, as plain JSON; any other value as it is.
 
     Raises:
         EvaluationError: a type's name is not the path of the field that holds it (CheckTypeNamesMatchFieldPathNames,
             apiserver pkg/cel/mutation/dynamic/objects.go).
     """
-    if isinstance(value, list):
+    if isinstance(value, list) and all(isinstance(each, dict) and TYPE in each for each in value):
         return [{key: _settled(_safe(each)) for key, each in patch.items() if key != TYPE} for patch in value]
     return _settled(value)
 

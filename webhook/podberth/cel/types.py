@@ -70,6 +70,7 @@ class Want(Enum):
     OBJECT = "Object"
     JSON_PATCHES = "list(JSONPatch)"
     MESSAGE = "string, and not null"
+    PART = "any value, or a part of a patch"
 
 
 _SCALARS = {Want.STRING: STRING, Want.MESSAGE: STRING, Want.INT: INT}
@@ -84,8 +85,10 @@ def accepts(want: Want, found: CelType, *, exact: bool = False) -> bool:
     """
     if want is Want.BOOL:
         return found == BOOL
-    if want in (Want.ANY, Want.OBJECT, Want.JSON_PATCHES):
-        return want is Want.ANY or str(found) == want.value
+    if want in (Want.ANY, Want.PART):
+        return True
+    if want in (Want.OBJECT, Want.JSON_PATCHES):
+        return str(found) == want.value
     if exact and want in (Want.STRING, Want.MESSAGE):
         return found == STRING or (found == NULL and want is Want.STRING)
     return _may_be(want, found)

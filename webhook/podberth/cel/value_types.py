@@ -41,7 +41,7 @@ def misfit(plain: Any, want: Want) -> str:
     Null is accepted as "no change", unless a bool is wanted. Maps must consist of JSON values, because they are written
     into a manifest.
     """
-    if want is Want.ANY or (plain is None and want is not Want.BOOL):
+    if want in (Want.ANY, Want.PART) or (plain is None and want is not Want.BOOL):
         return ""
     kind: type = type(plain)
     if kind is not _PYTHON[want]:

@@ -13,6 +13,7 @@ from ..cel.libraries.authz import Question, User
 from ..errors import EvaluationError, Problem, UndecidedError
 from ..policy.compile import BoundExpression, CompiledPolicy
 from ..policy.evaluate import ConditionsError, Evaluation, Watch, failing_variables
+from ..policy.expressions import expressions_of
 from ..policy.match import NamespaceUnknownError, applies_statically
 from .documents import GROUP, Policy, Read
 from .model import MUTATING, VALIDATING, AnyBinding, ValidatingBindingSpec
@@ -171,20 +172,14 @@ class BoundPolicies:
         )
         return Evaluation(case.bound.compiled, asking, self.watch, telling)
 
-    def expressions(self, compiled: CompiledPolicy) -> Iterator[BoundExpression]:
-        """Yield the expressions of a policy of this kind, without its variables."""
-        yield from (bound for _, bound in compiled.conditions)
-        for each in compiled.validations:
-            yield from (bound for bound in (each.expression, each.message_expression) if bound is not None)
-        yield from (bound for _, bound in compiled.audit_annotations)
-
     def reads_user(self) -> Iterator[tuple[str, str]]:
         """Yield the policies whose answer depends on the user, who is not known before the request, by name.
 
         With each is what it reads: ``request.userInfo`` or ``authorizer``.
         """
         for each in self.bound:
-            paths = {path for bound in self.expressions(each.compiled) for path in bound.reads}
+            placed = (item.bound for item in expressions_of(each.compiled) if item.bound is not None)
+            paths = {path for bound in placed for path in bound.reads}
             if any(path[:2] == ("request", "userInfo") for path in paths):
                 yield each.policy.name, "request.userInfo"
             elif any(path[0].partition(".")[0] == "authorizer" for path in paths):

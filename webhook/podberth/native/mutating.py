@@ -6,7 +6,7 @@ denies under failurePolicy Fail, and the rest is evaluated nevertheless. As soon
 with reinvocationPolicy IfNeeded are asked once more.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final
@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final
 from ..cel.engine import Environment, Room, Want
 from ..errors import EvaluationError, UndecidedError
 from ..kube.json_patch import same
+from ..kube.paths import Path
 from ..kube.unchecked import text_at
 from ..policy.compile import BoundExpression, CompiledPolicy
 from ..policy.evaluate import ConditionsError
@@ -90,19 +91,28 @@ class _Compiled(CompiledPolicy):
     @cached_property
     def patches(self) -> tuple[tuple[str, BoundExpression], ...]:
         """The compiled mutations, each with its patchType."""
-        return self._part(self._patches())
+        return tuple((kind, bound) for kind, _, bound in self._patches)
 
-    def _patches(self) -> Iterator[tuple[str, BoundExpression]]:
+    @property
+    def further(self) -> Iterable[tuple[Path, BoundExpression]]:
+        """The compiled mutations, each with its path in the spec."""
+        return ((path, bound) for _, path, bound in self._patches)
+
+    @cached_property
+    def _patches(self) -> tuple[tuple[str, Path, BoundExpression], ...]:
+        return self._part(self._compiled_patches())
+
+    def _compiled_patches(self) -> Iterator[tuple[str, Path, BoundExpression]]:
         names = self._names.others | {"jsonpatch"}
         for index, each in enumerate(self._stated):
             key, stated = "applyConfiguration", each.apply_configuration
             if each.patch_type == "JSONPatch":
                 key, stated = "jsonPatch", each.json_patch
-            path = ("mutations", index, key, "expression")
+            path: Path = ("mutations", index, key, "expression")
             source = stated.expression if stated is not None else ""
             bound = self._bound(path, source, _WANTS[each.patch_type], names)
             if bound is not None:
-                yield each.patch_type, bound
+                yield each.patch_type, path, bound
 
     def _compile(self) -> None:
         super()._compile()
@@ -117,12 +127,6 @@ class MutatingPolicies(BoundPolicies):
     def compiled(self, policy: Policy, environment: Environment) -> CompiledPolicy:
         """Return a policy whose expressions are not compiled yet."""
         return _Compiled(policy, environment)
-
-    def expressions(self, compiled: CompiledPolicy) -> Iterator[BoundExpression]:
-        """Yield the expressions of a policy, without its variables."""
-        yield from super().expressions(compiled)
-        if isinstance(compiled, _Compiled):
-            yield from (bound for _, bound in compiled.patches)
 
     def mutate(self, creation: Creation) -> Mutated:
         """Return what the policies make of an object; a note says that another order would make another object.

@@ -222,6 +222,11 @@ class CompiledPolicy:
         )
         return self._part((key, bound) for key, bound in found if bound is not None)
 
+    @property
+    def further(self) -> Iterable[tuple[Path, BoundExpression]]:
+        """The compiled expressions that only native policies have, each with its path in the spec."""
+        return ()
+
     @cached_property
     def reads_namespace(self) -> bool:
         """Whether an expression may read namespaceObject: whether the name occurs in any text of the policy."""
