@@ -5,8 +5,9 @@ evaluate a policy, the result is a decision that says so, and never an admission
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
 
 from ..cel.engine import Activation, Environment, ReviewContext, Room
 from ..cel.libraries.authz import Question, User
@@ -14,7 +15,7 @@ from ..errors import EvaluationError, Problem, UndecidedError
 from ..policy.compile import BoundExpression, CompiledPolicy
 from ..policy.evaluate import ConditionsError, Evaluation, Watch, failing_variables
 from ..policy.expressions import expressions_of
-from ..policy.match import NamespaceUnknownError, applies_statically
+from ..policy.match import NamespaceUnknownError, Route, applies_statically
 from .documents import GROUP, Policy, Read
 from .model import MUTATING, VALIDATING, AnyBinding, ValidatingBindingSpec
 from .params import Objects
@@ -218,6 +219,7 @@ class BoundPolicies:
             yield from misconfigured(policy, "", f'namespaces "{creation.namespace}" not found')
             return
         if kind is None:
+            self._pass_over(bound, "matchConstraints: they do not match the object")
             return
         param_kind = policy.model.spec.param_kind
         if bound.bindings and param_kind is not None and self._objects.kind_of(param_kind) is None:
@@ -236,6 +238,38 @@ class BoundPolicies:
                 continue
             if matches is not None:
                 yield Case(bound, binding, creation, kind, namespace)
+            else:
+                self._pass_over(bound, f"matchResources of {binding.metadata.name}: they do not match the object")
+
+    def within(self, review: ReviewContext, objects: Objects, namespaces: Mapping[str, Document]) -> Self:
+        """Return the same compiled policies among other objects."""
+        made = copy(self)
+        made._review, made._objects, made._namespaces = review, objects, namespaces  # noqa: SLF001 - of this class
+        return made
+
+    def may_match_route(self, route: Route) -> Iterator[str]:
+        """Yield the names of the policies with a binding that may match a request of another kind than a creation."""
+        for each in self.bound:
+            if each.bindings and applies_statically(each.policy.parsed.policy, route):
+                yield each.policy.name
+
+    def meets(self, evaluation: Evaluation, params: Document | None) -> bool:
+        """Return whether the matchConditions are met.
+
+        Raises:
+            ConditionsError: no condition is false, and one of them failed.
+        """
+        met = evaluation.conditions()
+        if self.watch is not None:
+            if met:
+                self.watch.matched(evaluation.policy, params)
+            else:
+                self.watch.passed_over(evaluation.policy, "matchConditions: one is false")
+        return met
+
+    def _pass_over(self, bound: Bound, why: str) -> None:
+        if self.watch is not None:
+            self.watch.passed_over(bound.compiled, why)
 
     def params(self, policy: Policy, case: Case) -> Sequence[Document | None]:
         """Return the params objects of a case; ``[None]`` if the policy or the binding uses no params.

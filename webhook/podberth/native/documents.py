@@ -4,14 +4,14 @@ A policy becomes the form that ``policy.compile`` compiles; its paths are those 
 expressions have their place.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from pydantic import ValidationError
 
 from ..errors import Problem
-from ..kube.documents import PositionedDocument
+from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import Positions
 from ..kube.unchecked import text_at
 from ..policy.compile import Names
@@ -143,6 +143,23 @@ def is_beside(document: Mapping[str, Any], kinds: Kinds = ()) -> bool:
 def kinds_of_params(documents: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
     """Return the kinds of the params of all policies among documents, each as its API group and kind."""
     return {each for document in documents if is_native(document) for each in param_kinds(document)}
+
+
+def others_of(texts: Sequence[tuple[str, str]]) -> Callable[[Mapping[str, Any]], bool]:
+    """Return the function that says whether a document is a native policy, or what one in these texts needs.
+
+    ``texts`` are files, each with its name. They are read once more for the kinds of params, if one has a paramKind.
+    """
+    kinds: set[tuple[str, str]] | None = None
+
+    def is_other(document: Mapping[str, Any]) -> bool:
+        nonlocal kinds
+        if kinds is None:
+            found = (load_documents(text, file)[0] for file, text in texts if "paramKind" in text)
+            kinds = kinds_of_params(each.document for documents in found for each in documents)
+        return is_beside(document, kinds)
+
+    return is_other
 
 
 def read(documents: Iterator[Located] | list[Located]) -> Read:

@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -13,9 +14,10 @@ from ..cel.libraries.authz import Authorizer
 from ..errors import Problem
 from ..kube.unchecked import text_at
 from ..policy.evaluate import Watch
+from ..policy.match import Route
 from ..topology.index import TopologyIndex
 from ..topology.need import Need
-from .cases import Document, NativeDecision
+from .cases import Bound, Document, NativeDecision
 from .documents import Located, is_native, read
 from .model import MUTATING
 from .mutating import Mutated, MutatingPolicies
@@ -85,7 +87,7 @@ class NativeJudge:
         located: Sequence[Located],
         of_gpu: Environment,
         surroundings: Surroundings,
-        watch: Watch | None = None,
+        watches: Mapping[str, Watch] | None = None,
     ) -> None:
         """Compile the policies; the problems of those that do not compile are in ``problems``.
 
@@ -93,15 +95,11 @@ class NativeJudge:
             located: the policies and bindings.
             of_gpu: the environment of GPUPolicies, from which that of native policies is made.
             surroundings: what they need.
-            watch: is told of each evaluation.
+            watches: the observers of the policies of each kind, by kind.
         """
-        self._given, self._watch = surroundings, watch
+        self._given, self._watches = surroundings, watches or {}
         self.environment = of_gpu.native()
-        self._resources = Resources(surroundings.documents)
-        self._review = ReviewContext(TopologyIndex.build([]), Need(), authorizer=surroundings.requester.rights)
-        self._objects = Objects(
-            [*surroundings.namespaces.values(), *surroundings.documents], self._resources, surroundings.namespace
-        )
+        self._resources, self._world = _world_of(surroundings)
         self.validating, self.mutating, self.problems, self.notes = self.compiled(located)
 
     def compiled(
@@ -109,11 +107,24 @@ class NativeJudge:
     ) -> tuple[NativePolicies, MutatingPolicies, tuple[Problem, ...], tuple[str, ...]]:
         """Return the validating and mutating policies, their problems, and lines about policies of the same name."""
         found = read(list(located))
-        world = (self.environment, self._review, self._objects, self._given.namespaces)
-        validating, mutating = NativePolicies(found, *world), MutatingPolicies(found, *world)
-        validating.watch = mutating.watch = self._watch
+        validating = NativePolicies(found, self.environment, *self._world)
+        mutating = MutatingPolicies(found, self.environment, *self._world)
+        validating.watch, mutating.watch = self._watches.get(validating.kind), self._watches.get(mutating.kind)
         problems = (*found.problems, *validating.problems, *mutating.problems)
         return validating, mutating, tuple(sorted(problems)), found.notes
+
+    def within(self, surroundings: Surroundings) -> "NativeJudge":
+        """Return the same policies in other surroundings; definitions are read from these alone."""
+        made = copy(self)
+        made._given = surroundings
+        made._resources, world = _world_of(surroundings)
+        made.validating, made.mutating = self.validating.within(*world), self.mutating.within(*world)
+        return made
+
+    def matching(self, route: Route) -> Iterator[str]:
+        """Yield the policies that may match a request that is no creation, which is not judged, by kind and name."""
+        for each in (self.mutating, self.validating):
+            yield from (f"{each.kind} {name}" for name in each.may_match_route(route))
 
     def talk(self) -> Iterator[str]:
         """Yield lines for the user about the policies that are judged, and about assumptions."""
@@ -166,5 +177,18 @@ class NativeJudge:
             return Judged(matched=False, problems=problems)
         return Judged(matched=False)
 
+    @property
+    def bound(self) -> Iterator[tuple[str, Bound]]:
+        """The compiled policies with their bindings, each with its kind."""
+        return ((each.kind, bound) for each in (self.mutating, self.validating) for bound in each.bound)
+
     def _user(self, user: Mapping[str, Any] | None) -> Mapping[str, Any]:
         return self._given.requester.user if user is None else user
+
+
+def _world_of(given: Surroundings) -> tuple[Resources, tuple[ReviewContext, Objects, Mapping[str, Document]]]:
+    """Return the known resources, and what policies of both kinds are evaluated with."""
+    resources = Resources(given.documents)
+    review = ReviewContext(TopologyIndex.build([]), Need(), authorizer=given.requester.rights)
+    objects = Objects([*given.namespaces.values(), *given.documents], resources, given.namespace)
+    return resources, (review, objects, given.namespaces)

@@ -205,7 +205,7 @@ class MutatingPolicies(BoundPolicies):
     def _meets(self, case: Case, params: Document | None, done: Mutated) -> bool:
         """Return whether the matchConditions are met; keep the decision of an error."""
         try:
-            return self.evaluation(case, params, None).conditions()
+            return self.meets(self.evaluation(case, params, None), params)
         except ConditionsError as error:
             done.decisions += of_conditions(case, error)
             return False

@@ -70,7 +70,7 @@ class NativePolicies(BoundPolicies):
     def _evaluate(self, case: Case, params: Document | None, audit: dict[str, list[str]]) -> Iterator[NativeDecision]:
         """Yield the decisions with one params object (validator.Validate); collect its audit annotations."""
         try:
-            if not self.evaluation(case, params, None).conditions():
+            if not self.meets(self.evaluation(case, params, None), params):
                 return
         except ConditionsError as error:
             yield from of_conditions(case, error)
