@@ -74,7 +74,10 @@ class UndecidedError(EvaluationError):
 
 
 class BudgetError(UndecidedError):
-    """The engine stopped a CEL expression after its 10,000 iterations, which is no limit of the API server's."""
+    """The engine stopped a CEL expression after its 10,000 iterations, or a function got more than podberth takes.
+
+    The API server has neither limit.
+    """
 
 
 class ReviewError(PodberthError):

@@ -187,6 +187,8 @@ _STATUS = re.compile(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$")
 # Run-time names of library functions: cel.dispatch.
 _OURS = re.compile(r"\b(?:library|internal)\.(?=\w)")
 _BUDGET = re.compile(r"Iteration budget exceeded")
+# Limits of podberth's functions (libraries.lists, dispatch), which upstream's do not have.
+_OWN_LIMIT = re.compile(r"lists\.range: got \d+, want at most|got a text of \d+ characters, want at most")
 _FAILURES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"Key not found in map : \"?(.*?)\"?$"), r"no such key: \1"),
     (re.compile(r"Index error: index=(-?\d+) size=(\d+)"), r"index out of bounds: \1, size \2"),
@@ -202,7 +204,7 @@ _FAILURES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 def error_of(text: str) -> EvaluationError:
     """Return the error of an evaluation that failed with the engine's error ``text``."""
-    if _BUDGET.search(text):
+    if _BUDGET.search(text) or _OWN_LIMIT.search(text):
         return BudgetError(failure(text))
     return (UndecidedError if UNJUDGED in text else EvaluationError)(failure(text))
 
