@@ -19,7 +19,7 @@ from ..topology.index import TopologyIndex
 from ..topology.need import Need
 from .cases import Bound, Document, NativeDecision
 from .documents import Located, is_native, read
-from .model import MUTATING
+from .model import MUTATING, VALIDATING
 from .mutating import Mutated, MutatingPolicies
 from .params import Objects
 from .policies import NativePolicies
@@ -119,6 +119,13 @@ class NativeJudge:
         made._given = surroundings
         made._resources, world = _world_of(surroundings)
         made.validating, made.mutating = self.validating.within(*world), self.mutating.within(*world)
+        return made
+
+    def watched(self, watches: Mapping[str, Watch]) -> "NativeJudge":
+        """Return the same policies with other observers."""
+        made = copy(self)
+        made.validating, made.mutating = copy(self.validating), copy(self.mutating)
+        made.validating.watch, made.mutating.watch = watches.get(VALIDATING), watches.get(MUTATING)
         return made
 
     def matching(self, route: Route) -> Iterator[str]:
