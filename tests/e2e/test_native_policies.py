@@ -10,6 +10,7 @@ from differential import authorizer, expressions, mutating, rows
 from differential.run import compare
 from podberth.native.as_created import as_created
 from podberth.native.resources import BUILT_IN, Resources
+from podberth.workload.templates import templates
 
 _POLICIES = 40
 _PAIRS = 1000
@@ -59,6 +60,44 @@ spec:
         resources: {limits: {}}
         volumeMounts: [{name: v, mountPath: /v, readOnly: false, subPath: "", subPathExpr: ""}]
       volumes: [{name: v, emptyDir: {}}]
+"""
+
+
+_COMPLETED = """
+apiVersion: v1
+kind: Pod
+metadata:
+  name: profiles
+  annotations:
+    container.apparmor.security.beta.kubernetes.io/a: unconfined
+    container.apparmor.security.beta.kubernetes.io/b: runtime/default
+    container.apparmor.security.beta.kubernetes.io/c: localhost/mine
+    container.apparmor.security.beta.kubernetes.io/first: runtime/default
+spec:
+  automountServiceAccountToken: false
+  securityContext: {appArmorProfile: {type: RuntimeDefault}}
+  initContainers: [{name: first, image: i}]
+  containers:
+  - {name: a, image: i}
+  - {name: b, image: i}
+  - {name: c, image: i, securityContext: {privileged: false}}
+  - {name: d, image: i}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: selectors, labels: {a: x, b: y}}
+spec:
+  automountServiceAccountToken: false
+  containers: [{name: a, image: i}]
+  topologySpreadConstraints:
+  - {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {a: x}}, matchLabelKeys: [b]}
+  affinity:
+    podAffinity:
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - {weight: 1, podAffinityTerm: {topologyKey: zone, labelSelector: {}, matchLabelKeys: [a], mismatchLabelKeys: [b, c]}}
+    podAntiAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+      - {topologyKey: zone, labelSelector: {matchExpressions: [{key: d, operator: Exists}]}, matchLabelKeys: [a, c]}
 """
 
 
@@ -117,6 +156,20 @@ def test_empty_and_absent_fields_are_those_of_the_api_server(control_plane: Cont
         for each in (theirs, ours):
             for key in _METADATA_OF_A_CLUSTER:
                 each["metadata"].pop(key, None)
+        assert ours == theirs
+
+
+def test_a_pod_is_completed_as_the_api_server_does_at_its_creation(control_plane: ControlPlane) -> None:
+    for given in yaml.safe_load_all(_COMPLETED):
+        document = templates(given, namespace="default")[0].pod
+        known = Resources().of("v1", "Pod")
+        assert known is not None
+        theirs = control_plane.api.request("POST", "/api/v1/namespaces/default/pods?dryRun=All", given)
+        ours, problems = as_created(document, known, "")
+        assert not problems
+        for each in (theirs, ours):
+            each["metadata"] = {key: each["metadata"][key] for key in ("labels", "annotations") if key in each["metadata"]}
+            each["status"].pop("conditions", None)
         assert ours == theirs
 
 

@@ -14,6 +14,7 @@ from ..kube.namespaces import with_name_label
 from ..kube.quantity import write_quantities
 from ..kube.shape import metadata_problems, template_problems
 from ..workload.defaults import apply_pod_defaults, apply_template_defaults
+from .created_pod import complete_pod
 from .resources import ResourceKind
 
 _Defaults = Callable[[dict[str, Any]], None]
@@ -215,6 +216,7 @@ def _pod(made: dict[str, Any]) -> None:
 
 
 def _prepare_pod(made: dict[str, Any]) -> None:
+    complete_pod(made)
     made["status"] = {"phase": "Pending", "qosClass": _qos_class(made["spec"])}
 
 
