@@ -208,7 +208,7 @@ def _asked(upstream: Upstream, api: Api, rights: Rights, user: tuple[str, tuple[
         assert not refused, refused
         asking = Impersonating(api, name, groups)
         answer = asking.ask("POST", f"/api/v1/namespaces/{_HOME}/configmaps?dryRun=All", given)
-        assert answer.status == 201, answer.document  # noqa: PLR2004 - created
+        assert answer.status == 201, answer.document
         [made] = ours.made(scene, [given])
         assert made.object is not None, made
         mine = made.object["metadata"].get("annotations", {})
@@ -251,5 +251,3 @@ def _binding() -> dict[str, Any]:
     name = "differential-authorizer"
     kind = "MutatingAdmissionPolicyBinding"
     return {"apiVersion": VERSION, "kind": kind, "metadata": {"name": name}, "spec": {"policyName": name}}
-
-

@@ -121,7 +121,9 @@ class Files:
                 "spec": {"policyName": name, **(reference if spec.get("paramKind") else {})},
             }
             made = {**policy, "apiVersion": VERSION, "metadata": {"name": name}}
-            found.append(MutatingScene(number, [{**made, "spec": {**spec, "matchConstraints": constraints}}], [binding]))
+            found.append(
+                MutatingScene(number, [{**made, "spec": {**spec, "matchConstraints": constraints}}], [binding])
+            )
         return found
 
     def _of(self, kind: str) -> Iterator[Document]:

@@ -41,7 +41,9 @@ FINDINGS: Final[Mapping[str, Finding]] = {
     "16": Finding(
         "what is refused: reasons, names, literals, constants, fields, and types that are dyn", (ROWS, _CONSTANTS)
     ),
-    "17": Finding("messages that are null, optional entries with the key of another, and uints whose type is dyn", (ROWS,)),
+    "17": Finding(
+        "messages that are null, optional entries with the key of another, and uints whose type is dyn", (ROWS,)
+    ),
     "authorizer": Finding("authorizer, and where upstream has none", (ROWS,)),
     "lint": Finding(
         "lint names what denies later: literals, names, fields that may be absent, and texts compared as numbers",

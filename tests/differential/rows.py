@@ -410,32 +410,71 @@ ROWS: Final[Sequence[Row]] = (
     ),
     *(
         _mutates("17", _spec(f"replicas: {number}"), kind="Deployment", failurePolicy=policy)
-        for number in ("dyn(2u)", "true ? dyn(2u) : dyn(2)", "object.spec.replicas > 5 ? dyn(2u) : dyn(2)", "dyn(2.0)", "[dyn(2u)][0]")
+        for number in (
+            "dyn(2u)",
+            "true ? dyn(2u) : dyn(2)",
+            "object.spec.replicas > 5 ? dyn(2u) : dyn(2)",
+            "dyn(2.0)",
+            "[dyn(2u)][0]",
+        )
         for policy in ("Fail", "Ignore")
     ),
-    _mutates("17", _spec("template: Object.spec.template{spec: Object.spec.template.spec{priority: dyn(2u)}}"), kind="Deployment"),
-    _mutates("17", _spec("tolerations: [Object.spec.tolerations{key: 'a', operator: 'Exists', tolerationSeconds: dyn(5u)}]")),
-    _mutates("17", _spec("tolerations: [Object.spec.tolerations{key: 'a', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 5u}]")),
+    _mutates(
+        "17",
+        _spec("template: Object.spec.template{spec: Object.spec.template.spec{priority: dyn(2u)}}"),
+        kind="Deployment",
+    ),
+    _mutates(
+        "17", _spec("tolerations: [Object.spec.tolerations{key: 'a', operator: 'Exists', tolerationSeconds: dyn(5u)}]")
+    ),
+    _mutates(
+        "17",
+        _spec("tolerations: [Object.spec.tolerations{key: 'a', effect: 'NoExecute', tolerationSeconds: 5u}]"),
+    ),
     _mutates("17", _applied("metadata: Object.metadata{labels: {'a': string(dyn(5u))}}")),
     _mutates("17", _spec("nodeSelector: {'a': dyn(5u)}")),
     *(
         _mutates("17", _spec(f"?replicas: {each}"), kind="Deployment")
-        for each in ("optional.of(2u)", "optional.of(dyn(2u))", "optional.of(2)", "optional.none()", "object.spec.?absent")
+        for each in (
+            "optional.of(2u)",
+            "optional.of(dyn(2u))",
+            "optional.of(2)",
+            "optional.none()",
+            "object.spec.?absent",
+        )
     ),
     # Who may what
-    _denies("authorizer", "authorizer.requestResource.check('create').allowed()", "!authorizer.path('/x').check('get').allowed()"),
+    _denies(
+        "authorizer",
+        "authorizer.requestResource.check('create').allowed()",
+        "!authorizer.path('/x').check('get').allowed()",
+    ),
     _denies("authorizer", "false", matchConditions=[{"name": "c", "expression": _ASKS}]),
     _denies("authorizer", "false", matchConditions=[{"name": "c", "expression": f"!{_ASKS}"}]),
     _denies("authorizer", "authorizer.serviceAccount('default', 'default').path('/x').check('get').allowed()"),
-    _denies("authorizer", f"authorizer.path('').check('get').allowed() || {_ASKS}", "authorizer.path('').check('get').allowed()"),
+    _denies(
+        "authorizer",
+        f"authorizer.path('').check('get').allowed() || {_ASKS}",
+        "authorizer.path('').check('get').allowed()",
+    ),
     _denies("authorizer", "authorizer.path('').check('get').allowed()", failurePolicy="Ignore"),
     _denies("authorizer", {"expression": "false", "messageExpression": f"string({_ASKS})"}),
     *(
-        _denies("authorizer", {"expression": "!variables.may", "message": "plain", "messageExpression": each}, variables=_MAY)
+        _denies(
+            "authorizer",
+            {"expression": "!variables.may", "message": "plain", "messageExpression": each},
+            variables=_MAY,
+        )
         for each in ("'may: ' + string(variables.may)", "'may: ' + string(true || variables.may)", "'without'")
     ),
     *(
-        _denies("authorizer", "true", auditAnnotations=[{"key": "k", "valueExpression": each}], variables=_MAY, failurePolicy=policy)
+        _denies(
+            "authorizer",
+            "true",
+            auditAnnotations=[{"key": "k", "valueExpression": each}],
+            variables=_MAY,
+            failurePolicy=policy,
+        )
         for each in (f"string({_ASKS})", "string(variables.may)", "string(true || variables.may)")
         for policy in ("Fail", "Ignore")
     ),

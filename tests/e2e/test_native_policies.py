@@ -90,11 +90,16 @@ spec:
   automountServiceAccountToken: false
   containers: [{name: a, image: i}]
   topologySpreadConstraints:
-  - {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {a: x}}, matchLabelKeys: [b]}
+  - maxSkew: 1
+    topologyKey: zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {a: x}}
+    matchLabelKeys: [b]
   affinity:
     podAffinity:
       preferredDuringSchedulingIgnoredDuringExecution:
-      - {weight: 1, podAffinityTerm: {topologyKey: zone, labelSelector: {}, matchLabelKeys: [a], mismatchLabelKeys: [b, c]}}
+      - weight: 1
+        podAffinityTerm: {topologyKey: zone, labelSelector: {}, matchLabelKeys: [a], mismatchLabelKeys: [b, c]}
     podAntiAffinity:
       requiredDuringSchedulingIgnoredDuringExecution:
       - {topologyKey: zone, labelSelector: {matchExpressions: [{key: d, operator: Exists}]}, matchLabelKeys: [a, c]}
@@ -168,7 +173,9 @@ def test_a_pod_is_completed_as_the_api_server_does_at_its_creation(control_plane
         ours, problems = as_created(document, known, "")
         assert not problems
         for each in (theirs, ours):
-            each["metadata"] = {key: each["metadata"][key] for key in ("labels", "annotations") if key in each["metadata"]}
+            each["metadata"] = {
+                key: each["metadata"][key] for key in ("labels", "annotations") if key in each["metadata"]
+            }
             each["status"].pop("conditions", None)
         assert ours == theirs
 

@@ -100,7 +100,7 @@ def test_a_denial_by_a_mutation_ends_the_explanation(place: Place) -> None:
     assert validated["why"] == "not asked: the object was denied before"
 
 
-def test_what_cannot_be_judged_is_told_and_ends_with_exit_code_2(place: Place) -> None:
+def test_what_cannot_be_judged_is_reported_and_ends_with_exit_code_2(place: Place) -> None:
     asks = policy("authorizer.requestResource.check('over').allowed()", **_pods())
     place.put("policies/p.yaml", asks, binding())
     [pod] = place.explain(code=2)

@@ -118,8 +118,8 @@ def test_a_list_of_kubectl_is_read_and_a_slip_has_its_place() -> None:
 
 def test_messages_and_annotations_have_no_authorizer() -> None:
     rights = _rights(_role("ClusterRole", _SECRETS), _bound())
-    told = {"expression": "!variables.may", "message": "plain", "messageExpression": "string(variables.may)"}
-    made = policy(variables=[{"name": "may", "expression": _ASKS}], validations=[told])
+    message = {"expression": "!variables.may", "message": "plain", "messageExpression": "string(variables.may)"}
+    made = policy(variables=[{"name": "may", "expression": _ASKS}], validations=[message])
     assert [each.message for each in _decided(rights, made, binding())] == ["plain"]
     said = {"auditAnnotations": [{"key": "k", "valueExpression": f"string({_ASKS})"}]}
     [denial] = _decided(rights, policy("true", **said), binding())

@@ -18,6 +18,7 @@ from snapshots import policy as gpu_policy
 _POD = "pod: {metadata: {name: p}, spec: {containers: [{name: main, image: i}]}}"
 _PODS = {"resourceRules": [rule(apiGroups=[""], resources=["pods"])]}
 _LABEL = apply_configuration("Object{metadata: Object.metadata{labels: {'team': 'a'}}}")
+_SMALL = "{metadata: {name: p}, spec: {containers: [{name: c}]}}"
 _RIGHTS = """
 objects:
 - apiVersion: rbac.authorization.k8s.io/v1
@@ -36,7 +37,9 @@ class Ran:
     """The results of a suite, and what its observer has."""
 
     def __init__(self, cases: str, *documents: Any, head: str = "") -> None:
-        texts = [(f"{at}.yaml", each if isinstance(each, str) else json.dumps(each)) for at, each in enumerate(documents)]
+        texts = [
+            (f"{at}.yaml", each if isinstance(each, str) else json.dumps(each)) for at, each in enumerate(documents)
+        ]
         self.policies: ParsedPolicies = parse_policies(texts, others_of(texts))
         assert not self.policies.problems
         suite, problems = parse_suite(f"{head}\ncases:\n{cases}", "tests.yaml")
@@ -72,9 +75,15 @@ def test_a_native_mutation_comes_before_podberths_own_and_validation_after_both(
 @pytest.mark.parametrize(
     ("documents", "expect"),
     [
-        ((policy("false", matchConstraints=_PODS), binding()), "{verdict: denied, denials: [\"'p' with binding 'b'\"]}"),
+        (
+            (policy("false", matchConstraints=_PODS), binding()),
+            "{verdict: denied, denials: [\"'p' with binding 'b'\"]}",
+        ),
         ((policy("false", matchConstraints=_PODS), binding("Warn")), "{verdict: unchanged, warnings: ['failed expr']}"),
-        (mutating("m", json_patch("[JSONPatch{op: 'test', path: '/kind', value: 'Job'}]")), "{verdict: unchanged, denials: []}"),
+        (
+            mutating("m", json_patch("[JSONPatch{op: 'test', path: '/kind', value: 'Job'}]")),
+            "{verdict: unchanged, denials: []}",
+        ),
         (mutating("m", json_patch("[JSONPatch{op: 'remove', path: '/x/y'}]")), "{verdict: denied, denials: ['m']}"),
     ],
 )
@@ -112,7 +121,7 @@ def test_rights_among_the_objects_answer_authorizer() -> None:
     [
         (f"{_POD}", (policy("lists.range(20000).size() > 0"), binding()), "is not judged"),
         (
-            "review: {operation: UPDATE, object: &p {metadata: {name: p}, spec: {containers: [{name: c}]}}, oldObject: *p}",
+            f"review: {{operation: UPDATE, object: &p {_SMALL}, oldObject: *p}}",
             (policy("true", matchConstraints={"resourceRules": [rule(operations=["*"])]}), binding()),
             "got UPDATE of pods, which ValidatingAdmissionPolicy p may match; podberth judges creations alone",
         ),
@@ -126,8 +135,7 @@ def test_what_cannot_be_judged_is_a_finding(case: str, documents: tuple[Any, ...
 
 
 def test_an_update_that_no_native_policy_matches_is_judged_by_podberth_alone() -> None:
-    pod = "{metadata: {name: p}, spec: {containers: [{name: c}]}}"
-    update = f"review: {{operation: UPDATE, object: {pod}, oldObject: {pod}}}"
+    update = f"review: {{operation: UPDATE, object: {_SMALL}, oldObject: {_SMALL}}}"
     assert not said(Ran(f"- {{name: c, {update}, expect: {{verdict: unchanged}}}}", policy("false"), binding()).only)
 
 

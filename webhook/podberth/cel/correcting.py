@@ -90,7 +90,9 @@ class Correcting:
     def map_literal(self, node: Node) -> None:
         """Have the last of several entries of one key win; the engine has an error for the second.
 
-        An optional entry that is last and absent removes the others, too (evalMap, cel-go interpreter/interpretable.go).
+        An optional entry that is last and absent removes the others, too.
+
+        Source: evalMap, cel-go interpreter/interpretable.go.
         """
         entries = list(node.struct_expr.entries)
         last = {ast.key_of(each): index for index, each in enumerate(entries) if ast.kind(each.map_key) == "const_expr"}
@@ -103,7 +105,7 @@ class Correcting:
             self._replace(node, _BEHIND, [values, kept])
 
     def keys_as_written(self) -> None:
-        """Have each entry of a map left out whose key equals a later one, where only the evaluation can tell.
+        """Have each entry of a map left out whose key equals a later one, where only the evaluation shows it.
 
         Keys that are more than the field of a variable are not compared: they would be evaluated again for each.
         """
@@ -126,9 +128,7 @@ class Correcting:
     def _any_equal(self, key: Node, others: list[Node]) -> Node:
         made = self._apply("a == b", [ast.copy_of(key), ast.copy_of(others[0])])
         for each in others[1:]:
-            made = self._apply(
-                "a || b", [made, self._apply("a == b", [ast.copy_of(key), ast.copy_of(each)])]
-            )
+            made = self._apply("a || b", [made, self._apply("a == b", [ast.copy_of(key), ast.copy_of(each)])])
         return made
 
     def _corrected(self, node: Node, body: Body, operands: list[Node], *, skips: str) -> bool:

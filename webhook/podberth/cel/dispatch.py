@@ -43,7 +43,9 @@ def declarations(bind: Bind) -> list[Any]:
 
     ``bind`` returns the callable that the engine calls for a Python function (``Calls.bind``).
     """
-    rows = sorted((row for row in (*LIBRARIES, *AUTHORIZATION, *INTERNAL) if row.call is not None), key=lambda row: row.name)
+    rows = sorted(
+        (row for row in (*LIBRARIES, *AUTHORIZATION, *INTERNAL) if row.call is not None), key=lambda row: row.name
+    )
     return [
         cel.FunctionDecl(run_name(name), _overloads(run_name(name), list(group), bind))
         for name, group in groupby(rows, key=lambda row: row.name)

@@ -97,7 +97,9 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
 
 def unwanted(found: CelType, want: Want) -> CelProblem:
     """Return the problem of an expression whose type is not the one that the field wants."""
-    hint = "; write string(...)" if want in (Want.STRING, Want.MESSAGE) else "; take its .terms" if found == NODES else ""
+    hint = (
+        "; write string(...)" if want in (Want.STRING, Want.MESSAGE) else "; take its .terms" if found == NODES else ""
+    )
     return CelProblem(1, 1, f"got {found}, want {want.value}{hint}")
 
 

@@ -18,7 +18,7 @@ from ..errors import EvaluationError
 from . import declarations, dispatch, opaque, program
 from .bodies import Bodies
 from .calls import Calls
-from .engine_errors import error_of, failure
+from .engine_errors import error_of
 from .functions import CARRIED, FUNCTIONS, NODES_FIELDS, Function, ReviewContext
 from .libraries import AUTHORIZATION
 from .libraries.native import ORDERS

@@ -88,7 +88,7 @@ def accepts(want: Want, found: CelType, *, exact: bool = False) -> bool:
     if want in (Want.ANY, Want.PART):
         return True
     if want in (Want.OBJECT, Want.JSON_PATCHES):
-        return str(found) == want.value
+        return str(found) == str(want.value)
     if exact and want in (Want.STRING, Want.MESSAGE):
         return found == STRING or (found == NULL and want is Want.STRING)
     return _may_be(want, found)

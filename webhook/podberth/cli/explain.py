@@ -245,9 +245,7 @@ def _named(file: str, place: PositionedDocument, path: FieldPath) -> ExplainedPo
     )
 
 
-def _explained(
-    place: _Place, snapshot: Snapshot, cluster: ReachableCluster | None, choice: _Choice
-) -> ExplainedPod:
+def _explained(place: _Place, snapshot: Snapshot, cluster: ReachableCluster | None, choice: _Choice) -> ExplainedPod:
     template = place.template
     where = f"{place.file}:{place.document.positions.key(template.path).line}"
     if template.problems:
@@ -270,12 +268,10 @@ def _explained(
     )
 
 
-def _explanation(
-    request: AdmissionRequest, snapshot: Snapshot, choice: _Choice
-) -> tuple[Explanation, tuple[str, ...]]:
+def _explanation(request: AdmissionRequest, snapshot: Snapshot, choice: _Choice) -> tuple[Explanation, tuple[str, ...]]:
     """Return the explanation of a pod, with the part of native policies in the API server's order.
 
-    Beside it is what podberth cannot tell of native policies.
+    Beside it are the decisions of native policies that podberth cannot predict.
     """
     known = _with_namespace(snapshot, request.namespace)
     if choice.natives is None or request.object is None:

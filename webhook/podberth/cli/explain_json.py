@@ -26,7 +26,7 @@ class ExplainedPod:
     is_pod: bool = True
     """Whether it is a pod. Native policies decide on objects of any kind, for which no nodes are shown."""
     unjudged: tuple[str, ...] = ()
-    """What podberth cannot tell of native policies."""
+    """The decisions of native policies that podberth cannot predict."""
     node_count: int
     before: PodReach | None
     after: PodReach | None

@@ -86,7 +86,7 @@ class ExplainedByNatives:
 
     @property
     def unjudged(self) -> tuple[str, ...]:
-        """What podberth cannot tell of the API server's decision."""
+        """The decisions that podberth cannot predict."""
         return (*self._problems, *(each.text for each in self._decisions if each.action == "unjudged"))
 
     @property
@@ -101,11 +101,8 @@ class ExplainedByNatives:
         after = apply(document, patch)
         if not self.denials:
             self.validate(after)
-        verdict = "mutated" if patch else "unchanged"
-        return self.joined(
-            Explanation(verdict=verdict, warnings=(), denial="", patch=[], pod=after, policies=()),
-            patch,
-        )
+        bare = Explanation(verdict="unchanged", warnings=(), denial="", patch=[], pod=after, policies=())
+        return self.joined(bare, patch)
 
     def joined(self, explanation: Explanation, patch: Patch) -> Explanation:
         """Return an explanation with the decisions of native policies added; ``patch`` comes before its own."""

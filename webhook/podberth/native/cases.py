@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
 
 from ..cel.engine import Activation, Environment, ReviewContext, Room
-from ..cel.libraries.authz import Question, User
+from ..cel.libraries.authz import NOBODY, Question, User
 from ..errors import EvaluationError, Problem, UndecidedError
 from ..policy.compile import BoundExpression, CompiledPolicy
 from ..policy.evaluate import ConditionsError, Evaluation, Watch, failing_variables
@@ -167,11 +167,11 @@ class BoundPolicies:
             "namespaceObject": namespace,
         }
         question = _about(case.creation)
-        asking, telling = (
+        asking, of_texts = (
             self.environment.activation({**bindings, **self.environment.authorizer(each)}, self._review)
-            for each in (question, replace(question, user=None))
+            for each in (question, replace(question, user=NOBODY))
         )
-        return Evaluation(case.bound.compiled, asking, self.watch, telling)
+        return Evaluation(case.bound.compiled, asking, self.watch, of_texts)
 
     def reads_user(self) -> Iterator[tuple[str, str]]:
         """Yield the policies whose answer depends on the user, who is not known before the request, by name.

@@ -15,7 +15,7 @@ _WEIGHED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def complete_pod(pod: dict[str, Any]) -> None:
-    """Change the spec of a pod in place; the caller has checked the pod's shape."""
+    """Change the spec of a pod in place; a pod without containers or names is left to the API server's validation."""
     labels = pod["metadata"].get("labels") or {}
     for selected, operators in _selected(pod["spec"]):
         _complete_selector(selected, operators, labels)
@@ -53,8 +53,8 @@ def _set_app_armor_profiles(pod: dict[str, Any]) -> None:
     if (spec.get("os") or {}).get("name") == "windows":
         return
     of_pod = (spec.get("securityContext") or {}).get("appArmorProfile")
-    for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
-        profile = _profile(annotations.get(f"{_PREFIX}{container['name']}", ""))
+    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
+        profile = _profile(annotations.get(f"{_PREFIX}{container.get('name')}", ""))
         stated = (container.get("securityContext") or {}).get("appArmorProfile")
         if profile is not None and stated is None and profile != of_pod:
             container["securityContext"] = {**(container.get("securityContext") or {}), "appArmorProfile": profile}

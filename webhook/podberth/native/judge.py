@@ -116,8 +116,8 @@ class NativeJudge:
     def within(self, surroundings: Surroundings) -> "NativeJudge":
         """Return the same policies in other surroundings; definitions are read from these alone."""
         made = copy(self)
-        made._given = surroundings
-        made._resources, world = _world_of(surroundings)
+        made._given = surroundings  # noqa: SLF001 - of this class
+        made._resources, world = _world_of(surroundings)  # noqa: SLF001 - as above
         made.validating, made.mutating = self.validating.within(*world), self.mutating.within(*world)
         return made
 

@@ -81,7 +81,7 @@ class NativePolicies(BoundPolicies):
         for key, value in evaluation.audit_annotations().items():
             if isinstance(value, EvaluationError):
                 bound = dict(case.bound.compiled.audit_annotations)[key]
-                yield from _of_annotation(case, bound, value, evaluation.telling or evaluation.activation)
+                yield from _of_annotation(case, bound, value, evaluation.of_texts or evaluation.activation)
             else:
                 values = audit.setdefault(key, [])
                 values += [value] if value not in values else []

@@ -225,7 +225,9 @@ def _rights(objects: Iterable[_Object]) -> Rights:
     cluster_roles = sorted(
         (each for each in roles if isinstance(each, _ClusterRole)), key=lambda each: each.metadata.name
     )
-    rules = {(each.kind, _namespace_of(each), each.metadata.name): tuple(each.rules or ()) for each in roles}
+    rules: dict[tuple[str, str, str], Sequence[_Rule]] = {
+        (each.kind, _namespace_of(each), each.metadata.name): each.rules or () for each in roles
+    }
     for each in cluster_roles:
         # The rules of an object of a cluster are those that its controller has written
         if each.aggregation_rule is not None and each.metadata.uid is None:

@@ -86,7 +86,7 @@ class Evaluation:
     policy: CompiledPolicy
     activation: Activation
     watch: Watch | None = None
-    telling: Activation | None = None
+    of_texts: Activation | None = None
     """The variables of messageExpressions and auditAnnotations, if they differ from those of other expressions."""
 
     def value(self, bound: BoundExpression) -> Any:
@@ -97,8 +97,8 @@ class Evaluation:
         """
         return self._value(bound, self.activation)
 
-    def _told(self, bound: BoundExpression) -> Any:
-        return self._value(bound, self.telling or self.activation)
+    def _text_of(self, bound: BoundExpression) -> Any:
+        return self._value(bound, self.of_texts or self.activation)
 
     def _value(self, bound: BoundExpression, activation: Activation) -> Any:
         if self.watch is None:
@@ -175,7 +175,7 @@ class Evaluation:
         found: dict[str, str | EvaluationError] = {}
         for key, bound in self.policy.audit_annotations:
             try:
-                value = (self._told(bound) or "").strip().encode()
+                value = (self._text_of(bound) or "").strip().encode()
             except EvaluationError as error:
                 found[key] = error
             else:
@@ -204,7 +204,7 @@ class Evaluation:
         unfinished = ""
         if item.message_expression is not None:
             try:
-                text = (self._told(item.message_expression) or "").strip()
+                text = (self._text_of(item.message_expression) or "").strip()
             except EvaluationError as error:
                 text, unfinished = "", str(error) if isinstance(error, UndecidedError) else ""
             if text and "\n" not in text and len(text.encode(errors="replace")) <= MAX_MESSAGE_BYTES:

@@ -30,7 +30,7 @@ class SuiteNatives:
     """The native policies in the folder of a suite."""
 
     def __init__(self, suite: Suite, policies: ParsedPolicies, environment: Environment, observer: Observer) -> None:
-        """Compile the policies among ``policies.others``; ``observer`` is told of their evaluations, by kind."""
+        """Compile the policies among ``policies.others``; ``observer`` records their evaluations, by kind."""
         self._file, self._source = suite.file, suite.source
         self._beside = [each.document for _, each in policies.others]
         self._param_kinds = kinds_of_params(self._beside) - {("", "ConfigMap"), ("", "Namespace")}
@@ -130,7 +130,7 @@ class CaseNatives:
         """Return an object as MutatingAdmissionPolicies leave it.
 
         Raises:
-            UnusableError: podberth cannot tell what the API server would make of it.
+            UnusableError: podberth cannot predict what the API server would make of it.
         """
         mutated = self._judge.mutated(given)
         if mutated is None:
@@ -160,7 +160,7 @@ class CaseNatives:
         """Return the denials and the warnings of ValidatingAdmissionPolicies.
 
         Raises:
-            UnusableError: podberth cannot tell what the API server would decide.
+            UnusableError: podberth cannot predict what the API server would decide.
         """
         judged = self._judge.judged(document)
         if judged.problems:

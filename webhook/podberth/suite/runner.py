@@ -236,9 +236,7 @@ class _Asked:
         self.natives.refuse(request, self.place)
         return self.natives.mutate(request.object, self.place) if _creates(request) else None
 
-    def judge(
-        self, before: NativelyMutated | None, pod: Document | None
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def judge(self, before: NativelyMutated | None, pod: Document | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if self.natives is None or before is None or pod is None:
             return (), ()
         defaulted = deepcopy(pod)

@@ -30,7 +30,7 @@ class UnknownAnswerError(LibraryError):
     """podberth does not know the API server's answer, because an object with rights is not given."""
 
     def __init__(self, why: str) -> None:
-        """Begin the message so that the evaluation's error is told apart (``engine_errors.error_of``)."""
+        """Begin the message so that the evaluation's error is recognised (``engine_errors.error_of``)."""
         super().__init__(f"{UNJUDGED}{why}")
 
 
@@ -42,12 +42,15 @@ class User:
     groups: tuple[str, ...] = ()
 
 
+NOBODY: Final = User("")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """A question to the authorizer: about a path, or, if ``path`` is empty, about a resource."""
 
-    user: User | None
-    """None: the expression has no authorizer."""
+    user: User = NOBODY
+    """``NOBODY``: the expression has no authorizer."""
     verb: str = ""
     path: str = ""
     group: str = ""
@@ -92,14 +95,16 @@ class Review(Protocol):
 def _question(text: str) -> Question:
     found = json.loads(text)
     user = found.pop("user")
-    if user is None:
+    asked = Question(user=User(user["name"], tuple(user["groups"])), **found)
+    if asked.user == NOBODY:
         raise LibraryError(_NO_AUTHORIZER)
-    return Question(user=User(user["name"], tuple(user["groups"])), **found)
+    return asked
 
 
 def _with(field: str) -> Callable[[str, str], str]:
     """Return the function that sets a field of a question."""
-    return lambda question, value: replace(_question(question), **{field: value}).text
+    changed: Callable[..., Question] = replace
+    return lambda question, value: changed(_question(question), **{field: value}).text
 
 
 def _not_blank(field: str) -> Callable[[str, str], str]:

@@ -18,7 +18,8 @@ FORMAT = "kubernetes.NamedFormat"
 IP = "net.IP"
 CIDR = "net.CIDR"
 AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION = AUTHORIZATION = tuple(
-    f"kubernetes.authorization.{each}" for each in ("Authorizer", "PathCheck", "GroupCheck", "ResourceCheck", "Decision")
+    f"kubernetes.authorization.{each}"
+    for each in ("Authorizer", "PathCheck", "GroupCheck", "ResourceCheck", "Decision")
 )
 
 OPAQUE: tuple[str, ...] = (QUANTITY, SEMVER, URL, FORMAT, IP, CIDR, *AUTHORIZATION)
