@@ -121,7 +121,7 @@ def test_messages_and_annotations_have_no_authorizer() -> None:
     message = {"expression": "!variables.may", "message": "plain", "messageExpression": "string(variables.may)"}
     made = policy(variables=[{"name": "may", "expression": _ASKS}], validations=[message])
     assert [each.message for each in _decided(rights, made, binding())] == ["plain"]
-    said = {"auditAnnotations": [{"key": "k", "valueExpression": f"string({_ASKS})"}]}
+    said: dict[str, Any] = {"auditAnnotations": [{"key": "k", "valueExpression": f"string({_ASKS})"}]}
     [denial] = _decided(rights, policy("true", **said), binding())
     assert denial.message.endswith("resulted in error: no such attribute(s): authorizer")
     refused = policy(validations=[{"expression": "true", "messageExpression": f"string({_ASKS})"}])
