@@ -366,7 +366,7 @@ ROWS: Final[Sequence[Row]] = (
     _values("7", "quantity('1') != dyn(1)", "semver('1.0.0') != dyn('1.0.0')", "quantity('1') == dyn(1)"),
     # A message that is null, an optional entry with the key of another, and a number whose type is dyn
     *(
-        _denies("17", {"expression": "false", "message": "plain", "messageExpression": each})
+        _denies("since", {"expression": "false", "message": "plain", "messageExpression": each})
         for each in (
             "null",
             "true ? null : 'a'",
@@ -383,7 +383,7 @@ ROWS: Final[Sequence[Row]] = (
         )
     ),
     *_each(
-        "17",
+        "since",
         *(
             f"[{each}].map(m, [m.size(), m[?'a'].orValue(-1), m[?'web'].orValue(-1)])[0]"
             for each in (
@@ -409,7 +409,7 @@ ROWS: Final[Sequence[Row]] = (
         ),
     ),
     *(
-        _mutates("17", _spec(f"replicas: {number}"), kind="Deployment", failurePolicy=policy)
+        _mutates("since", _spec(f"replicas: {number}"), kind="Deployment", failurePolicy=policy)
         for number in (
             "dyn(2u)",
             "true ? dyn(2u) : dyn(2)",
@@ -420,21 +420,22 @@ ROWS: Final[Sequence[Row]] = (
         for policy in ("Fail", "Ignore")
     ),
     _mutates(
-        "17",
+        "since",
         _spec("template: Object.spec.template{spec: Object.spec.template.spec{priority: dyn(2u)}}"),
         kind="Deployment",
     ),
     _mutates(
-        "17", _spec("tolerations: [Object.spec.tolerations{key: 'a', operator: 'Exists', tolerationSeconds: dyn(5u)}]")
+        "since",
+        _spec("tolerations: [Object.spec.tolerations{key: 'a', operator: 'Exists', tolerationSeconds: dyn(5u)}]"),
     ),
     _mutates(
-        "17",
+        "since",
         _spec("tolerations: [Object.spec.tolerations{key: 'a', effect: 'NoExecute', tolerationSeconds: 5u}]"),
     ),
-    _mutates("17", _applied("metadata: Object.metadata{labels: {'a': string(dyn(5u))}}")),
-    _mutates("17", _spec("nodeSelector: {'a': dyn(5u)}")),
+    _mutates("since", _applied("metadata: Object.metadata{labels: {'a': string(dyn(5u))}}")),
+    _mutates("since", _spec("nodeSelector: {'a': dyn(5u)}")),
     *(
-        _mutates("17", _spec(f"?replicas: {each}"), kind="Deployment")
+        _mutates("since", _spec(f"?replicas: {each}"), kind="Deployment")
         for each in (
             "optional.of(2u)",
             "optional.of(dyn(2u))",
@@ -445,23 +446,23 @@ ROWS: Final[Sequence[Row]] = (
     ),
     # Who may what
     _denies(
-        "authorizer",
+        "since",
         "authorizer.requestResource.check('create').allowed()",
         "!authorizer.path('/x').check('get').allowed()",
     ),
-    _denies("authorizer", "false", matchConditions=[{"name": "c", "expression": _ASKS}]),
-    _denies("authorizer", "false", matchConditions=[{"name": "c", "expression": f"!{_ASKS}"}]),
-    _denies("authorizer", "authorizer.serviceAccount('default', 'default').path('/x').check('get').allowed()"),
+    _denies("since", "false", matchConditions=[{"name": "c", "expression": _ASKS}]),
+    _denies("since", "false", matchConditions=[{"name": "c", "expression": f"!{_ASKS}"}]),
+    _denies("since", "authorizer.serviceAccount('default', 'default').path('/x').check('get').allowed()"),
     _denies(
-        "authorizer",
+        "since",
         f"authorizer.path('').check('get').allowed() || {_ASKS}",
         "authorizer.path('').check('get').allowed()",
     ),
-    _denies("authorizer", "authorizer.path('').check('get').allowed()", failurePolicy="Ignore"),
-    _denies("authorizer", {"expression": "false", "messageExpression": f"string({_ASKS})"}),
+    _denies("since", "authorizer.path('').check('get').allowed()", failurePolicy="Ignore"),
+    _denies("since", {"expression": "false", "messageExpression": f"string({_ASKS})"}),
     *(
         _denies(
-            "authorizer",
+            "since",
             {"expression": "!variables.may", "message": "plain", "messageExpression": each},
             variables=_MAY,
         )
@@ -469,7 +470,7 @@ ROWS: Final[Sequence[Row]] = (
     ),
     *(
         _denies(
-            "authorizer",
+            "since",
             "true",
             auditAnnotations=[{"key": "k", "valueExpression": each}],
             variables=_MAY,
