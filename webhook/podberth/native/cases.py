@@ -74,6 +74,13 @@ class Bound:
     bindings: tuple[AnyBinding, ...]
     never: str
     """The reason why the policy matches no creation of any object; empty if it may match one."""
+    reads: frozenset[tuple[str, ...]]
+    """The paths that its expressions read (``cel.reads``)."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks ``authorizer``."""
+        return any(path[0].partition(".")[0] == "authorizer" for path in self.reads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +149,9 @@ class BoundPolicies:
             bindings = tuple(each for each in every if each.spec.policy_name == policy.name)
             if not wrong:
                 why = _never_asked(policy, objects.resources) if bindings else ""
-                self.bound.append(Bound(policy, compiled, bindings, why))
+                placed = (each.bound for each in expressions_of(compiled) if each.bound is not None)
+                reads = frozenset(path for bound in placed for path in bound.reads)
+                self.bound.append(Bound(policy, compiled, bindings, why, reads))
         self.problems = tuple(sorted(problems))
         """The problems of the expressions that the API server refuses or that podberth cannot compile."""
         idle = (f"{self.kind} {each.policy.name} {each.never}" for each in self.bound if each.never)
@@ -166,6 +175,8 @@ class BoundPolicies:
             "params": params,
             "namespaceObject": namespace,
         }
+        if not case.bound.asks:
+            return Evaluation(case.bound.compiled, self.environment.activation(bindings, self._review), self.watch)
         question = _about(case.creation)
         asking, of_texts = (
             self.environment.activation({**bindings, **self.environment.authorizer(each)}, self._review)
@@ -179,11 +190,9 @@ class BoundPolicies:
         With each is what it reads: ``request.userInfo`` or ``authorizer``.
         """
         for each in self.bound:
-            placed = (item.bound for item in expressions_of(each.compiled) if item.bound is not None)
-            paths = {path for bound in placed for path in bound.reads}
-            if any(path[:2] == ("request", "userInfo") for path in paths):
+            if any(path[:2] == ("request", "userInfo") for path in each.reads):
                 yield each.policy.name, "request.userInfo"
-            elif any(path[0].partition(".")[0] == "authorizer" for path in paths):
+            elif each.asks:
                 yield each.policy.name, "authorizer"
 
     @property
