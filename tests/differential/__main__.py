@@ -41,8 +41,8 @@ def main() -> int:
     files = Files.below(options.files) if options.files else None
     for problem in files.problems if files else ():
         sys.stderr.write(f"{problem}\n")
-    if files and not files.policies:
-        parser.error(f"--files: {options.files}: got no ValidatingAdmissionPolicy below it, want one or more")
+    if files and not (files.policies or files.mutating):
+        parser.error(f"--files: {options.files}: got no native policy below it, want one or more")
     if options.kubeconfig:
         tally = _compared(Api.from_kubeconfig(options.kubeconfig), options, files)
     else:

@@ -10,6 +10,7 @@ from podberth.files.manifests import find_manifests, read_manifest
 from podberth.kube.documents import load_documents
 from podberth.native.resources import ResourceKind, Resources
 
+from .mutating import Scene as MutatingScene
 from .scenes import CASE, VERSION, Document, Scene, namespace_name, plain_binding
 
 
@@ -48,15 +49,23 @@ class Files:
     @property
     def policies(self) -> list[Document]:
         """The policies; of two with one name both. One without a name and a spec is none."""
+        return self._named("ValidatingAdmissionPolicy")
+
+    @property
+    def mutating(self) -> list[Document]:
+        """The MutatingAdmissionPolicies, as the others are."""
+        return self._named("MutatingAdmissionPolicy")
+
+    def _named(self, kind: str) -> list[Document]:
         return [
             each
-            for each in self._of("ValidatingAdmissionPolicy")
+            for each in self._of(kind)
             if isinstance(each["metadata"].get("name"), str) and isinstance(each.get("spec"), dict)
         ]
 
     def params(self, resources: Resources) -> Iterator[tuple[ResourceKind, Document]]:
         """Yield the objects of the cluster, one of each name, of a policy's ``paramKind``, with their resource."""
-        named = (each["spec"].get("paramKind") for each in self.policies)
+        named = (each["spec"].get("paramKind") for each in (*self.policies, *self.mutating))
         kinds = {(str(at.get("apiVersion")), str(at.get("kind"))) for at in named if isinstance(at, dict)}
         by_name = {
             (each["apiVersion"], each["kind"], str(each["metadata"].get("name"))): each for each in self.documents
@@ -67,13 +76,19 @@ class Files:
                 yield resource, each
 
     def objects(self, number: int, kinds: Mapping[str, Any]) -> list[Document]:
-        """Return the named objects of those kinds as they would be in the namespace of a number."""
+        """Return the named objects of those kinds as they would be in the namespace of a number.
+
+        Pods get no volume with a token, whose name only a cluster knows.
+        """
         found = []
         for each in self.documents:
             metadata = each["metadata"]
             if each.get("kind") not in kinds or "name" not in metadata or each["kind"] == "Namespace":
                 continue
-            found.append({**each, "metadata": {**metadata, "namespace": namespace_name(number)}})
+            made = {**each, "metadata": {**metadata, "namespace": namespace_name(number)}}
+            if each["kind"] == "Pod" and isinstance(each.get("spec"), dict):
+                made["spec"] = {**each["spec"], "automountServiceAccountToken": False}
+            found.append(made)
         return found
 
     def scenes(self, start: int, count: int) -> list[Scene]:
@@ -89,6 +104,26 @@ class Files:
             if policy["spec"].get("paramKind"):
                 binding["spec"]["paramRef"] = {"selector": {}, "parameterNotFoundAction": "Deny"}
             found.append(Scene(number, {**policy, "apiVersion": VERSION, "metadata": {"name": name}}, [binding]))
+        return found
+
+    def mutating_scenes(self, start: int, count: int) -> list[MutatingScene]:
+        """Return that many MutatingAdmissionPolicies, as ``scenes`` does; each matches in its namespace alone."""
+        found = []
+        for number, policy in enumerate(self.mutating[start : start + count]):
+            name, spec = f"of-files-{start + number}", policy["spec"]
+            selector = {"matchLabels": {CASE: str(number)}}
+            constraints = {**(spec.get("matchConstraints") or {}), "namespaceSelector": selector}
+            reference = {"paramRef": {"selector": {}, "parameterNotFoundAction": "Deny"}}
+            binding = {
+                "apiVersion": VERSION,
+                "kind": "MutatingAdmissionPolicyBinding",
+                "metadata": {"name": name},
+                "spec": {"policyName": name, **(reference if spec.get("paramKind") else {})},
+            }
+            made = {**policy, "apiVersion": VERSION, "metadata": {"name": name}}
+            found.append(
+                MutatingScene(number, [{**made, "spec": {**spec, "matchConstraints": constraints}}], [binding])
+            )
         return found
 
     def _of(self, kind: str) -> Iterator[Document]:

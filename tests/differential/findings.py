@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 ROWS: Final = "ROWS"
+SINCE: Final = "since"
+"""The number of what was found after the list was written."""
 _MISTAKES: Final = "tests/unit/lint/test_mistakes.py::test_"
 _VECTORS: Final = "tests/e2e/test_cel_libraries.py::test_every_vector_has_its_value_on_the_apiserver"
 _CONSTANTS: Final = "tests/e2e/test_cel_libraries.py::test_a_constant_that_fails_here_is_refused_there"
@@ -40,6 +42,9 @@ FINDINGS: Final[Mapping[str, Finding]] = {
     "15": Finding("the reason of an error, and messages that are long, blank or of several lines", (ROWS,)),
     "16": Finding(
         "what is refused: reasons, names, literals, constants, fields, and types that are dyn", (ROWS, _CONSTANTS)
+    ),
+    SINCE: Finding(
+        "null messages, optional entries with the key of another, uints whose type is dyn, and authorizer", (ROWS,)
     ),
     "lint": Finding(
         "lint names what denies later: literals, names, fields that may be absent, and texts compared as numbers",

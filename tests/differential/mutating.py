@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from controlplane.api import Api
 from podberth.cel.engine import Environment, ReviewContext
+from podberth.cel.libraries.authz import Authorizer
 from podberth.cel.typing import NATIVE_VARIABLES
 from podberth.conventions import Conventions
 from podberth.kube.schema import PodSchema
@@ -34,7 +35,7 @@ from .upstream import Upstream
 from .words import Words
 
 _VERSION: Final = "admissionregistration.k8s.io/v1"
-_KINDS: Final = ("Pod", "Deployment", "ConfigMap", "Job", "StatefulSet")
+KINDS: Final = ("Pod", "Deployment", "ConfigMap", "Job", "StatefulSet")
 _OF_A_CLUSTER: Final = ("creationTimestamp", "managedFields", "uid", "generation", "resourceVersion")
 _OF_A_JOB: Final = (
     "controller-uid",
@@ -83,7 +84,7 @@ def compare(api: Api, *, policies: int, seed: int) -> Tally:
             with upstream.mutating(scenes) as refused:
                 for scene in scenes:
                     given = objects(_random(f"{seed} objects", start + scene.number), scene.number)
-                    given = [each for each in given if each["kind"] in _KINDS]
+                    given = [each for each in given if each["kind"] in KINDS]
                     for each in pairs(upstream, ours, scene, given, refused):
                         tally.add(*each)
     finally:
@@ -127,14 +128,24 @@ def _lead(denial: str) -> str:
 class Ours:
     """podberth's answers in the world of an API server."""
 
-    def __init__(self, upstream: Upstream) -> None:
-        """Take namespaces, params and the requester as the API server has them."""
+    def __init__(
+        self,
+        upstream: Upstream,
+        *,
+        rights: Authorizer | None = None,
+        user: Document | None = None,
+        beside: Sequence[Document] = (),
+    ) -> None:
+        """Take namespaces, params and, unless ``user`` is given, the requester as the API server has them.
+
+        ``beside`` are definitions and further params.
+        """
         self._namespaces = {each["metadata"]["name"]: each for each in upstream.namespaces}
-        self._resources = Resources()
-        self._objects = Objects([*upstream.params, *upstream.namespaces], self._resources, "default")
+        self._resources = Resources(beside)
+        self._objects = Objects([*upstream.params, *upstream.namespaces, *beside], self._resources, "default")
         self._environment = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, exact=True)
-        self._review = ReviewContext(TopologyIndex.build([], Conventions()), Need())
-        self._user = upstream.user
+        self._review = ReviewContext(TopologyIndex.build([], Conventions()), Need(), authorizer=rights)
+        self._user = user or upstream.user
         self.changed: dict[int, bool] = {}
         """Whether the policies changed an object, by its ``id``."""
 

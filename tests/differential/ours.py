@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from podberth.cel.engine import Environment, ReviewContext
+from podberth.cel.libraries.authz import Authorizer
 from podberth.cel.typing import NATIVE_VARIABLES
 from podberth.conventions import Conventions
 from podberth.kube.positions import Chunk, Place, Position, Positions
@@ -38,13 +39,15 @@ class Ours:
         params: Iterable[Document],
         user: Document,
         definitions: Iterable[Document] = (),
+        *,
+        rights: Authorizer | None = None,
     ) -> None:
         """Take the namespaces and params as the API server has stored them, and CustomResourceDefinitions."""
         self._namespaces = {each["metadata"]["name"]: each for each in namespaces}
         self._resources = Resources(definitions)
         self._objects = Objects([*params, *self._namespaces.values()], self._resources, "default")
         self._environment = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, exact=True)
-        self._review = ReviewContext(TopologyIndex.build([], Conventions()), Need())
+        self._review = ReviewContext(TopologyIndex.build([], Conventions()), Need(), authorizer=rights)
         self._user = user
 
     def answers(self, scene: Scene, objects: Sequence[Document]) -> list[Answer]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from controlplane.api import Api
 
 from . import mutating
+from .authorizer import rights_in
 from .ours import Ours
 from .run import BATCH, pair
 from .scenes import CASE, VERSION, Document, Scene, namespace_name, namespaces
@@ -71,7 +72,7 @@ def compare(api: Api) -> Tally:
 
 
 def _validated(upstream: Upstream, rows: Sequence[Row], name: str, tally: Tally) -> None:
-    ours = Ours(upstream.namespaces, upstream.params, upstream.user)
+    ours = Ours(upstream.namespaces, upstream.params, upstream.user, rights=rights_in(upstream.api))
     scenes = [Scene(number, *_split(row, number, name)) for number, row in enumerate(rows)]
     with upstream.in_force(scenes) as refused:
         for row, scene in zip(rows, scenes, strict=True):
@@ -166,6 +167,9 @@ _ABSENT_ALLOWED: Final = {"name": "absent", "parameterNotFoundAction": "Allow"}
 _ERRS: Final = [{"name": "c", "expression": "object.spec.absent == 1"}]
 _FALSE: Final = [{"name": "c", "expression": "false"}]
 _OF_ONE: Final = [{"name": "c", "expression": "int(params.data.number) == 1"}]
+
+_ASKS: Final = "authorizer.path('/x').check('get').allowed()"
+_MAY: Final = [{"name": "may", "expression": _ASKS}]
 
 ROWS: Final[Sequence[Row]] = (
     # What is absent, and a null oldObject
@@ -359,6 +363,122 @@ ROWS: Final[Sequence[Row]] = (
     # What a failing mutation leaves, what a later one reads, and null
     _mutates("13", _spec("priority: object.spec.absent"), _LABEL, failurePolicy="Ignore"),
     _mutates("13", _LABEL, _applied("metadata: Object.metadata{labels: {'d': object.metadata.labels.b}}")),
+    _values("7", "quantity('1') != dyn(1)", "semver('1.0.0') != dyn('1.0.0')", "quantity('1') == dyn(1)"),
+    # A message that is null, an optional entry with the key of another, and a number whose type is dyn
+    *(
+        _denies("since", {"expression": "false", "message": "plain", "messageExpression": each})
+        for each in (
+            "null",
+            "true ? null : 'a'",
+            "object.metadata.name == 'web' ? 'a' : null",
+            "optional.none().orValue(null)",
+            "[null][0]",
+            "optional.of('a').optMap(x, x).orValue('b')",
+            "dyn(null)",
+            "string(null)",
+            "request.name",
+            "request.subResource",
+            "request.userInfo.uid",
+            "namespaceObject.metadata.generateName",
+        )
+    ),
+    *_each(
+        "since",
+        *(
+            f"[{each}].map(m, [m.size(), m[?'a'].orValue(-1), m[?'web'].orValue(-1)])[0]"
+            for each in (
+                "{'a': 1, ?'a': optional.of(2)}",
+                "{?'a': optional.of(1), 'a': 2}",
+                "{?'a': optional.none(), 'a': 2}",
+                "{'a': 1, ?'a': object.metadata.?labels.absent}",
+                "{'a': 1, ?'a': optional.none()}",
+                "{?'a': optional.of(1), ?'a': optional.of(2)}",
+                "{?'a': optional.of(1), ?'a': optional.none()}",
+                "{?'a': optional.of(1), ?'a': optional.none(), 'a': 3}",
+                "{'a': 1, ?'a': optional.none(), 'b': 3, ?'b': optional.of(4), 'a': 5, ?'a': optional.of(6)}",
+                "{?'a': optional.of(1 / (object.metadata.name.size() - 3)), 'a': 2}",
+                "{object.metadata.name: 1, 'web': 2}",
+                "{'web': 1, object.metadata.name: 2}",
+                "{'web': 1, 'a': 2, object.metadata.name: 3, 'web': 4}",
+                "{object.metadata.name: 1, object.metadata.name: 2, object.metadata.labels.team: 3}",
+                "{object.metadata.name: 1 / (object.metadata.name.size() - 3), 'web': 2}",
+                "{?object.metadata.name: optional.of(1), 'web': 2}",
+                "{'web': 1, ?object.metadata.name: optional.none()}",
+                "{'a': {'a': 1, ?'a': optional.of(2)}['a'], object.metadata.labels.team: 7}",
+            )
+        ),
+    ),
+    *(
+        _mutates("since", _spec(f"replicas: {number}"), kind="Deployment", failurePolicy=policy)
+        for number in (
+            "dyn(2u)",
+            "true ? dyn(2u) : dyn(2)",
+            "object.spec.replicas > 5 ? dyn(2u) : dyn(2)",
+            "dyn(2.0)",
+            "[dyn(2u)][0]",
+        )
+        for policy in ("Fail", "Ignore")
+    ),
+    _mutates(
+        "since",
+        _spec("template: Object.spec.template{spec: Object.spec.template.spec{priority: dyn(2u)}}"),
+        kind="Deployment",
+    ),
+    _mutates(
+        "since",
+        _spec("tolerations: [Object.spec.tolerations{key: 'a', operator: 'Exists', tolerationSeconds: dyn(5u)}]"),
+    ),
+    _mutates(
+        "since",
+        _spec("tolerations: [Object.spec.tolerations{key: 'a', effect: 'NoExecute', tolerationSeconds: 5u}]"),
+    ),
+    _mutates("since", _applied("metadata: Object.metadata{labels: {'a': string(dyn(5u))}}")),
+    _mutates("since", _spec("nodeSelector: {'a': dyn(5u)}")),
+    *(
+        _mutates("since", _spec(f"?replicas: {each}"), kind="Deployment")
+        for each in (
+            "optional.of(2u)",
+            "optional.of(dyn(2u))",
+            "optional.of(2)",
+            "optional.none()",
+            "object.spec.?absent",
+        )
+    ),
+    # Who may what
+    _denies(
+        "since",
+        "authorizer.requestResource.check('create').allowed()",
+        "!authorizer.path('/x').check('get').allowed()",
+    ),
+    _denies("since", "false", matchConditions=[{"name": "c", "expression": _ASKS}]),
+    _denies("since", "false", matchConditions=[{"name": "c", "expression": f"!{_ASKS}"}]),
+    _denies("since", "authorizer.serviceAccount('default', 'default').path('/x').check('get').allowed()"),
+    _denies(
+        "since",
+        f"authorizer.path('').check('get').allowed() || {_ASKS}",
+        "authorizer.path('').check('get').allowed()",
+    ),
+    _denies("since", "authorizer.path('').check('get').allowed()", failurePolicy="Ignore"),
+    _denies("since", {"expression": "false", "messageExpression": f"string({_ASKS})"}),
+    *(
+        _denies(
+            "since",
+            {"expression": "!variables.may", "message": "plain", "messageExpression": each},
+            variables=_MAY,
+        )
+        for each in ("'may: ' + string(variables.may)", "'may: ' + string(true || variables.may)", "'without'")
+    ),
+    *(
+        _denies(
+            "since",
+            "true",
+            auditAnnotations=[{"key": "k", "valueExpression": each}],
+            variables=_MAY,
+            failurePolicy=policy,
+        )
+        for each in (f"string({_ASKS})", "string(variables.may)", "string(true || variables.may)")
+        for policy in ("Fail", "Ignore")
+    ),
     _mutates("13", _spec("nodeSelector: null")),
     _mutates("13", _spec("priorityClassName: null"), _LABEL, failurePolicy="Ignore"),
 )

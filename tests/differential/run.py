@@ -8,6 +8,7 @@ from typing import TypeAlias
 from controlplane.api import Api
 from podberth.native.resources import Resources
 
+from . import mutating
 from .answers import Answer, difference, worded_apart
 from .files import Files
 from .ours import Ours
@@ -59,10 +60,26 @@ def compare_files(api: Api, files: Files, *, seed: int) -> Tally:
                             tally.add(*pair(upstream, each, document, own, refused))
                         except OtherRefusalError:
                             tally.outcomes["refused for another reason"] += 1
+        _compare_mutating(upstream, files, (stored, definitions), (seed, tally))
     finally:
         upstream.forget(definitions)
         upstream.remove()
     return tally
+
+
+def _compare_mutating(
+    upstream: Upstream, files: Files, beside: tuple[list[Document], list[Document]], of: tuple[int, Tally]
+) -> None:
+    """Add what came of the MutatingAdmissionPolicies of files; ``beside`` are params and definitions."""
+    ours, (seed, tally) = mutating.Ours(upstream, beside=[*beside[0], *beside[1]]), of
+    for start in range(0, len(files.mutating), BATCH):
+        scenes = files.mutating_scenes(start, BATCH)
+        with upstream.mutating(scenes) as refused:
+            for each in scenes:
+                given = [*files.objects(each.number, COLLECTIONS), *_generated(seed, each.number)]
+                known = [document for document in given if document["kind"] in mutating.KINDS]
+                for counted in mutating.pairs(upstream, ours, each, known, refused):
+                    tally.add(*counted)
 
 
 def _generated(seed: int, number: int) -> list[Document]:

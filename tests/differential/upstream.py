@@ -59,7 +59,7 @@ class Upstream:
 
     def __init__(self, api: Api, namespaces: Sequence[Document], params: Sequence[Document]) -> None:
         """Create namespaces and params, and keep them as they are stored."""
-        self._api = api
+        self.api = self._api = api
         # Those of an earlier run may be there
         self._api.raw("POST", _POLICIES, _keeper())
         self._api.raw("POST", _BINDINGS, _keeper_binding())

@@ -6,10 +6,11 @@ import yaml
 
 from controlplane.api import Api
 from controlplane.cluster import ControlPlane
-from differential import expressions, mutating, rows
+from differential import authorizer, expressions, mutating, rows
 from differential.run import compare
 from podberth.native.as_created import as_created
 from podberth.native.resources import BUILT_IN, Resources
+from podberth.workload.templates import templates
 
 _POLICIES = 40
 _PAIRS = 1000
@@ -62,6 +63,49 @@ spec:
 """
 
 
+_COMPLETED = """
+apiVersion: v1
+kind: Pod
+metadata:
+  name: profiles
+  annotations:
+    container.apparmor.security.beta.kubernetes.io/a: unconfined
+    container.apparmor.security.beta.kubernetes.io/b: runtime/default
+    container.apparmor.security.beta.kubernetes.io/c: localhost/mine
+    container.apparmor.security.beta.kubernetes.io/first: runtime/default
+spec:
+  automountServiceAccountToken: false
+  securityContext: {appArmorProfile: {type: RuntimeDefault}}
+  initContainers: [{name: first, image: i}]
+  containers:
+  - {name: a, image: i}
+  - {name: b, image: i}
+  - {name: c, image: i, securityContext: {privileged: false}}
+  - {name: d, image: i}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: selectors, labels: {a: x, b: y}}
+spec:
+  automountServiceAccountToken: false
+  containers: [{name: a, image: i}]
+  topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {a: x}}
+    matchLabelKeys: [b]
+  affinity:
+    podAffinity:
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 1
+        podAffinityTerm: {topologyKey: zone, labelSelector: {}, matchLabelKeys: [a], mismatchLabelKeys: [b, c]}
+    podAntiAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+      - {topologyKey: zone, labelSelector: {matchExpressions: [{key: d, operator: Exists}]}, matchLabelKeys: [a, c]}
+"""
+
+
 def test_generated_policies_are_judged_alike(control_plane: ControlPlane) -> None:
     tally = compare(control_plane.api, policies=_POLICIES, seed=20)
     assert not tally.differing
@@ -89,6 +133,14 @@ def test_each_row_is_judged_alike(control_plane: ControlPlane) -> None:
     assert tally.pairs == len(rows.ROWS)
 
 
+def test_authorizer_answers_as_the_api_server_with_its_rbac_objects(control_plane: ControlPlane) -> None:
+    found = authorizer.compare(control_plane.api)
+    assert [each for each in found if each.ours != each.theirs] == []
+    assert len(found) == len(authorizer.USERS) * len(authorizer.QUESTIONS)
+    # The answers differ between users, and some questions are errors.
+    assert len({each.theirs for each in found}) > len(authorizer.USERS)
+
+
 def test_the_table_of_kinds_is_what_the_api_server_serves(control_plane: ControlPlane) -> None:
     served = set(_served(control_plane.api))
     assert {(each.api_version, each.kind, each.plural, each.namespaced) for each in BUILT_IN} <= served
@@ -109,6 +161,22 @@ def test_empty_and_absent_fields_are_those_of_the_api_server(control_plane: Cont
         for each in (theirs, ours):
             for key in _METADATA_OF_A_CLUSTER:
                 each["metadata"].pop(key, None)
+        assert ours == theirs
+
+
+def test_a_pod_is_completed_as_the_api_server_does_at_its_creation(control_plane: ControlPlane) -> None:
+    for given in yaml.safe_load_all(_COMPLETED):
+        document = templates(given, namespace="default")[0].pod
+        known = Resources().of("v1", "Pod")
+        assert known is not None
+        theirs = control_plane.api.request("POST", "/api/v1/namespaces/default/pods?dryRun=All", given)
+        ours, problems = as_created(document, known, "")
+        assert not problems
+        for each in (theirs, ours):
+            each["metadata"] = {
+                key: each["metadata"][key] for key in ("labels", "annotations") if key in each["metadata"]
+            }
+            each["status"].pop("conditions", None)
         assert ours == theirs
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from conftest import SHARED
-from differential.findings import FINDINGS, ROWS
+from differential.findings import FINDINGS, ROWS, SINCE
 from differential.rows import ROWS as EVERY_ROW
 
 _ROOT = Path(__file__).parents[2]
@@ -32,4 +32,4 @@ def test_each_row_is_of_a_finding_that_names_rows() -> None:
 def test_each_finding_of_the_list_has_its_proofs() -> None:
     text = (SHARED / "findings/semantics.md").read_text(encoding="utf-8")
     assert "## What lint does not say" in text
-    assert {*_NUMBER.findall(text), "lint"} == set(FINDINGS)
+    assert {*_NUMBER.findall(text), "lint", SINCE} == set(FINDINGS)

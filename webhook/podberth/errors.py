@@ -5,7 +5,8 @@ Verdicts (a denial, a finding) are values and never exceptions. An exception is 
     PodberthError
     ├── PolicyError        the policy author: a file that cannot be read as policies, or does not compile
     │   └── EvaluationError    an expression that failed on one pod; governed by the policy's failurePolicy
-    │       └── BudgetError        an expression that podberth's own engine stopped, because it took too many steps
+    │       └── UndecidedError     one whose outcome in the API server podberth does not know
+    │           └── BudgetError        one that podberth's own engine stopped, because it took too many steps
     ├── ReviewError        the caller: a body that is no AdmissionReview v1; carries the HTTP status
     ├── TopologyError      a Node, ConfigMap or snapshot document that is not what it claims to be
     ├── ClusterError       the API server: it does not answer, refuses the request, or its answer is not valid
@@ -68,8 +69,15 @@ class EvaluationError(PodberthError):
     """
 
 
-class BudgetError(EvaluationError):
-    """The engine stopped a CEL expression after 10,000 iterations, a limit that the API server does not have."""
+class UndecidedError(EvaluationError):
+    """An expression of a native policy failed here, and podberth does not know its outcome in the API server."""
+
+
+class BudgetError(UndecidedError):
+    """The engine stopped a CEL expression after its 10,000 iterations, or a function got more than podberth takes.
+
+    The API server has neither limit.
+    """
 
 
 class ReviewError(PodberthError):

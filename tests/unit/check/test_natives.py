@@ -50,6 +50,10 @@ class Place:
         printed = self._capsys.readouterr()
         return code, json.loads(printed.out)["results"], printed.err
 
+    def printed(self) -> str:
+        """Return what was written to stderr."""
+        return self._capsys.readouterr().err
+
 
 @pytest.fixture
 def place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Place:
@@ -212,14 +216,9 @@ def test_podberths_writes_are_seen_by_native_policies(place: Place) -> None:
     assert (code, [each["verdict"] for each in results]) == (0, ["mutated"])
 
 
-def test_lint_judges_native_policies_and_explain_refuses_them(
-    place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    place.put("policies/p.yaml", policy("false"), binding())
-    place.put("manifests/web.yaml", DEPLOYMENT)
+def test_lint_judges_native_policies(place: Place, tmp_path: Path) -> None:
+    place.put("policies/p.yaml", policy("authorizer.path('/x').check('get').allowed()"), binding())
     assert main(["lint", str(tmp_path / "policies")]) == 0
-    assert main(["explain", str(tmp_path / "manifests/web.yaml"), "--policies", str(tmp_path / "policies")]) == 2
-    assert "ValidatingAdmissionPolicy" in capsys.readouterr().err
     place.put("policies/p.yaml", policy("object.nothing"), binding())
     assert main(["lint", str(tmp_path / "policies")]) == 1
 
@@ -275,3 +274,63 @@ def test_another_version_of_a_matched_group_is_named_as_not_judged(place: Place)
     said = [error["message"] for each in results for error in each["errors"]]
     assert code == 2
     assert said == ["not judged by native policies: Kubernetes 1.36 does not serve apps/v1beta1 Deployment by default"]
+
+
+_ROLE = """
+apiVersion: v1
+kind: List
+items:
+- apiVersion: rbac.authorization.k8s.io/v1
+  kind: Role
+  metadata: {name: deployers, namespace: shop}
+  rules: [{verbs: [deploy], apiGroups: [apps], resources: [deployments], resourceNames: [web]}]
+- apiVersion: rbac.authorization.k8s.io/v1
+  kind: RoleBinding
+  metadata: {name: deployers, namespace: shop}
+  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: deployers}
+  subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: builders}]
+"""
+_DEPLOYS = "authorizer.requestResource.check('deploy').allowed()"
+
+
+def test_authorizer_is_asked_about_the_user_and_the_rights_that_are_given(place: Place, tmp_path: Path) -> None:
+    place.put("policies/p.yaml", policy(_DEPLOYS, matchConstraints=_DEPLOYMENTS), binding())
+    place.put("manifests/d.yaml", DEPLOYMENT)
+    rights = tmp_path / "rights.yaml"
+    rights.write_text(_ROLE, encoding="utf-8")
+    code, results, said = place.check()
+    assert (code, results[0]["verdict"]) == (2, "error")
+    assert "give --authorizer FILE" in results[0]["errors"][0]["message"]
+    assert "ValidatingAdmissionPolicy p reads authorizer: judged for the user podberth:check" in said
+    code, results, _ = place.check("--authorizer", str(rights))
+    assert (code, results[0]["verdict"]) == (1, "denied")
+    code, results, said = place.check("--authorizer", str(rights), "--user", "eve", "--group", "builders")
+    assert (code, results[0]["verdict"]) == (0, "unchanged")
+    assert "judged for the user eve" in said
+
+
+def test_the_user_is_that_of_gpu_policies_too(place: Place) -> None:
+    validations = "  validationActions: [Deny]\n  validations: [{expression: request.userInfo.username == 'eve'}]"
+    place.put("policies/p.yaml", gpu_policy("p", validations))
+    asks = "image: nginx, resources: {limits: {nvidia.com/gpu: 1}}"
+    place.put("manifests/d.yaml", DEPLOYMENT.replace("image: nginx", asks))
+    assert place.check()[0] == 1
+    assert place.check("--user", "eve")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--group", "a"], "--group: got a without --user, want both"),
+        (["--authorizer", "none.yaml"], "none.yaml"),
+        (["--authorizer", "manifests"], "got no binding of a role"),
+    ],
+)
+def test_flags_that_name_no_user_or_rights_are_refused(
+    place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, flags: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    place.put("policies/p.yaml", policy("true"), binding())
+    place.put("manifests/d.yaml", DEPLOYMENT)
+    assert main(["check", "manifests", *flags]) == 2
+    assert said in place.printed()

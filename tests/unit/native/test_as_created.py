@@ -78,3 +78,30 @@ def test_a_wrong_shape_is_a_problem(document: dict[str, Any]) -> None:
     known = Resources().of("apps/v1", "Deployment")
     assert known is not None
     assert as_created({"apiVersion": "apps/v1", "kind": "Deployment", **document}, known, "default")[1]
+
+
+def test_a_pods_profiles_and_label_keys_are_completed_at_its_creation() -> None:
+    prefix = "container.apparmor.security.beta.kubernetes.io"
+    annotations = {f"{prefix}/a": "unconfined", f"{prefix}/b": "localhost/mine", f"{prefix}/c": "localhost/ padded"}
+    spread = {"maxSkew": 1, "topologyKey": "z", "labelSelector": {}, "matchLabelKeys": ["app", "none"]}
+    given = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "annotations": annotations, "labels": {"app": "x"}},
+        "spec": {"containers": [{"name": each} for each in "abc"], "topologySpreadConstraints": [spread]},
+    }
+    kind = Resources().of("v1", "Pod")
+    assert kind is not None
+    made, problems = as_created(given, kind, "default")
+    assert not problems
+    profiles = [(each.get("securityContext") or {}).get("appArmorProfile") for each in made["spec"]["containers"]]
+    assert profiles == [{"type": "Unconfined"}, {"type": "Localhost", "localhostProfile": "mine"}, None]
+    [constraint] = made["spec"]["topologySpreadConstraints"]
+    assert constraint["labelSelector"] == {"matchExpressions": [{"key": "app", "operator": "In", "values": ["x"]}]}
+
+
+@pytest.mark.parametrize("spec", [{}, {"containers": [{}]}, {"containers": ["a"]}, {"affinity": {"podAffinity": 3}}])
+def test_a_pod_of_another_shape_is_no_fault(spec: dict[str, Any]) -> None:
+    kind = Resources().of("v1", "Pod")
+    assert kind is not None
+    as_created({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}, kind, "default")

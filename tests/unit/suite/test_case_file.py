@@ -26,8 +26,8 @@ def test_a_suite_is_read_with_its_cluster() -> None:
         ("cases: []\n", "t.yaml:1:8 cases: got no cases, want at least one"),
         (CASE.replace("mutated", "mutatd"), None),
         (CASE.replace("expect", "expects"), None),
-        (CASE.replace("  pod: {spec: {}}\n", ""), "t.yaml:2:3 cases[0]: want exactly one of pod and review"),
-        (CASE + "  review: {}\n", "t.yaml:2:3 cases[0]: want exactly one of pod and review"),
+        (CASE.replace("  pod: {spec: {}}\n", ""), "t.yaml:2:3 cases[0]: want exactly one of pod, object and review"),
+        (CASE + "  review: {}\n", "t.yaml:2:3 cases[0]: want exactly one of pod, object and review"),
         (CASE + CASE.removeprefix("cases:\n"), "t.yaml:5:9 cases[1].name: duplicate name 'a'; want each name once"),
         (
             CASE.replace("{verdict: mutated}", "{}"),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-from ..cel.engine import Activation
+from ..cel.engine import Activation, Environment
 from ..cel.trace import ExpressionResult, Traced, Tracer
 from ..errors import EvaluationError
 from ..kube.patch import Patch, apply
@@ -17,6 +17,7 @@ from ..kube.positions import render_path
 from ..policy.compile import BoundExpression, CompiledPolicy
 from ..policy.evaluate import Params
 from ..policy.expressions import Placed, expressions_of
+from ..wellknown import POLICY_KIND
 from .checked import checked_pod
 from .decide import mutate_with_writes, validate
 from .outcome import Decision, Outcome, Written
@@ -70,6 +71,7 @@ class Explained:
     description: str
     order: int
     askings: tuple[PolicyExplained, ...]
+    kind: str = POLICY_KIND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +103,8 @@ def explain(
     """
     explained = [each for each in snapshot.policies if policy in ("", each.name)]
     kept = {} if tracers is None else tracers
-    asked = {phase: _Notes(snapshot, {each.name for each in explained}, kept) for phase in _PHASES}
+    wanted = {each.name for each in explained}
+    asked = {phase: Notes(snapshot.environment, wanted, kept) for phase in _PHASES}
     mutated, written = mutate_with_writes(request, snapshot, asked["mutate"])
     outcomes: dict[Phase, Outcome] = {"mutate": mutated}
     pod = None
@@ -124,7 +127,7 @@ _PHASES: tuple[Phase, ...] = ("mutate", "validate")
 
 def _explained(
     policy: CompiledPolicy,
-    asked: Mapping[Phase, "_Notes"],
+    asked: Mapping[Phase, "Notes"],
     outcomes: Mapping[Phase, Outcome],
     written: Iterable[Written],
 ) -> Explained:
@@ -132,7 +135,7 @@ def _explained(
     for phase in _PHASES:
         if not takes_part(phase, policy):
             continue
-        note = asked[phase].of.get(policy.name, _Note())
+        note = asked[phase].of.get(policy.name, Note())
         everything = outcomes[phase].decisions if phase in outcomes else ()
         decisions = tuple(each for each in everything if each.policy == policy.name)
         faults = [f"could not be asked: {each.message}" for each in decisions if each.action in ("deny", "error")]
@@ -154,8 +157,8 @@ def _explained(
 
 
 @dataclass(slots=True, kw_only=True)
-class _Note:
-    """The observations about one policy while one review was decided."""
+class Note:
+    """The observations about one policy in one review, while the review is decided."""
 
     matched: bool = False
     why: str = ""
@@ -165,21 +168,25 @@ class _Note:
     """The policy's CEL variables that were evaluated, by their index in the policy."""
 
 
-class _Notes:
-    """The watch of one review's decision: it collects a ``_Note`` about each policy."""
+class Notes:
+    """The watch of one review: it collects the observations about each policy."""
 
-    def __init__(self, snapshot: Snapshot, wanted: set[str], tracers: dict[str, Tracer]) -> None:
-        self.of: dict[str, _Note] = {}
+    def __init__(self, environment: Environment, wanted: set[str], tracers: dict[str, Tracer]) -> None:
+        """Collect what concerns the policies ``wanted``; ``tracers`` caches tracers by policy name."""
+        self.of: dict[str, Note] = {}
+        """The observations by policy name."""
         self._wanted = wanted
-        self._snapshot = snapshot
+        self._environment = environment
         self._tracers = tracers
         self._places: dict[str, list[Placed]] = {}
 
     def passed_over(self, policy: CompiledPolicy, why: str) -> None:
+        """Keep why a policy does not apply."""
         if policy.name in self._wanted:
             self._note(policy).why = why
 
     def matched(self, policy: CompiledPolicy, params: Params | None) -> None:
+        """Keep that a policy applies, and its params."""
         if policy.name not in self._wanted:
             return
         note = self._note(policy)
@@ -191,6 +198,7 @@ class _Notes:
     def answered(
         self, policy: CompiledPolicy, bound: BoundExpression, activation: Activation, answer: Any | EvaluationError
     ) -> None:
+        """Keep the value of an expression, with its parts and the variables that it needed."""
         if policy.name not in self._wanted:
             return
         note, tracer = self._note(policy), self._tracers[policy.name]
@@ -213,11 +221,11 @@ class _Notes:
                     tree=tracer.trace(policy.variables[variable.name].expression.source, activation),
                 )
 
-    def _note(self, policy: CompiledPolicy) -> _Note:
+    def _note(self, policy: CompiledPolicy) -> Note:
         if policy.name not in self.of:
             if policy.name not in self._tracers:
                 variables = {name: bound.expression for name, bound in policy.variables.items()}
-                self._tracers[policy.name] = Tracer(self._snapshot.environment, variables)
+                self._tracers[policy.name] = Tracer(self._environment, variables)
             self._places[policy.name] = list(expressions_of(policy))
-            self.of[policy.name] = _Note()
+            self.of[policy.name] = Note()
         return self.of[policy.name]

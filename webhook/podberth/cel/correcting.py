@@ -31,6 +31,9 @@ _ACCESSES: Final = frozenset({_OPTIONAL_FIELD, "_[?_]", "_[_]"})
 _TIME_OF_TEXT: Final = "string_to_timestamp"
 # An error of an entry that is hidden is one of the map, too.
 _BEHIND: Final = "size(a) == 0 ? {} : b"
+# A value whose key a later entry may have; b says whether it has.
+_UNLESS: Final = "b ? optional.none() : optional.of(a)"
+_UNLESS_OPTIONAL: Final = "b ? optional.none() : a"
 _TEXT_OF_ANY_TIME: Final = f"type(a) == type('') ? {TIME_TEXT}(a) : {TIME_TEXT}(string(timestamp(a)))"
 _ANY = frozenset({DYN, CelType(OPTIONAL, (DYN,))})
 # Nothing reads a part of these, so a guess does not matter.
@@ -89,23 +92,48 @@ class Correcting:
         return self._corrected(node, body, [ast.copy_of(each) for each in operands], skips=skips)
 
     def map_literal(self, node: Node) -> None:
-        """Rewrite a map literal with equal literal keys so that the last such entry counts.
+        """Have the last of several entries of one key win; the CEL engine has an error for the second.
 
-        The CEL engine would fail.
+        An optional entry that is last and absent removes the others, too.
+
+        Source: evalMap, cel-go interpreter/interpretable.go.
         """
         entries = list(node.struct_expr.entries)
         last = {ast.key_of(each): index for index, each in enumerate(entries) if ast.kind(each.map_key) == "const_expr"}
-        hidden = [
-            index
-            for index, each in enumerate(entries)
-            if last.get(ast.key_of(each), index) != index and not each.optional_entry
-        ]
+        hidden = [index for index, each in enumerate(entries) if last.get(ast.key_of(each), index) != index]
         if hidden:
             values, kept = type(node)(), ast.copy_of(node)
             for index in reversed(hidden):
                 values.list_expr.elements.add().CopyFrom(entries[index].value)
                 del kept.struct_expr.entries[index]
             self._replace(node, _BEHIND, [values, kept])
+
+    def keys_as_written(self) -> None:
+        """Have each entry of a map left out whose key equals a later one, where only the evaluation shows it.
+
+        Keys that are more than the field of a variable are not compared: they would be evaluated again for each.
+        """
+        for node in list(ast.walk(self._checked.expr)):
+            if ast.kind(node) == "struct_expr" and not node.struct_expr.message_name:
+                self._hide_computed(node)
+
+    def _hide_computed(self, node: Node) -> None:
+        entries = list(node.struct_expr.entries)
+        for index, entry in enumerate(entries[:-1]):
+            later = [each.map_key for each in entries[index + 1 :] if _may_equal(entry.map_key, each.map_key)]
+            if later:
+                equal = self._any_equal(entry.map_key, later)
+                body = _UNLESS_OPTIONAL if entry.optional_entry else _UNLESS
+                made = self._apply(body, [ast.copy_of(entry.value), equal])
+                self.grown += ast.size(made) - ast.size(entry.value)
+                entry.value.CopyFrom(made)
+                entry.optional_entry = True
+
+    def _any_equal(self, key: Node, others: list[Node]) -> Node:
+        made = self._apply("a == b", [ast.copy_of(key), ast.copy_of(others[0])])
+        for each in others[1:]:
+            made = self._apply("a || b", [made, self._apply("a == b", [ast.copy_of(key), ast.copy_of(each)])])
+        return made
 
     def _corrected(self, node: Node, body: Body, operands: list[Node], *, skips: str) -> bool:
         if body:
@@ -173,6 +201,19 @@ def guessed(checked: Node) -> frozenset[int]:
             if ast.kind(node) == "comprehension_expr":
                 names |= _names(checked, node.comprehension_expr, found)
     return frozenset(found)
+
+
+def _may_equal(key: Node, other: Node) -> bool:
+    """Return whether two keys can be compared, and may be equal."""
+    kinds = {ast.kind(key), ast.kind(other)}
+    return kinds != {"const_expr"} and _is_field(key) and _is_field(other)
+
+
+def _is_field(node: Node) -> bool:
+    """Return whether an expression is a literal, a variable, or a field of one."""
+    while ast.kind(node) == "select_expr":
+        node = node.select_expr.operand
+    return ast.kind(node) in ("const_expr", "ident_expr")
 
 
 def _spreads(checked: Node, node: Node, found: set[int]) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from .libraries.conversions import INSTANT, TIME_TEXT
-from .libraries.overload import OPAQUE
+from .libraries.overload import AUTHORIZATION, OPAQUE
 from .libraries.regex import LEGAL
 from .libraries.text import FORMAT
 from .types import BOOL, DYN, INT, OPTIONAL, STRING, CelType
@@ -161,9 +161,19 @@ def _formats(call: NativeCall) -> Body:
 # ---- equality of types that CEL does not have (apiserver pkg/cel/quantity.go and the like) ---------------------------
 
 
+# Two values are unequal if their comparison fails (evalNe, cel-go interpreter/interpretable.go).
+_NO_EQUALITY = {"==": "internal.fail('no such overload')", "!=": "true"}
+
+
 def _equal(operator: str) -> Correct:
-    body = f"type(a) == type(b) ? a {operator} b : internal.fail('no such overload')"
-    return lambda call: body if call.kinds[0].name in OPAQUE and call.kinds[1] == DYN else ""
+    body = f"type(a) == type(b) ? a {operator} b : {_NO_EQUALITY[operator]}"
+
+    def correct(call: NativeCall) -> Body:
+        if call.kinds[0].name in AUTHORIZATION:  # receiverOnlyObjectVal.Equal, apiserver pkg/cel/library/authz.go
+            return _NO_EQUALITY[operator]
+        return body if call.kinds[0].name in OPAQUE and call.kinds[1] == DYN else ""
+
+    return correct
 
 
 # ---- order: no double is a number less than NaN, or more (cel-go common/types/double.go) -----------------------------

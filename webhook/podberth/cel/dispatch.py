@@ -12,7 +12,7 @@ from cel_expr_python import cel  # type: ignore[import-untyped]  # no py.typed i
 
 from . import opaque
 from .calls import Bind
-from .libraries import INTERNAL, LIBRARIES, LibraryError, Overload
+from .libraries import AUTHORIZATION, INTERNAL, LIBRARIES, LibraryError, Overload
 from .libraries.overload import OPAQUE
 from .libraries.regex import FOUND
 from .libraries.text import FORMAT
@@ -43,7 +43,9 @@ def declarations(bind: Bind) -> list[Any]:
 
     ``bind`` returns the callable that the engine calls for a Python function (``Calls.bind``).
     """
-    rows = sorted((row for row in (*LIBRARIES, *INTERNAL) if row.call is not None), key=lambda row: row.name)
+    rows = sorted(
+        (row for row in (*LIBRARIES, *AUTHORIZATION, *INTERNAL) if row.call is not None), key=lambda row: row.name
+    )
     return [
         cel.FunctionDecl(run_name(name), _overloads(run_name(name), list(group), bind))
         for name, group in groupby(rows, key=lambda row: row.name)
@@ -69,14 +71,15 @@ def _answer(rows: list[Overload]) -> Callable[..., Any]:
     by_types = {tuple(each if each in OPAQUE else "" for each in row.parameters): row for row in rows}
     name = rows[0].name
 
-    def answer(_: object, *operands: Any) -> Any:
+    def answer(review: object, *operands: Any) -> Any:
         unwrapped = [opaque.unwrap(each) for each in operands]
         row = by_types.get(tuple(kind for kind, _ in unwrapped))
         if name not in _OF_ANY_LENGTH:
             _want_short(name, operands)
         if row is None or row.call is None:
             raise LibraryError(f"no such overload: {name}({', '.join(kind or '...' for kind, _ in unwrapped)})")
-        return opaque.wrap(row.result, row.call(*(value for _, value in unwrapped)))
+        given = (review,) if row.asks else ()
+        return opaque.wrap(row.result, row.call(*given, *(value for _, value in unwrapped)))
 
     return answer
 

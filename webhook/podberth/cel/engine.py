@@ -16,7 +16,7 @@ from ..errors import EvaluationError
 from ..kube.schema import PodSchema
 from ..topology.index import TopologyIndex
 from ..topology.need import Need
-from . import ast, patch_types, program
+from . import ast, opaque, patch_types, program
 from .compile_limits import Late, Room, excess, never, too_large, too_many_parts
 from .constants import constant_calls
 from .cost import MAX_MICROSECONDS, Cost, cost_of
@@ -24,6 +24,8 @@ from .engine_errors import TOO_DEEP, CelProblem, Vocabulary, explain, unwanted
 from .formats import wrong_formats
 from .functions import FUNCTIONS, ReviewContext
 from .libraries import LIBRARIES
+from .libraries.authz import Question
+from .libraries.authz import variables as variables_of
 from .literals import mixed_literals
 from .program import VARIABLES_PREFIX, Lowered
 from .runtime import Activation, Checker, Runner, plain
@@ -99,6 +101,7 @@ class Expression:
         self.functions: frozenset[str] = lowered.functions
         """The names of the functions and operators that the expression calls."""
         self._is_optional = lowered.type.name == OPTIONAL
+        self._makes_patches = patch_types.may_be_named(source, want)
         self._loaded: Any = None
         self._lowered = lowered
         self._runner = runner
@@ -151,7 +154,7 @@ class Expression:
             found = found[0] if found else None
         if problem := misfit(found, self.want):
             raise EvaluationError(problem)
-        if self.want in patch_types.WANTS:
+        if self._makes_patches:
             return patch_types.settled(found)
         return ordered(found) if self.want in (Want.MAP, Want.LIST_OF_MAPS) else found
 
@@ -207,7 +210,7 @@ class Environment:
         self._types = messages(schema)
         pool = descriptor_pool(self._types)
         self._checker = Checker(pool)
-        self._runner = Runner(VARIABLES)
+        self._runner = Runner({**VARIABLES, **names})
 
     def native(self) -> "Environment":
         """Return an environment for native policies, with the same Pod schema and the same time limit."""
@@ -242,10 +245,7 @@ class Environment:
         allowed = self._every_name if names is None else names
         given = dict(variables or {}) if _VARIABLES in allowed else {}
         declared = self._declared(given, allowed)
-        checker, text = self._checker, source
-        if want in patch_types.WANTS:
-            text = patch_types.flattened(source)
-            checker = Checker(descriptor_pool({**self._types, **patch_types.messages(text)}))
+        checker, text = self._checker_of(source, want)
         checked = self._check(text, declared, self._every_name - allowed, checker)
         mixed = tuple(mixed_literals(checked)) if self._exact else ()
         formats = tuple(wrong_formats(checked, objects_have_text=not self._exact))
@@ -313,6 +313,15 @@ class Environment:
         """
         return self._runner.activation({**bindings, **_OURS, "topology": {"known": review.index.known}}, review)
 
+    @staticmethod
+    def authorizer(question: Question) -> dict[str, object]:
+        """Return the bindings of ``authorizer`` and ``authorizer.requestResource`` for an activation.
+
+        ``question`` has the requester, and the resource and the object of the request. Without a requester, every use
+        of these variables is an error.
+        """
+        return {name: opaque.wrap(kind, text) for name, (kind, text) in variables_of(question).items()}
+
     def _failing(self, checked: ast.Node) -> list[CelProblem]:
         """Return a problem for each call of constants that always fails; upstream refuses it, too (``constants``)."""
         # A pattern may be what makes an expression too expensive; then it is refused for that, and not compiled here.
@@ -340,7 +349,15 @@ class Environment:
         return ""
 
     def _checked(self, source: str, variables: Mapping[str, CelType | Expression]) -> ast.Node:
-        return self._check(source, self._declared(variables, self._every_name), frozenset(), self._checker)
+        checker, text = self._checker_of(source, Want.PART)
+        return self._check(text, self._declared(variables, self._every_name), frozenset(), checker)
+
+    def _checker_of(self, source: str, want: Want) -> tuple[Checker, str]:
+        """Return the checker of an expression, and the text that it checks."""
+        if not patch_types.may_be_named(source, want):
+            return self._checker, source
+        text = patch_types.flattened(source)
+        return Checker(descriptor_pool({**self._types, **patch_types.messages(text)})), text
 
     @property
     def _every_name(self) -> frozenset[str]:

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ..errors import did_you_mean
+from ..errors import BudgetError, EvaluationError, UndecidedError, did_you_mean
+from .libraries.authz import UNJUDGED
 from .libraries.native import NAMES
 from .libraries.overload import QUANTITY, SEMVER
 from .types import NODES, CelType, Want
@@ -95,8 +96,10 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
 
 
 def unwanted(found: CelType, want: Want) -> CelProblem:
-    """Return the problem of an expression with the type ``found`` in a field that wants another type."""
-    hint = "; write string(...)" if want is Want.STRING else "; take its .terms" if found == NODES else ""
+    """Return the problem of an expression whose type is not the one that the field wants."""
+    hint = (
+        "; write string(...)" if want in (Want.STRING, Want.MESSAGE) else "; take its .terms" if found == NODES else ""
+    )
     return CelProblem(1, 1, f"got {found}, want {want.value}{hint}")
 
 
@@ -186,6 +189,8 @@ _STATUS = re.compile(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$")
 # Run-time names of library functions: cel.dispatch.
 _OURS = re.compile(r"\b(?:library|internal)\.(?=\w)")
 _BUDGET = re.compile(r"Iteration budget exceeded")
+# Limits of podberth's functions (libraries.lists, dispatch), which upstream's do not have.
+_OWN_LIMIT = re.compile(r"lists\.range: got \d+, want at most|got a text of \d+ characters, want at most")
 _FAILURES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"Key not found in map : \"?(.*?)\"?$"), r"no such key: \1"),
     (re.compile(r"Index error: index=(-?\d+) size=(\d+)"), r"index out of bounds: \1, size \2"),
@@ -199,9 +204,11 @@ _FAILURES: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
-def is_of_the_budget(text: str) -> bool:
-    """Return whether the CEL engine's error text says that an evaluation exceeded its number of iterations."""
-    return _BUDGET.search(text) is not None
+def error_of(text: str) -> EvaluationError:
+    """Return the error of an evaluation that failed with the engine's error ``text``."""
+    if _BUDGET.search(text) or _OWN_LIMIT.search(text):
+        return BudgetError(failure(text))
+    return (UndecidedError if UNJUDGED in text else EvaluationError)(failure(text))
 
 
 def failure(text: str) -> str:

@@ -23,6 +23,7 @@ from ..topology.need import CHOSEN_BY
 from ..topology.whole_gang import Roles
 from ..workload import command_line, models
 from .libraries import Overload
+from .libraries.authz import Authorizer
 from .types import NODES
 
 _NVIDIA_GPU = "nvidia.com/gpu"
@@ -40,6 +41,8 @@ class ReviewContext:
     """The number of the gang's pods that request accelerators; 0 if it is unknown."""
     roles: Roles = ()
     """The needs of the gang's roles, each with its number of pods; empty if all roles have the same need."""
+    authorizer: Authorizer | None = None
+    """The rights of all users, for native policies; None if they are not known."""
     _sets: list[NodeSet] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def handle(self, nodes: NodeSet) -> int:

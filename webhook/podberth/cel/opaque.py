@@ -5,6 +5,7 @@ another if their texts are equal, and can be passed to Python functions and back
 type names without fields.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,6 +40,11 @@ def wrap(kind: str, value: Any) -> Any:
         return made(text=value)
     text, signs = quantity.apart(value)
     return made(text=text, signs=signs)
+
+
+def shown(value: Any) -> Any:
+    """Return a value of the library ``libraries.authz`` as JSON, without its empty parts."""
+    return {key: each for key, each in json.loads(value.text).items() if each not in ("", None)}
 
 
 def unwrap(operand: Any) -> tuple[str, Any]:

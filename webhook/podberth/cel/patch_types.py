@@ -15,14 +15,15 @@ from typing import Any, Final
 from ..errors import EvaluationError
 from . import ast
 from .ast import Node
-from .types import OPTIONAL, Want
+from .correcting import Apply
+from .types import DYN, OPTIONAL, CelType, Want
 
 WANTS: Final = frozenset({Want.OBJECT, Want.JSON_PATCHES})
-"""The wanted types of expressions that may use the types ``Object...`` and ``JSONPatch``."""
+"""What only an expression that may name these types gives."""
+_MAY: Final = re.compile(r"\b(?:Object|JSONPatch)\b")
 TYPE: Final = "\0type"
 
 _OBJECT: Final = "Object"
-_UINT: Final = "uint"
 _JSON_PATCH: Final = "JSONPatch"
 # A text or a comment of CEL, which is left as it is, or the name of a type before its fields.
 _TOKEN: Final = re.compile(
@@ -33,7 +34,21 @@ _TOKEN: Final = re.compile(
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _FIELDS_OF_A_PATCH: Final = {"op": "string", "path": "string", "from": "string", "value": "dyn"}
 _MAX_SAFE: Final = 2**53 - 1
+_IS_UINT: Final = "type({}) == type(1u)"
+# Upstream merges no value of type uint (structured-merge-diff value/scalar.go).
+_TESTS_OF_UINT: Final[Mapping[CelType, str]] = {
+    **dict.fromkeys((CelType("uint"), DYN), _IS_UINT.format("a")),
+    **dict.fromkeys(
+        (CelType(OPTIONAL, (CelType("uint"),)), CelType(OPTIONAL, (DYN,))),
+        f"a.hasValue() && {_IS_UINT.format('a.value()')}",
+    ),
+}
 _NON_ZERO: Final = "optional.ofNonZeroValue"
+
+
+def may_be_named(source: str, want: Want) -> bool:
+    """Return whether an expression may name these types: a patch, or a part of one."""
+    return want in WANTS or (want is Want.PART and _MAY.search(source) is not None)
 
 
 def flattened(source: str) -> str:
@@ -54,10 +69,10 @@ def is_patch_type(name: str) -> bool:
     return name in (_OBJECT, _JSON_PATCH) or name.startswith(f"{_OBJECT}_")
 
 
-def lower(checked: Node, node: Node) -> str:
-    """Rewrite an object of type ``Object...`` or ``JSONPatch`` to a map, in place.
+def lower(checked: Node, node: Node, apply: Apply) -> str:
+    """Rewrite an object of such a type in place to a map; return what podberth cannot do with it, or an empty text.
 
-    Return a message about a part of it that podberth cannot evaluate; empty if there is none.
+    ``apply`` fills in the body of a function.
     """
     struct = node.struct_expr
     for entry in struct.entries:
@@ -68,8 +83,9 @@ def lower(checked: Node, node: Node) -> str:
             return (
                 f"{entry.field_key}: got a map in a list of an Object, which podberth does not judge; write an Object"
             )
-        if is_object and ast.type_of(checked, entry.value).name == _UINT:
-            _fail(entry.value, f"error applying patch: {entry.field_key}: expected numeric (int or float), got uint64")
+        if is_object and (test := _TESTS_OF_UINT.get(ast.type_of(checked, entry.value))):
+            message = f"error applying patch: {entry.field_key}: expected numeric (int or float), got uint64"
+            entry.value.CopyFrom(apply(f"{test} ? internal.fail({message!r}) : a", [ast.copy_of(entry.value)]))
         entry.map_key.const_expr.string_value = entry.field_key
         entry.ClearField("field_key")
     entry = struct.entries.add()
@@ -77,16 +93,6 @@ def lower(checked: Node, node: Node) -> str:
     entry.value.const_expr.string_value = struct.message_name
     struct.ClearField("message_name")
     return ""
-
-
-def _fail(node: Node, message: str) -> None:
-    """Replace the value by an error, because upstream merges no value of type uint.
-
-    Source: structured-merge-diff value/scalar.go.
-    """
-    node.call_expr.Clear()
-    node.call_expr.function = "internal.fail"
-    node.call_expr.args.add().const_expr.string_value = message
 
 
 def _is_plain_map(node: Node) -> bool:
@@ -103,13 +109,13 @@ def unjudged(checked: Node, node: Node) -> str:
 
 
 def settled(value: Any) -> Any:
-    """Return an Object, or a list of JSONPatches, as plain JSON, without the type names.
+    """Return an Object, or a list of JSONPatches, as plain JSON; any other value as it is.
 
     Raises:
         EvaluationError: a type's name is not the path of the field that holds it (CheckTypeNamesMatchFieldPathNames,
             apiserver pkg/cel/mutation/dynamic/objects.go).
     """
-    if isinstance(value, list):
+    if isinstance(value, list) and all(isinstance(each, dict) and TYPE in each for each in value):
         return [{key: _settled(_safe(each)) for key, each in patch.items() if key != TYPE} for patch in value]
     return _settled(value)
 

@@ -16,17 +16,17 @@ from .correcting import Apply, Correcting, forget_offsets
 from .dispatch import run_name
 from .engine_errors import CelProblem
 from .functions import CARRIED, FUNCTIONS
-from .libraries import LIBRARIES, Overload
+from .libraries import AUTHORIZATION, LIBRARIES, Overload
 from .libraries.lists import BOUNDED
 from .libraries.native import NATIVE
 from .reads import reads as reads_of
 from .types import NODES, OPTIONAL, CelType
-from .typing import UNESCAPED, VARIABLES
+from .typing import NATIVE_VARIABLES, UNESCAPED, VARIABLES
 
 VARIABLES_PREFIX = "variables."
 
 _BY_ID = {row.id: row for row in FUNCTIONS}
-_LIBRARY = {row.id: row for row in LIBRARIES}
+_LIBRARY = {row.id: row for row in (*LIBRARIES, *AUTHORIZATION)}
 _MAKE_OPTIONALS = frozenset(row.name for row in (*NATIVE, *LIBRARIES) if OPTIONAL in row.result) - {"_[_]"}
 """The functions that make optionals. The static type of such a call does not show the optional if an operand is dyn."""
 _RANGE = "lists.range"
@@ -82,7 +82,7 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
         The rewritten expression, and the problems that prevent its use.
     """
     kind, functions = ast.type_of(checked, checked.expr), ast.functions(checked)
-    roots = (*VARIABLES, VARIABLES_PREFIX.rstrip("."))
+    roots = (*VARIABLES, *NATIVE_VARIABLES, VARIABLES_PREFIX.rstrip("."))
     reads = {path for path in reads_of(checked) if path[0] in roots}
     problems: list[CelProblem] = []
     may_hold_optional = (
@@ -92,6 +92,7 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
     )
     correcting = Correcting(checked, apply, may_hold_optional=may_hold_optional)
     correcting.times_as_read()
+    correcting.keys_as_written()
     # Children first: a node that is replaced takes copies of them along.
     for node in reversed(list(ast.walk(checked.expr))):
         message = ""
@@ -104,7 +105,7 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
                 message = patch_types.unjudged(checked, node)
                 message = message or ("" if correcting.call(node) else _lower_call(checked, node, reads, apply))
             case "struct_expr" if patch_types.is_patch_type(node.struct_expr.message_name):
-                message = patch_types.lower(checked, node)
+                message = patch_types.lower(checked, node, apply)
             case "struct_expr" if node.struct_expr.message_name:
                 message = f"{node.struct_expr.message_name}{{...}} makes an object; write a map: {{'key': value}}"
             case "struct_expr":

@@ -14,12 +14,13 @@ from typing import Any
 from cel_expr_python import cel  # type: ignore[import-untyped]  # no py.typed in 0.1.3
 from google.protobuf.descriptor_pool import DescriptorPool
 
-from ..errors import BudgetError, EvaluationError
+from ..errors import EvaluationError
 from . import declarations, dispatch, opaque, program
 from .bodies import Bodies
 from .calls import Calls
-from .engine_errors import failure, is_of_the_budget
+from .engine_errors import error_of
 from .functions import CARRIED, FUNCTIONS, NODES_FIELDS, Function, ReviewContext
+from .libraries import AUTHORIZATION
 from .libraries.native import ORDERS
 from .types import INT, NODES, OPTIONAL, STRING, CelType
 
@@ -97,7 +98,8 @@ class Runner:
         """Evaluate a program and return the CEL engine's value object, which may be a CEL error.
 
         Raises:
-            BudgetError: the engine stopped, because it exceeded its iterations.
+            UndecidedError: the engine stopped, because it exceeded its iterations; or the answer of ``authorizer`` is
+                not known.
             EvaluationError: it got a value that CEL does not have; or one of podberth's functions failed, which is a
                 bug.
         """
@@ -106,8 +108,7 @@ class Runner:
             value = loaded.eval(activation.engine)
         except RuntimeError as error:
             self._raise_fault()
-            kind = BudgetError if is_of_the_budget(str(error)) else EvaluationError
-            raise kind(failure(str(error))) from error
+            raise error_of(str(error)) from error
         finally:
             self._calls.settle()
         if self._calls.fault is not None:
@@ -158,6 +159,7 @@ class Checker:
             *declarations.functions(FUNCTIONS),
             *declarations.functions(),
             *declarations.functions(ORDERS),
+            *declarations.functions(AUTHORIZATION),
         ]
         self._document = declarations.checked({})
         self.bodies = Bodies(declarations.run())
@@ -210,7 +212,7 @@ def plain(value: Any, *, may_hold_optional: bool = False) -> Any:
     except TypeError as error:  # pybind11's error for a text that is no UTF-8
         raise EvaluationError("got a text that is no UTF-8, want Unicode text") from error
     if is_error:
-        raise EvaluationError(failure(str(found)))
+        raise error_of(str(found))
     return found
 
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import EvaluationError
+from . import opaque
 from .engine import NODES, Activation, CompileError, Environment, Expression, Want
+from .libraries.overload import AUTHORIZATION
 from .parts import MacroLoop, SubExpression
 
 MAX_ELEMENTS = 5
@@ -98,11 +100,13 @@ class Tracer:
             return ExpressionResult(error=str(error))
         if expression.type == NODES:
             return ExpressionResult(value={"nodes": activation.review.nodes(value).count})
+        if expression.type.name in AUTHORIZATION:
+            return ExpressionResult(value=opaque.shown(value))
         return ExpressionResult(value=value)
 
     def _compile(self, source: str) -> Expression | None:
         try:
-            return self._environment.compile(source, want=Want.ANY, variables=self._variables)
+            return self._environment.compile(source, want=Want.PART, variables=self._variables)
         except CompileError:
             return None
 

@@ -69,9 +69,11 @@ class Want(Enum):
     ANY = "any value"
     OBJECT = "Object"
     JSON_PATCHES = "list(JSONPatch)"
+    MESSAGE = "string, and not null"
+    PART = "any value, or a part of a patch"
 
 
-_SCALARS = {Want.STRING: STRING, Want.INT: INT}
+_SCALARS = {Want.STRING: STRING, Want.MESSAGE: STRING, Want.INT: INT}
 
 
 def accepts(want: Want, found: CelType, *, exact: bool = False) -> bool:
@@ -79,13 +81,17 @@ def accepts(want: Want, found: CelType, *, exact: bool = False) -> bool:
 
     A condition must have the static type bool, as in ValidatingAdmissionPolicy, which refuses dyn. For any other wanted
     type, dyn is accepted and the value is checked at evaluation. Null or an absent optional is accepted, too; they mean
-    "no change". With ``exact`` a text has the static type string, or is null.
+    "no change". With ``exact`` a text has the static type string, or is null; a message is never null.
     """
     if want is Want.BOOL:
         return found == BOOL
-    if want in (Want.ANY, Want.OBJECT, Want.JSON_PATCHES):
-        return want is Want.ANY or str(found) == want.value
-    return found in (STRING, NULL) if exact and want is Want.STRING else _may_be(want, found)
+    if want in (Want.ANY, Want.PART):
+        return True
+    if want in (Want.OBJECT, Want.JSON_PATCHES):
+        return str(found) == str(want.value)
+    if exact and want in (Want.STRING, Want.MESSAGE):
+        return found == STRING or (found == NULL and want is Want.STRING)
+    return _may_be(want, found)
 
 
 def _may_be(want: Want, found: CelType) -> bool:

@@ -13,7 +13,7 @@ from google.protobuf import descriptor_pb2, struct_pb2
 from google.protobuf.descriptor_pool import DescriptorPool
 
 from ..kube.schema import CONFIG_MAP, NAMESPACE, POD, PodSchema, Schema
-from .libraries.overload import OPAQUE
+from .libraries.overload import AUTHORIZER, OPAQUE, RESOURCE_CHECK
 
 Fields = Mapping[str, str]
 
@@ -64,9 +64,11 @@ NATIVE_VARIABLES: Mapping[str, str] = MappingProxyType(
         "namespaceObject": "podberth.Namespace",
         "params": "dyn",
         "jsonpatch": "podberth.JsonPatch",
+        "authorizer": AUTHORIZER,
+        "authorizer.requestResource": RESOURCE_CHECK,
     }
 )
-"""The variables of ValidatingAdmissionPolicy and MutatingAdmissionPolicy with their types; ``authorizer`` is missing.
+"""The variables of ValidatingAdmissionPolicy and MutatingAdmissionPolicy with their types.
 
 Source: createEnvForOpts, BuildRequestType and BuildNamespaceType, apiserver pkg/admission/plugin/cel/compile.go. The
 times of a namespace are dyn here: upstream declares timestamps, but their values are strings."""

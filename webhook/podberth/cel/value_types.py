@@ -9,6 +9,7 @@ from .types import Want
 _PYTHON: Mapping[Want, type] = {
     Want.BOOL: bool,
     Want.STRING: str,
+    Want.MESSAGE: str,
     Want.INT: int,
     Want.MAP: dict,
     Want.LIST_OF_MAPS: list,
@@ -40,7 +41,7 @@ def misfit(plain: Any, want: Want) -> str:
     Null is accepted as "no change", unless a bool is wanted. Maps must consist of JSON values, because they are written
     into a manifest.
     """
-    if want is Want.ANY or (plain is None and want is not Want.BOOL):
+    if want in (Want.ANY, Want.PART) or (plain is None and want is not Want.BOOL):
         return ""
     kind: type = type(plain)
     if kind is not _PYTHON[want]:
@@ -49,7 +50,7 @@ def misfit(plain: Any, want: Want) -> str:
         for each in plain:
             if type(each) is not dict:
                 return f"got a list with {_named(each)} in it, want {want.value}"
-    return "" if want in (Want.BOOL, Want.STRING, Want.INT) else _no_json(plain)
+    return "" if want in (Want.BOOL, Want.STRING, Want.MESSAGE, Want.INT) else _no_json(plain)
 
 
 def ordered(plain: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from ..admission.creation import request_of
 from ..admission.decide import mutate_with_writes, validate
@@ -13,14 +13,10 @@ from ..admission.snapshot import Snapshot
 from ..kube.patch import Patch, apply
 from ..mutation import record
 from ..mutation.change import Record
+from ..native.judge import REQUESTER
 from ..workload.projection import Projected, project
 from ..workload.templates import Template
 from .result import Wrote
-
-REQUESTER: Final[Mapping[str, Any]] = {"username": "podberth:check", "groups": ["system:authenticated"]}
-"""The user in every review of a check, because it is unknown which user will apply the document."""
-_ASKED: Final = {"userInfo": REQUESTER, "dryRun": True}
-"""The fields of every review of a check that do not depend on the pod."""
 
 
 class Decided(NamedTuple):
@@ -47,10 +43,17 @@ class Decided(NamedTuple):
         return [operation for each in self.projected for operation in each.operations]
 
 
-def decide(template: Template, namespace: str, snapshot: Snapshot, earlier: Sequence[Written] = ()) -> Decided:
+def decide(
+    template: Template,
+    namespace: str,
+    snapshot: Snapshot,
+    earlier: Sequence[Written] = (),
+    user: Mapping[str, Any] = REQUESTER,
+) -> Decided:
     """Return the decisions of /mutate on the template's pod, and of /validate on the result of /mutate.
 
-    ``earlier`` are the writes of native policies, which the API server evaluates before it calls podberth.
+    ``earlier`` are the writes of native policies, which the API server evaluates before it calls podberth. ``user`` is
+    the requester.
 
     Raises:
         ReviewError: no API server would send such a pod.
@@ -58,7 +61,7 @@ def decide(template: Template, namespace: str, snapshot: Snapshot, earlier: Sequ
     snapshot = snapshot.with_owners(template.owners)
     whole = [operation for each in earlier for operation in each.patch]
     pod = apply(template.pod, whole)
-    request = request_of({**_ASKED, "namespace": namespace, "object": pod})
+    request = request_of({"userInfo": user, "dryRun": True, "namespace": namespace, "object": pod})
     outcome, written = mutate_with_writes(request, snapshot)
     decisions = [("mutate", each) for each in outcome.decisions]
     held_back = tuple(_held_back(pod, request, snapshot))

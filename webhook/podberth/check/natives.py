@@ -9,21 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..admission.snapshot import Snapshot
-from ..cel.engine import ReviewContext
 from ..errors import Problem
 from ..kube.documents import PositionedDocument
 from ..kube.paths import Path
 from ..native.cases import NativeDecision
-from ..native.documents import Kinds, Located, identity_of, is_beside, is_native, read
+from ..native.documents import Kinds, Located, identity_of, is_beside, is_native
+from ..native.judge import NativeJudge, Surroundings
 from ..native.model import MUTATING
-from ..native.mutating import Mutated, MutatingPolicies
-from ..native.params import Objects
-from ..native.policies import NativePolicies
-from ..native.request import creation_of
-from ..native.resources import Resources
-from ..topology.index import TopologyIndex
-from ..topology.need import Need
-from .decided import REQUESTER
 from .other_files import is_part_of_a_tool
 from .result import Finding, Result
 from .sources import Document, Source, SourceFile, without_place
@@ -54,78 +46,41 @@ def params_in(files: Iterable[SourceFile], kinds: Kinds) -> Iterator[Document]:
 class Natives:
     """The native policies of one check: compiled ValidatingAdmissionPolicies and MutatingAdmissionPolicies."""
 
-    def __init__(self, beside: Beside, documents: Sequence[Document], snapshot: Snapshot, namespace: str) -> None:
-        """Read and compile the native policies.
+    def __init__(self, beside: Beside, documents: Sequence[Document], snapshot: Snapshot, about: Surroundings) -> None:
+        """Read and compile the policies.
 
         Args:
             beside: the policies of the policies' folder, with their params and CRDs.
             documents: the policies of the checked files, with their params and CRDs.
             snapshot: the cluster's Namespaces and ConfigMaps.
-            namespace: the namespace of documents that name none.
+            about: the namespace of documents that name none, and the user who applies them.
         """
-        every = [*beside.contents, *documents]
         located = [*beside.located(), *(_nowhere(each) for each in documents if is_native(each))]
         self._given: dict[tuple[str, str], list[Located]] = {}
         for each in located:
             self._given.setdefault(identity_of(each.content), []).append(each)
         facts = snapshot.facts
-        self.namespace = namespace
-        self._resources = Resources(every)
-        of_gpu = snapshot.environment
-        self._environment = of_gpu.native()
-        self._review = ReviewContext(TopologyIndex.build([], snapshot.conventions), Need())
-        self._objects = Objects(
-            [*facts.config_maps.values(), *facts.namespaces.values(), *every], self._resources, namespace
+        self._judge = NativeJudge(
+            located,
+            snapshot.environment,
+            replace(
+                about,
+                documents=[*facts.config_maps.values(), *beside.contents, *documents],
+                namespaces=facts.namespaces,
+            ),
         )
-        self._namespaces = facts.namespaces
-        self._policies, self._mutating, problems, self._notes = self._compiled(located)
+        self.talk = self._judge.talk
+        self.mutated = self._judge.mutated
+        self.asked_again = self._judge.asked_again
         folder = {file for file, _ in beside.documents}
-        self.problems = tuple(each for each in problems if each.file in folder)
-        """The problems of the native policies in the policies' folder; ``added`` reports those of policies in checked
-        files."""
-
-    def talk(self) -> Iterator[str]:
-        """Yield lines for the user: the native policies that the check evaluates, and what it assumes about them."""
-        both = (self._mutating, self._policies)
-        for each in both:
-            if names := each.names:
-                kind = each.kind if len(names) == 1 else f"{each.kind.removesuffix('y')}ies"
-                yield f"and with {len(names)} {kind}: {', '.join(names)}"
-        yield from self._notes
-        for each in both:
-            yield from each.notes
-        for each in both:
-            for name in each.reads_user():
-                yield f"{each.kind} {name} reads request.userInfo: judged for the user {REQUESTER['username']}"
+        self.problems = tuple(each for each in self._judge.problems if each.file in folder)
+        """The problems of policies in the policies' folder; ``added`` has the problems of policies in checked files."""
 
     def problems_of(self, source: Source) -> list[Problem]:
         """Return the problems of a native policy in a checked file, for which the API server or podberth refuses it."""
         place = source if not source.root else without_place(source.file, source.content)
         located = Located(source.file, source.content, place.positions)
-        return [replace(each, line=each.line or source.line()) for each in self._compiled([located])[2]]
-
-    def mutated(self, document: Document) -> Mutated | None:
-        """Return the result of MutatingAdmissionPolicies for an object; None if none is evaluated for it.
-
-        ``document`` is the object as the user wrote it, or a Pod as a mutating webhook gets it.
-        """
-        if not self._mutating.names or is_native(document):
-            return None
-        creation, _ = creation_of(document, self._resources, namespace=self.namespace, user=REQUESTER, received=True)
-        return None if creation is None else self._mutating.mutate(creation)
-
-    def asked_again(self, before: Mutated, pod: Document) -> list[NativeDecision]:
-        """Return the decisions of the MutatingAdmissionPolicies that are evaluated again after podberth's webhook.
-
-        If a policy would change the pod again, its decision is "unjudged".
-        """
-        again = self._mutating.once_more(replace(before.creation, object=pod), before.again)
-        said = "asked once more behind podberth's policies, it changes the pod again, which podberth does not judge"
-        found = [each for each in again.decisions if each.action != "note"]
-        return found + [
-            NativeDecision(policy=each.policy, binding=each.binding, action="unjudged", message=said, kind=MUTATING)
-            for each in again.writes
-        ]
+        return [replace(each, line=each.line or source.line()) for each in self._judge.compiled([located])[2]]
 
     def added(
         self, results: Sequence[Result], source: Source, pods: Mapping[Path, Document], content: Document
@@ -171,17 +126,14 @@ class Natives:
         """
         if document is None:
             return result
-        creation, problems = creation_of(document, self._resources, namespace=self.namespace, user=REQUESTER)
-        matched, decisions = False, list[NativeDecision]()
-        if creation is not None:
-            matched, decisions = self._policies.judge(creation)
-        elif not any(each.may_match(source.api_version) for each in (self._policies, self._mutating)):
+        judged = self._judge.judged(document)
+        if not judged.matched and not judged.problems:
             return result
-        found = [finding(source, path, each.text, each) for each in decisions]
+        found = [finding(source, path, each.text, each) for each in judged.decisions]
         errors = [*(each for each in found if each.action == "unjudged")]
-        errors += [finding(source, path, f"not judged by native policies: {each}") for each in problems]
+        errors += [finding(source, path, f"not judged by native policies: {each}") for each in judged.problems]
         denials = (*(each for each in found if each.action == "deny"), *result.denials)
-        verdict = "unchanged" if matched and result.verdict == "skipped" else result.verdict
+        verdict = "unchanged" if judged.matched and result.verdict == "skipped" else result.verdict
         verdict = "denied" if denials else verdict
         return replace(
             result,
@@ -194,26 +146,14 @@ class Natives:
             changes=() if denials else result.changes,
         )
 
-    def _compiled(
-        self, located: list[Located]
-    ) -> tuple[NativePolicies, MutatingPolicies, tuple[Problem, ...], tuple[str, ...]]:
-        """Compile the native policies in ``located``.
 
-        Return the validating policies, the mutating policies, their problems, and lines about policies of the same
-        name.
-        """
-        found = read(located)
-        world = (self._environment, self._review, self._objects, self._namespaces)
-        validating, mutating = NativePolicies(found, *world), MutatingPolicies(found, *world)
-        problems = (*found.problems, *validating.problems, *mutating.problems)
-        return validating, mutating, tuple(sorted(problems)), found.notes
-
-
-def natives_of(beside: Beside, documents: Sequence[Document], snapshot: Snapshot, namespace: str) -> Natives | None:
+def natives_of(
+    beside: Beside, documents: Sequence[Document], snapshot: Snapshot, about: Surroundings
+) -> Natives | None:
     """Return the native policies of a check; None if there are none."""
     if not any(map(is_native, (*beside.contents, *documents))):
         return None
-    return Natives(beside, documents, snapshot, namespace)
+    return Natives(beside, documents, snapshot, about)
 
 
 def finding(source: Source, path: Path, message: str, decision: NativeDecision | None = None) -> Finding:

@@ -16,6 +16,7 @@ from ..kube.mishaps import is_template
 from ..kube.object_names import MAX_LABEL, is_label
 from ..kube.patch import Patch, apply
 from ..kube.paths import Path
+from ..native.judge import Requester
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
 from ..workload.gpus import gpu_facts
 from ..workload.projection import place_of
@@ -49,7 +50,9 @@ class CheckSettings:
     namespace: str = "default"
     """The namespace of documents that do not have one."""
     template_paths: Mapping[str, Sequence[tuple[str, ...]]] = field(default_factory=dict)
-    """The paths of further pod templates by kind, as the user gives them (``--template-path``)."""
+    """The paths of further pod templates by kind, in the format of ``workload.templates``."""
+    requester: Requester = field(default_factory=Requester)
+    """The user who applies the manifests, and what users may do."""
     natives: Natives | None = None
     """The native policies that are evaluated for the manifests; None if there are none."""
 
@@ -284,7 +287,8 @@ class _Object:
         if exempt:
             return self._exempt(template, first)
         try:
-            decided = decide(template, self.namespace, self.snapshot, first.written)
+            user = self.settings.requester.user
+            decided = decide(template, self.namespace, self.snapshot, first.written, user)
         except ReviewError as error:
             return self._result(template.path, "error", errors=(self._finding(str(error), template.path),)), []
         if wrong := first.asked_again(decided.pod):

@@ -9,9 +9,9 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from ..admission.snapshot import Snapshot, load_working
 from ..check.live_workloads import Supposition, suppose
@@ -29,7 +29,8 @@ from ..files.loading import read_policy_texts, read_topology
 from ..files.manifests import STDIN, Listing, read_manifest
 from ..files.repository import charts, patches
 from ..kube.documents import load_documents
-from ..native.documents import is_beside, kinds_of_params
+from ..native.documents import kinds_of_params, others_of
+from ..native.judge import Surroundings
 from ..policy.exceptions import of_unknown, without_effect
 from ..policy.parse import ParsedPolicies, parse_policies
 
@@ -111,7 +112,7 @@ class Policies:
             cluster_files: the files that describe the cluster.
             now: the moment of the check, at which exceptions are in force or not.
         """
-        files = parse_policies(self.texts, self._is_beside)
+        files = parse_policies(self.texts, others_of(self.texts)) if self.natives else parse_policies(self.texts)
         over_them = {each[0]: parse_policies([each]) for each in self.objects}
         environment, names = cluster_files.environment(), cluster_files.names()
         # With the fields of another API server a shipped policy may not compile.
@@ -131,14 +132,6 @@ class Policies:
             where = self.where.partition(" in ")[2] or self.where.strip()
             problems = (Problem(where, 0, 0, "", "got no policy, want GPUPolicy documents"),)
         return snapshot.at(now), parsed, problems
-
-    def _is_beside(self, document: Mapping[str, Any]) -> bool:
-        return self.natives and is_beside(document, self._kinds_of_params)
-
-    @cached_property
-    def _kinds_of_params(self) -> set[tuple[str, str]]:
-        texts = ((file, text) for file, text in self.texts if "paramKind" in text)
-        return kinds_of_params(each.document for file, text in texts for each in load_documents(text, file)[0])
 
     def counted(self, snapshot: Snapshot) -> str:
         """Return a line for the user that says how many policies the snapshot has, and where they come from."""
@@ -299,7 +292,8 @@ class _Share:
         """
         known = tuple(referred(documents))
         whole = within(snapshot, documents)
-        natives = natives_of(self._beside, [*documents, *params], whole, self._settings.namespace)
+        about = Surroundings(namespace=self._settings.namespace, requester=self._settings.requester)
+        natives = natives_of(self._beside, [*documents, *params], whole, about)
         settings = replace(self._settings, natives=natives)
         done: list[_Done] = []
         while self._files:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..agent.api import Api
     from ..api.opening import Kubeconfig
     from ..files.cluster_files import ClusterFiles
+    from ..native.judge import Requester
 
 T = TypeVar("T")
 
@@ -74,6 +75,48 @@ def cluster_files_of(arguments: argparse.Namespace) -> "ClusterFiles":
     from ..files.cluster_files import ClusterFiles  # noqa: PLC0415 - most commands that share flags compile no policy
 
     return ClusterFiles(conventions=arguments.conventions, pod_schema=arguments.pod_schema)
+
+
+def add_requester(parser: argparse.ArgumentParser) -> None:
+    """Add the flags for the user who creates the objects, and for what users may do."""
+    parser.add_argument(
+        "--user",
+        metavar="NAME",
+        help="who creates the objects: request.userInfo, and who authorizer is asked about (default: a user of the "
+        "group system:authenticated)",
+    )
+    parser.add_argument(
+        "--group", metavar="NAME", action="append", default=[], help="a group of that user, with --user; repeatable"
+    )
+    parser.add_argument(
+        "--authorizer",
+        metavar="FILE",
+        type=Path,
+        help="a file or directory of what kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o json "
+        "prints: the answers of authorizer in native policies (default: what asks it is not judged)",
+    )
+
+
+def requester_of(arguments: argparse.Namespace) -> "Requester":
+    """Return the user and the rights that the flags of ``add_requester`` name.
+
+    Groups that every such user has are added, as for kubectl's --as.
+
+    Raises:
+        UsageError: groups are given without a user, or the file cannot be used.
+    """
+    from ..native.judge import Requester, user_info  # noqa: PLC0415 - as below
+
+    if arguments.group and arguments.user is None:
+        raise UsageError(f"--group: got {', '.join(arguments.group)} without --user, want both")
+    rights = None
+    if arguments.authorizer is not None:
+        from ..files.rights import read_rights  # noqa: PLC0415 - only native policies ask for rights
+
+        rights = read_rights(arguments.authorizer)
+    if arguments.user is None:
+        return Requester(rights=rights)
+    return Requester(user=user_info(arguments.user, arguments.group), rights=rights)
 
 
 def add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = ("text", "json")) -> None:

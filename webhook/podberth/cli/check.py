@@ -16,7 +16,7 @@ from ..checking.run import CheckRequest, Done, run_check
 from ..errors import UsageError
 from ..files.manifests import find_manifests
 from . import live_flags
-from .access import add_cluster_files, add_outputs, cluster_files_of, counted, outputs_of
+from .access import add_cluster_files, add_outputs, add_requester, cluster_files_of, counted, outputs_of, requester_of
 from .exitcodes import ExitCode
 from .formats import FORMATS, write
 from .output import talk
@@ -46,6 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "with --against the nodes of the snapshot, with --cluster those of the cluster)",
     )
     add_cluster_files(parser)
+    add_requester(parser)
     add(
         "--namespace",
         metavar="NAME",
@@ -85,7 +86,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace) -> ExitCode:
     outputs = outputs_of(arguments.output, _FORMATS)
     settings = CheckSettings(
-        namespace=arguments.namespace or DEFAULT_NAMESPACE, template_paths=_template_paths(arguments.template_path)
+        namespace=arguments.namespace or DEFAULT_NAMESPACE,
+        template_paths=_template_paths(arguments.template_path),
+        requester=requester_of(arguments),
     )
     if live_flags.wanted(arguments):
         from . import check_live  # noqa: PLC0415 - its asyncio and API are 5 % of a check of one manifest

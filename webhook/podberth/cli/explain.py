@@ -3,16 +3,17 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from ..admission.creation import DEFAULT_NAMESPACE, request_of
-from ..admission.explain import explain
+from ..admission.explain import Explanation, explain
 from ..admission.reach import ReachableCluster
+from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.trace import Tracer
 from ..check.surroundings import assumed
@@ -22,13 +23,20 @@ from ..files.library import served
 from ..files.loading import read_policy_texts, read_topology_with_holdings
 from ..files.manifests import STDIN, read_manifest
 from ..kube.documents import PositionedDocument, load_documents
+from ..kube.patch import apply
+from ..kube.paths import Path as FieldPath
 from ..kube.positions import render_path
+from ..native.documents import Located, is_native, others_of
+from ..native.judge import NativeJudge, Surroundings
 from ..policy.parse import ParsedPolicies, parse_policies
 from ..workload.templates import Template, templates
-from .access import add_cluster_files, add_output, cluster_files_of
+from .access import add_cluster_files, add_output, add_requester, cluster_files_of, requester_of
 from .exitcodes import ExitCode
 from .explain_json import ExplainedPod, as_json
 from .output import talk, write, write_text
+
+if TYPE_CHECKING:
+    from .explain_natives import NativeExplainer
 
 MOST_PODS: Final = 100
 """The maximum number of pods in a file; the explanation of one takes 15 ms and 20 kB of text."""
@@ -63,11 +71,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_NAMESPACE,
         help=f"where the pod is created unless it says so itself (default {DEFAULT_NAMESPACE})",
     )
+    add_requester(parser)
     add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Explain the decision on every pod of the file; return the exit code, which is ``FINDINGS`` if a pod is denied."""
+    """Explain every pod of the file and return the exit code; a denied pod counts as a finding.
+
+    With native policies, other objects of the file on which one decides are explained, too.
+    """
     objects, holdings = ClusterFacts(), None
     if arguments.topology is not None:
         objects, holdings = read_topology_with_holdings(arguments.topology)
@@ -76,17 +88,23 @@ def run(arguments: argparse.Namespace) -> int:
     conventions = files.names()
     policies = _policies(arguments.policies)
     snapshot = load_snapshot(policies, objects, files.environment(), conventions).at(datetime.now(UTC))
-    names = sorted(policy.name for policy in snapshot.policies)
+    given = _given(arguments.pod)
+    natives = _natives(policies, snapshot, arguments, [each.document for each in given.documents])
+    names = sorted({policy.name for policy in snapshot.policies} | (natives.names if natives else set()))
     if arguments.policy and arguments.policy not in names:
         raise UsageError(f"--policy: got {arguments.policy!r}, want one of {', '.join(names)}")
     cluster = ReachableCluster(objects.nodes, conventions, holdings) if objects.nodes else None
-    tracers: dict[str, Tracer] = {}
-    places = list(islice(_pods(arguments.pod, arguments.namespace), MOST_PODS + 1))
+    choice = _Choice(arguments.policy, requester_of(arguments).user, natives)
+    objects_alone = list(_objects_alone(given, choice))
+    places = list(islice(_pods(given, arguments.namespace), MOST_PODS + 1))
+    if not places and not objects_alone:
+        raise UsageError(f"{given.name}: got {_kinds_of(given)}, want a Pod or a workload that makes pods")
     if len(places) > MOST_PODS:
         raise UsageError(
             f"{arguments.pod}: got more than {MOST_PODS} pods, want that at most; podberth check judges all"
         )
-    found = [_explained(place, snapshot, cluster, (arguments.policy, tracers)) for place in places]
+    found = [*objects_alone, *(_explained(place, snapshot, cluster, choice) for place in places)]
+    found.sort(key=lambda each: each.line)
     if arguments.output == "json":
         write_text(json.dumps(as_json(found), indent=2, ensure_ascii=False, default=str) + "\n")
     else:
@@ -97,7 +115,17 @@ def run(arguments: argparse.Namespace) -> int:
             show(found, Terminal.of(stream) if stream.isatty() else Terminal(stream, colour=False, width=_PIPED))
 
         write(render, "")
+    if any(each.unjudged for each in found):
+        return ExitCode.USAGE
     return ExitCode.FINDINGS if any(each.explanation.verdict == "denied" for each in found) else ExitCode.OK
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The file with pods."""
+
+    name: str
+    documents: Sequence[PositionedDocument]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +135,58 @@ class _Place:
     template: Template
 
 
+@dataclass(slots=True)
+class _Choice:
+    """The policies that are explained, the user who creates the pods, and what native policies leave open."""
+
+    policy: str
+    user: Mapping[str, Any]
+    natives: "NativeExplainer | None"
+    tracers: dict[str, Tracer] = field(default_factory=dict)
+
+
+def _natives(
+    policies: ParsedPolicies, snapshot: Snapshot, arguments: argparse.Namespace, documents: Sequence[dict[str, Any]]
+) -> "NativeExplainer | None":
+    """Return the native policies of the policies' folder; None if it has none.
+
+    Raises:
+        PolicyError: the API server or podberth's compiler refuses one.
+    """
+    if not any(is_native(each.document) for _, each in policies.others):
+        return None
+    from .explain_natives import NativeExplainer  # noqa: PLC0415 - most explanations have none
+
+    facts = snapshot.facts
+    beside = [each.document for _, each in policies.others]
+    surroundings = Surroundings(
+        documents=[*facts.config_maps.values(), *beside, *(each for each in documents if not is_native(each))],
+        namespaces=facts.namespaces,
+        namespace=arguments.namespace,
+        requester=requester_of(arguments),
+    )
+    located = [Located.of(file, each) for file, each in policies.others if is_native(each.document)]
+    judge = NativeJudge(located, snapshot.environment, surroundings)
+    if judge.problems:
+        raise PolicyError(judge.problems)
+    talk([*judge.talk()])
+    return NativeExplainer(judge, arguments.policy)
+
+
 def _policies(directory: Path | None) -> ParsedPolicies:
     texts, problems = read_policy_texts(directory or served())
     if not texts and not problems:
         problems = [Problem(str(directory), 0, 0, "", "got no policy, want GPUPolicy documents")]
     if problems:
         raise PolicyError(tuple(problems))
-    return parse_policies(texts)
+    return parse_policies(texts, others_of(texts))
 
 
-def _pods(file: str, namespace: str) -> Iterator[_Place]:
-    """Yield the pods and the pod templates in a file, each with its place.
+def _given(file: str) -> _Given:
+    """Return the documents of a file.
 
     Raises:
-        UsageError: the file cannot be read, or has no pods.
+        UsageError: the file cannot be read.
     """
     read = read_manifest(file, sys.stdin.buffer)
     if isinstance(read, Problem):
@@ -131,49 +197,97 @@ def _pods(file: str, namespace: str) -> Iterator[_Place]:
         raise UsageError("\n".join(map(str, problems)))
     for repeated in (problem for document in documents for problem in document.repeated):
         sys.stderr.write(f"podberth: {repeated}\n")
-    everything = [each.document for each in documents]
-    found = False
-    for document in documents:
+    return _Given(name, documents)
+
+
+def _pods(given: _Given, namespace: str) -> Iterator[_Place]:
+    """Yield the pods and pod templates of a file."""
+    everything = [each.document for each in given.documents]
+    for document in given.documents:
         for template in templates(document.document, namespace=namespace, known=everything):
-            found = True
-            yield _Place(name, document, template)
-    if not found:
-        kinds = list(
-            dict.fromkeys(f"{each.get('apiVersion')} {each.get('kind')}"[:_LONGEST_KIND] for each in everything)
-        )
-        more = f" and {len(kinds) - _MOST_KINDS} more kinds" if len(kinds) > _MOST_KINDS else ""
-        got = ", ".join(kinds[:_MOST_KINDS]) + more or "no document"
-        raise UsageError(f"{name}: got {got}, want a Pod or a workload that makes pods")
+            yield _Place(given.name, document, template)
 
 
-def _explained(
-    place: _Place, snapshot: Snapshot, cluster: ReachableCluster | None, choice: tuple[str, dict[str, Tracer]]
-) -> ExplainedPod:
-    template, document = place.template, place.document.document
+def _kinds_of(given: _Given) -> str:
+    everything = [each.document for each in given.documents]
+    kinds = list(dict.fromkeys(f"{each.get('apiVersion')} {each.get('kind')}"[:_LONGEST_KIND] for each in everything))
+    more = f" and {len(kinds) - _MOST_KINDS} more kinds" if len(kinds) > _MOST_KINDS else ""
+    return ", ".join(kinds[:_MOST_KINDS]) + more or "no document"
+
+
+def _objects_alone(given: _Given, choice: _Choice) -> Iterator[ExplainedPod]:
+    """Yield the objects other than pods on which a native policy decides."""
+    for each in given.documents if choice.natives else ():
+        document = each.document
+        if choice.natives is None or (document.get("apiVersion"), document.get("kind")) == ("v1", "Pod"):
+            continue
+        natives = choice.natives.on_object()
+        explanation = natives.of_object(document)
+        if natives.concerns and not is_native(document):
+            found = _named(given.name, each, ())
+            yield replace(found, explanation=explanation, is_pod=False, unjudged=natives.unjudged)
+
+
+def _named(file: str, place: PositionedDocument, path: FieldPath) -> ExplainedPod:
+    """Return the explanation of an object that has only its name yet; ``path`` is that of a template in it."""
+    document = place.document
+    metadata: dict[str, Any] = document.get("metadata") or {}
+    return ExplainedPod(
+        file=file,
+        line=place.positions.key(path).line,
+        kind=str(document.get("kind")),
+        namespace=str(metadata.get("namespace") or ""),
+        name=str(metadata.get("name") or metadata.get("generateName") or ""),
+        path=render_path(path),
+        explanation=Explanation(verdict="unchanged", warnings=(), denial="", patch=[], pod=None, policies=()),
+        node_count=0,
+        before=None,
+        after=None,
+    )
+
+
+def _explained(place: _Place, snapshot: Snapshot, cluster: ReachableCluster | None, choice: _Choice) -> ExplainedPod:
+    template = place.template
     where = f"{place.file}:{place.document.positions.key(template.path).line}"
     if template.problems:
         raise UsageError("\n".join(f"{where}: {problem}" for problem in template.problems))
     try:
-        request = request_of({"object": template.pod})
-        known = _with_namespace(snapshot.with_owners(template.owners), request.namespace)
-        explanation = explain(request, known, policy=choice[0], tracers=choice[1])
+        request = request_of({"object": template.pod, "userInfo": choice.user})
+        explanation, unjudged = _explanation(request, snapshot.with_owners(template.owners), choice)
     except ReviewError as error:
         raise UsageError(f"{where}: {error}") from error
-    metadata: dict[str, Any] = document.get("metadata") or {}
-    return ExplainedPod(
-        file=place.file,
-        line=place.document.positions.key(template.path).line,
-        kind=str(document.get("kind")),
+    return replace(
+        _named(place.file, place.document, template.path),
         namespace=request.namespace,
-        name=str(metadata.get("name") or metadata.get("generateName") or ""),
-        path=render_path(template.path),
         explanation=explanation,
+        unjudged=unjudged,
         node_count=0 if cluster is None else cluster.node_count,
         before=None if cluster is None else cluster.reach(template.pod),
         after=None
         if cluster is None or explanation.pod is None or explanation.verdict == "denied"
         else cluster.reach(explanation.pod),
     )
+
+
+def _explanation(request: AdmissionRequest, snapshot: Snapshot, choice: _Choice) -> tuple[Explanation, tuple[str, ...]]:
+    """Return the explanation of a pod, with the part of native policies in the API server's order.
+
+    Beside it are the decisions of native policies that podberth cannot predict.
+    """
+    known = _with_namespace(snapshot, request.namespace)
+    if choice.natives is None or request.object is None:
+        return explain(request, known, policy=choice.policy, tracers=choice.tracers), ()
+    natives = choice.natives.on_object()
+    patch = natives.mutate(request.object)
+    if natives.denials:
+        found = Explanation(verdict="denied", warnings=(), denial="", patch=[], pod=None, policies=())
+    else:
+        changed = replace(request, object=apply(request.object, patch))
+        found = explain(changed, known, policy=choice.policy, tracers=choice.tracers)
+        if found.pod is not None:
+            natives.ask_again(found.pod)
+            natives.validate(found.pod)
+    return natives.joined(found, patch), natives.unjudged
 
 
 def _with_namespace(snapshot: Snapshot, name: str) -> Snapshot:

@@ -23,6 +23,10 @@ class ExplainedPod:
     path: str
     """The template's path in the document; empty if the document is a Pod."""
     explanation: Explanation
+    is_pod: bool = True
+    """Whether it is a pod. Native policies decide on objects of any kind, for which no nodes are shown."""
+    unjudged: tuple[str, ...] = ()
+    """The decisions of native policies that podberth cannot predict."""
     node_count: int
     before: PodReach | None
     after: PodReach | None
@@ -47,6 +51,7 @@ def _subject(subject: ExplainedPod) -> dict[str, Any]:
         "verdict": explanation.verdict,
         "denial": explanation.denial,
         "warnings": list(explanation.warnings),
+        "unjudged": list(subject.unjudged),
         "patch": explanation.patch,
         "nodes": None
         if subject.before is None
@@ -69,6 +74,7 @@ def _reach(reach: PodReach) -> dict[str, Any]:
 
 def _policy(policy: Explained) -> dict[str, Any]:
     return {
+        "kind": policy.kind,
         "name": policy.policy,
         "order": policy.order,
         "description": policy.description,

@@ -9,6 +9,7 @@ from ..admission.explain import Evaluated, Explained, PolicyExplained
 from ..admission.reach import PodReach
 from ..cel.trace import ExpressionResult, Traced
 from ..check.report.styled_lines import Line, Span, visible
+from ..wellknown import POLICY_KIND
 from ..words import listed
 from ..workload.gpus import gpu_facts
 from .explain_json import ExplainedPod
@@ -31,7 +32,8 @@ def show(subjects: Sequence[ExplainedPod], terminal: Terminal) -> None:
 
 def _show(subject: ExplainedPod, terminal: Terminal) -> None:
     explanation = subject.explanation
-    name = f"{subject.kind} {subject.namespace}/{subject.name}" + (f" {subject.path}" if subject.path else "")
+    whose = f"{subject.namespace}/{subject.name}" if subject.namespace else subject.name
+    name = f"{subject.kind} {whose}" + (f" {subject.path}" if subject.path else "")
     verdict = Span(explanation.verdict, _VERDICTS[explanation.verdict])
     terminal.put([Line((Span(f"{subject.file}:{subject.line} {name}: ", "bold"), verdict))])
     for policy in explanation.policies:
@@ -41,13 +43,20 @@ def _show(subject: ExplainedPod, terminal: Terminal) -> None:
         terminal.paragraph(line, "bold red", first=[Span("denied:  ", "bold red")])
     for warning in explanation.warnings:
         terminal.paragraph(warning, "yellow", first=[Span("warning: ", "yellow")])
+    for text in subject.unjudged:
+        terminal.paragraph(text, "red", first=[Span("error:   ", "red")])
+    if subject.is_pod:
+        _show_nodes(subject, terminal)
+    terminal.put([Line((Span("verdict: "), verdict))])
+
+
+def _show_nodes(subject: ExplainedPod, terminal: Terminal) -> None:
     terminal.paragraph(_where(subject.before, subject.node_count), first=[Span("nodes before: ")])
     if subject.before is not None:
         after = "none: it is denied" if subject.after is None else _where(subject.after, subject.node_count)
         terminal.paragraph(after, first=[Span("nodes after:  ")])
         if subject.after is not None and subject.after.nodes and subject.after.free is not None:
             terminal.paragraph(_free(subject, subject.after.free), first=[Span("free now:     ")])
-    terminal.put([Line((Span("verdict: "), verdict))])
 
 
 def _where(reach: PodReach | None, known: int) -> str:
@@ -119,13 +128,15 @@ class _Row:
 
 def _block(policy: Explained, asking: PolicyExplained) -> _Row:
     said = Span("applies", "green") if asking.matched else Span(f"no: {asking.why}", "yellow")
-    top = _Row(Span(f"{policy.policy} /{asking.phase}", "bold"), said, "  ")
+    name = f"{policy.policy} /{asking.phase}" if policy.kind == POLICY_KIND else f"{policy.kind} {policy.policy}"
+    top = _Row(Span(name, "bold"), said, "  ")
     for name in asking.params:
         top.add("params", Span(name))
     for expression in (*asking.expressions, *asking.variables):
         _add(top, expression)
     for written in asking.written:
-        change = top.add(Span(f"{written.mutation} writes", "green"), Span(written.reason), ": ")
+        writer = written.mutation if policy.kind == POLICY_KIND else f"with binding {written.mutation}"
+        change = top.add(Span(f"{writer} writes", "green"), Span(written.reason), ": ")
         for operation in written.patch:
             value = "" if operation["op"] == "remove" else _json(operation.get("value"))
             change.add(f"{operation['op']} {operation['path']}", Span(value), "  ")

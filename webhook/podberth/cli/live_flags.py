@@ -67,6 +67,9 @@ def wanted(arguments: argparse.Namespace) -> bool:
         alone.append("--policies cluster")
     if alone:
         raise UsageError(f"check: got {', '.join(alone)} without --cluster, want both")
+    asked = {"--user": arguments.user, "--group": arguments.group, "--authorizer": arguments.authorizer}
+    if not arguments.paths and (of_paths := [name for name, value in asked.items() if value]):
+        raise UsageError(f"check: got {', '.join(of_paths)} without PATH, want both: live workloads have their users")
     if len(arguments.policies) != len(set(arguments.policies)) or len(_directories(arguments.policies)) > 1:
         got = " and ".join(arguments.policies)
         raise UsageError(f"--policies: got {got}, want one directory, and with --cluster the word cluster")

@@ -13,9 +13,11 @@ from ..conventions import Conventions
 from ..errors import EvaluationError, PolicyError, Problem, UsageError
 from ..files.loading import SuiteFiles, find_suites
 from ..kube.edit import edited
+from ..native.documents import others_of
 from ..policy.parse import ParsedPolicies, parse_policies
 from ..suite.case_file import Case, parse_suite
-from ..suite.coverage import Observed, Observer, coverage, percent
+from ..suite.coverage import Covered, Observed, Observer, coverage, percent
+from ..suite.natives import SuiteNatives
 from ..suite.runner import SuiteResult, SuiteSettings, run_suite, unmatched
 from ..suite.update import update_of
 from .access import add_cluster_files, add_outputs, cluster_files_of, number, outputs_of
@@ -129,25 +131,37 @@ class _SuiteRunner:
         suite, problems = parse_suite(text, file)
         findings = [*files.problems, *problems]
         result, observer = SuiteResult(file, ()), Observer(keep_answers=self.wants_coverage or self.arguments.cost)
-        parsed = ParsedPolicies()
+        parsed, natives = ParsedPolicies(), None
         if suite is not None and not files.problems:
-            parsed = parse_policies(files.policies)
+            parsed = parse_policies(files.policies, others_of(files.policies))
+            if parsed.others:
+                natives = SuiteNatives(suite, parsed, self.environment, observer)
+                findings += natives.judge.problems
             goldens = {Path(name).name: golden for name, golden in files.goldens}
-            settings = SuiteSettings(goldens, self._selected, datetime.now(UTC), self.conventions)
+            settings = SuiteSettings(goldens, self._selected, datetime.now(UTC), self.conventions, natives)
             try:
                 result = run_suite(suite, parsed, self.environment, settings, observer)
             except PolicyError as error:
                 findings += error.problems
             else:
-                findings += () if self.arguments.run is not None else unmatched(parsed, observer)
+                if self.arguments.run is None:
+                    findings += (*unmatched(parsed, observer), *(natives.unmatched() if natives else ()))
         return Tested(
             file=file,
             suite=suite,
             result=result,
             findings=tuple(findings),
-            covered=coverage(observer, parsed.policies, self.environment) if self.wants_coverage else (),
+            covered=self._coverage(observer, parsed, natives),
             costs=_costs(observer) if self.arguments.cost else (),
         )
+
+    def _coverage(
+        self, observer: Observer, parsed: ParsedPolicies, natives: SuiteNatives | None
+    ) -> tuple[Covered, ...]:
+        if not self.wants_coverage:
+            return ()
+        of_natives = natives.coverage() if natives else ()
+        return (*coverage(observer, parsed.policies, self.environment), *of_natives)
 
     def _selected(self, case: Case) -> bool:
         return self.arguments.run is None or self.arguments.run.search(case.name) is not None

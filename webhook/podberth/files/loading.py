@@ -14,7 +14,7 @@ from ..errors import PolicyError, Problem, TopologyError, UsageError
 from ..facts.cluster import ClusterFacts, collect
 from ..facts.object_kinds import Document
 from ..facts.with_holdings import collect_with_holdings
-from ..kube.documents import load_documents
+from ..kube.documents import PositionedDocument, load_documents
 from ..kube.openapi import prune
 from ..kube.schema import PodSchema
 from ..policy.parse import ParsedPolicies, parse_policies
@@ -132,19 +132,28 @@ def read_objects(path: Path) -> ClusterFacts:
 
 
 def _documents(path: Path) -> list[Document]:
+    found, problems = read_documents(path, _WANTED)
+    if problems:
+        raise TopologyError("\n".join(map(str, problems)))
+    return [each.document for _, each in found]
+
+
+def read_documents(path: Path, wanted: str) -> tuple[list[tuple[str, PositionedDocument]], list[Problem]]:
+    """Return the documents of a file, or of every file below a directory, each with its file; and the first problems.
+
+    A file without a document is a problem, which ends with ``wanted``.
+    """
     files, problems = _listing(path)
     texts, unreadable = _texts(path, files, MAX_FILE_BYTES, MAX_FILE_BYTES)
     problems += unreadable
     documents = []
     for file, text in texts:
         positioned, wrong = load_documents(text, file)
-        problems += wrong or ([] if positioned else [_no_object(file)])
-        documents += [each.document for each in positioned]
+        problems += wrong or ([] if positioned else [_no_object(file, wanted)])
+        documents += [(file, each) for each in positioned]
     if not documents and not problems:
-        problems.append(_no_object(str(path)))
-    if problems:
-        raise TopologyError("\n".join(map(str, sorted(problems)[:_MAX_PROBLEMS])))
-    return documents
+        problems.append(_no_object(str(path), wanted))
+    return documents, sorted(problems)[:_MAX_PROBLEMS]
 
 
 def read_topology(path: Path) -> ClusterFacts:
@@ -174,8 +183,8 @@ def _require_node(path: Path, objects: ClusterFacts) -> None:
         raise TopologyError(str(Problem(str(path), 0, 0, "", f"got no Node, {_WANTED}")))
 
 
-def _no_object(file: str) -> Problem:
-    return Problem(file, 0, 0, "", f"got no object, {_WANTED}")
+def _no_object(file: str, wanted: str) -> Problem:
+    return Problem(file, 0, 0, "", f"got no object, {wanted}")
 
 
 def read_pod_schema(path: Path | None) -> PodSchema:

@@ -14,9 +14,11 @@ from ..kube.namespaces import with_name_label
 from ..kube.quantity import write_quantities
 from ..kube.shape import metadata_problems, template_problems
 from ..workload.defaults import apply_pod_defaults, apply_template_defaults
+from .created_pod import complete_pod
 from .resources import ResourceKind
 
 _Defaults = Callable[[dict[str, Any]], None]
+_MISFIT: Final = "spec: got a value of another type than the API has there"
 
 
 def as_created(document: Mapping[str, Any], kind: ResourceKind, namespace: str) -> tuple[dict[str, Any], list[str]]:
@@ -27,8 +29,9 @@ def as_created(document: Mapping[str, Any], kind: ResourceKind, namespace: str) 
     made, problems = as_received(document, kind, namespace)
     if not problems:
         _complete(made["metadata"], kind)
-        if prepare := _PREPARED.get((kind.api_version, kind.kind)):
-            prepare(made)
+        prepare = _PREPARED.get((kind.api_version, kind.kind))
+        if prepare is not None and not _applied(prepare, made):
+            problems = [_MISFIT]
     return made, problems
 
 
@@ -51,12 +54,18 @@ def as_received(document: Mapping[str, Any], kind: ResourceKind, namespace: str)
         made["metadata"]["namespace"] = made["metadata"].get("namespace") or namespace
     else:
         made["metadata"].pop("namespace", None)
-    if default is not None:
-        try:
-            default(made)
-        except (TypeError, AttributeError, KeyError):
-            return made, ["spec: got a value of another type than the API has there"]
+    if default is not None and not _applied(default, made):
+        return made, [_MISFIT]
     return made, []
+
+
+def _applied(change: _Defaults, made: dict[str, Any]) -> bool:
+    """Change an object in place; return whether all values that this reads have the types of the API."""
+    try:
+        change(made)
+    except (TypeError, AttributeError, KeyError):
+        return False
+    return True
 
 
 def defaulted(document: Mapping[str, Any], kind: ResourceKind) -> dict[str, Any]:
@@ -218,6 +227,7 @@ def _pod(made: dict[str, Any]) -> None:
 
 
 def _prepare_pod(made: dict[str, Any]) -> None:
+    complete_pod(made)
     made["status"] = {"phase": "Pending", "qosClass": _qos_class(made["spec"])}
 
 

@@ -4,15 +4,18 @@ The order and the messages are the API server's (pkg/admission/plugin/policy/gen
 evaluate a policy, the result is a decision that says so, and never an admission.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
 
 from ..cel.engine import Activation, Environment, ReviewContext, Room
-from ..errors import BudgetError, EvaluationError, Problem
+from ..cel.libraries.authz import NOBODY, Question, User
+from ..errors import EvaluationError, Problem, UndecidedError
 from ..policy.compile import BoundExpression, CompiledPolicy
-from ..policy.evaluate import ConditionsError, failing_variables
-from ..policy.match import NamespaceUnknownError, applies_statically
+from ..policy.evaluate import ConditionsError, Evaluation, Watch, failing_variables
+from ..policy.expressions import expressions_of
+from ..policy.match import NamespaceUnknownError, Route, applies_statically
 from .documents import GROUP, Policy, Read
 from .model import MUTATING, VALIDATING, AnyBinding, ValidatingBindingSpec
 from .params import Objects
@@ -71,6 +74,13 @@ class Bound:
     bindings: tuple[AnyBinding, ...]
     never: str
     """The reason why the policy matches no creation of any object; empty if it may match one."""
+    reads: frozenset[tuple[str, ...]]
+    """The paths that its expressions read (``cel.reads``)."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks ``authorizer``."""
+        return any(path[0].partition(".")[0] == "authorizer" for path in self.reads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +136,8 @@ class BoundPolicies:
         nodes, because native expressions cannot read nodes.
         """
         self.environment, self._review = environment, review
+        self.watch: Watch | None = None
+        """An observer of the evaluations."""
         self._objects, self._namespaces = objects, namespaces
         problems, self.bound = list[Problem](), list[Bound]()
         policies, every = read.of_kind(self.kind)
@@ -137,7 +149,9 @@ class BoundPolicies:
             bindings = tuple(each for each in every if each.spec.policy_name == policy.name)
             if not wrong:
                 why = _never_asked(policy, objects.resources) if bindings else ""
-                self.bound.append(Bound(policy, compiled, bindings, why))
+                placed = (each.bound for each in expressions_of(compiled) if each.bound is not None)
+                reads = frozenset(path for bound in placed for path in bound.reads)
+                self.bound.append(Bound(policy, compiled, bindings, why, reads))
         self.problems = tuple(sorted(problems))
         """The problems of the expressions that the API server refuses or that podberth cannot compile."""
         idle = (f"{self.kind} {each.policy.name} {each.never}" for each in self.bound if each.never)
@@ -148,8 +162,12 @@ class BoundPolicies:
         """Return the ``CompiledPolicy`` of a policy; its expressions are not compiled yet."""
         return CompiledPolicy(policy.parsed, environment, Room.of_policy(None), policy.names)
 
-    def activation(self, case: Case, params: Document | None, namespace: Document | None) -> Activation:
-        """Return the values of the CEL variables for one evaluation."""
+    def evaluation(self, case: Case, params: Document | None, namespace: Document | None) -> Evaluation:
+        """Return one evaluation of a policy, with the values of the CEL variables.
+
+        Upstream evaluates messageExpressions and auditAnnotations without an authorizer (validator.Validate), also
+        within the variables that they use.
+        """
         bindings: dict[str, object] = {
             "object": case.creation.as_kind(case.kind),
             "oldObject": None,
@@ -157,15 +175,25 @@ class BoundPolicies:
             "params": params,
             "namespaceObject": namespace,
         }
-        return self.environment.activation(bindings, self._review)
+        if not case.bound.asks:
+            return Evaluation(case.bound.compiled, self.environment.activation(bindings, self._review), self.watch)
+        question = _about(case.creation)
+        asking, of_texts = (
+            self.environment.activation({**bindings, **self.environment.authorizer(each)}, self._review)
+            for each in (question, replace(question, user=NOBODY))
+        )
+        return Evaluation(case.bound.compiled, asking, self.watch, of_texts)
 
-    def reads_user(self) -> list[str]:
-        """Return the names of the policies that read ``request.userInfo``; the requester is unknown in advance."""
-        return [
-            each.policy.name
-            for each in self.bound
-            if any(path[:2] == ("request", "userInfo") for path in _reads(each.compiled))
-        ]
+    def reads_user(self) -> Iterator[tuple[str, str]]:
+        """Yield the policies whose answer depends on the user, who is not known before the request, by name.
+
+        With each is what it reads: ``request.userInfo`` or ``authorizer``.
+        """
+        for each in self.bound:
+            if any(path[:2] == ("request", "userInfo") for path in each.reads):
+                yield each.policy.name, "request.userInfo"
+            elif each.asks:
+                yield each.policy.name, "authorizer"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -200,6 +228,7 @@ class BoundPolicies:
             yield from misconfigured(policy, "", f'namespaces "{creation.namespace}" not found')
             return
         if kind is None:
+            self._pass_over(bound, "matchConstraints: they do not match the object")
             return
         param_kind = policy.model.spec.param_kind
         if bound.bindings and param_kind is not None and self._objects.kind_of(param_kind) is None:
@@ -218,6 +247,38 @@ class BoundPolicies:
                 continue
             if matches is not None:
                 yield Case(bound, binding, creation, kind, namespace)
+            else:
+                self._pass_over(bound, f"matchResources of {binding.metadata.name}: they do not match the object")
+
+    def within(self, review: ReviewContext, objects: Objects, namespaces: Mapping[str, Document]) -> Self:
+        """Return the same compiled policies among other objects."""
+        made = copy(self)
+        made._review, made._objects, made._namespaces = review, objects, namespaces  # noqa: SLF001 - of this class
+        return made
+
+    def may_match_route(self, route: Route) -> Iterator[str]:
+        """Yield the names of the policies with a binding that may match a request of another kind than a creation."""
+        for each in self.bound:
+            if each.bindings and applies_statically(each.policy.parsed.policy, route):
+                yield each.policy.name
+
+    def meets(self, evaluation: Evaluation, params: Document | None) -> bool:
+        """Return whether the matchConditions are met.
+
+        Raises:
+            ConditionsError: no condition is false, and one of them failed.
+        """
+        met = evaluation.conditions()
+        if self.watch is not None:
+            if met:
+                self.watch.matched(evaluation.policy, params)
+            else:
+                self.watch.passed_over(evaluation.policy, "matchConditions: one is false")
+        return met
+
+    def _pass_over(self, bound: Bound, why: str) -> None:
+        if self.watch is not None:
+            self.watch.passed_over(bound.compiled, why)
 
     def params(self, policy: Policy, case: Case) -> Sequence[Document | None]:
         """Return the params objects of a case; ``[None]`` if the policy or the binding uses no params.
@@ -272,7 +333,7 @@ def of_conditions(case: Case, error: ConditionsError) -> Iterator[NativeDecision
     """Yield the decisions if at least one matchCondition failed, and none is false."""
     # Equal errors count once (Aggregate, apimachinery pkg/util/errors).
     causes = list(dict.fromkeys(f"{leading(bound)}{cause}" for _, bound, cause in error.failed))
-    if any(isinstance(cause, BudgetError) for _, _, cause in error.failed):
+    if any(isinstance(cause, UndecidedError) for _, _, cause in error.failed):
         yield case.decision("unjudged", causes[0])
     elif case.is_fatal:
         yield from case.enforced(causes[0] if len(causes) == 1 else f"[{', '.join(causes)}]", "Invalid")
@@ -330,9 +391,13 @@ def _notes(kind: str, policies: Sequence[Policy], bindings: Sequence[AnyBinding]
             )
 
 
-def _reads(compiled: CompiledPolicy) -> Iterable[tuple[str, ...]]:
-    yield from compiled.conditions_read
-    for each in compiled.validations:
-        yield from each.reads
-    for _, bound in compiled.audit_annotations:
-        yield from bound.reads
+def _about(creation: Creation) -> Question:
+    """Return the question to the authorizer about the resource of a request (NewResourceAuthorizerVal)."""
+    user = creation.user
+    return Question(
+        user=User(str(user.get("username") or ""), tuple(map(str, user.get("groups") or ()))),
+        group=creation.kind.group,
+        resource=creation.kind.plural,
+        namespace=creation.namespace,
+        name=creation.name,
+    )

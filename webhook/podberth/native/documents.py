@@ -4,14 +4,14 @@ A policy is put into the form that ``policy.compile`` compiles. Its paths are th
 expressions have the right position.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from pydantic import ValidationError
 
 from ..errors import Problem
-from ..kube.documents import PositionedDocument
+from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import Positions
 from ..kube.unchecked import text_at
 from ..policy.compile import Names
@@ -51,7 +51,8 @@ _VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
 """The versions in which podberth reads a kind, if it has several: Kubernetes 1.34 has no v1 of these kinds."""
 # The API server reads an empty text in these fields as none.
 _MAY_BE_EMPTY: Final = frozenset({"message", "messageExpression"})
-_CONDITIONS: Final = frozenset({"object", "oldObject", "request", "namespaceObject"})
+_AUTHORIZER: Final = frozenset({"authorizer", "authorizer.requestResource"})
+_CONDITIONS: Final = frozenset({"object", "oldObject", "request", "namespaceObject"}) | _AUTHORIZER
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,23 @@ def kinds_of_params(documents: Iterable[Mapping[str, Any]]) -> set[tuple[str, st
     return {each for document in documents if is_native(document) for each in param_kinds(document)}
 
 
+def others_of(texts: Sequence[tuple[str, str]]) -> Callable[[Mapping[str, Any]], bool]:
+    """Return the function that says whether a document is a native policy, or what one in these texts needs.
+
+    ``texts`` are files, each with its name. They are read once more for the kinds of params, if one has a paramKind.
+    """
+    kinds: set[tuple[str, str]] | None = None
+
+    def is_other(document: Mapping[str, Any]) -> bool:
+        nonlocal kinds
+        if kinds is None:
+            found = (load_documents(text, file)[0] for file, text in texts if "paramKind" in text)
+            kinds = kinds_of_params(each.document for documents in found for each in documents)
+        return is_beside(document, kinds)
+
+    return is_other
+
+
 def read(documents: Iterator[Located] | list[Located]) -> Read:
     """Return the policies and bindings in native documents; if a name repeats, the last counts, as in kubectl apply."""
     policies: dict[tuple[str, str], Policy] = {}
@@ -209,7 +227,7 @@ def _policy(model: AnyPolicy, document: Located) -> Policy:
         ),
     )
     conditions = _CONDITIONS | ({"params"} if spec.param_kind else set())
-    names = Names(conditions, conditions | {"variables"})
+    names = Names(conditions, conditions | {"variables"}, _AUTHORIZER)
     return Policy(model, ParsedPolicy(source, document.file, document.positions), names)
 
 

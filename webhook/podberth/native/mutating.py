@@ -6,17 +6,18 @@ left. If a mutation fails, failurePolicy Fail denies the request, and the rest i
 one mutation was evaluated, the policies with reinvocationPolicy IfNeeded are evaluated once more.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
 from ..cel.engine import Environment, Room, Want
-from ..errors import BudgetError, EvaluationError
+from ..errors import EvaluationError, UndecidedError
 from ..kube.json_patch import same
+from ..kube.paths import Path
 from ..kube.unchecked import text_at
 from ..policy.compile import BoundExpression, CompiledPolicy
-from ..policy.evaluate import ConditionsError, Evaluation
+from ..policy.evaluate import ConditionsError
 from .cases import (
     Bound,
     BoundPolicies,
@@ -90,19 +91,28 @@ class _Compiled(CompiledPolicy):
     @cached_property
     def patches(self) -> tuple[tuple[str, BoundExpression], ...]:
         """The compiled mutations, each with its patchType."""
-        return self._part(self._patches())
+        return tuple((kind, bound) for kind, _, bound in self._patches)
 
-    def _patches(self) -> Iterator[tuple[str, BoundExpression]]:
+    @property
+    def further(self) -> Iterable[tuple[Path, BoundExpression]]:
+        """The compiled mutations, each with its path in the spec."""
+        return ((path, bound) for _, path, bound in self._patches)
+
+    @cached_property
+    def _patches(self) -> tuple[tuple[str, Path, BoundExpression], ...]:
+        return self._part(self._compiled_patches())
+
+    def _compiled_patches(self) -> Iterator[tuple[str, Path, BoundExpression]]:
         names = self._names.others | {"jsonpatch"}
         for index, each in enumerate(self._stated):
             key, stated = "applyConfiguration", each.apply_configuration
             if each.patch_type == "JSONPatch":
                 key, stated = "jsonPatch", each.json_patch
-            path = ("mutations", index, key, "expression")
+            path: Path = ("mutations", index, key, "expression")
             source = stated.expression if stated is not None else ""
             bound = self._bound(path, source, _WANTS[each.patch_type], names)
             if bound is not None:
-                yield each.patch_type, bound
+                yield each.patch_type, path, bound
 
     def _compile(self) -> None:
         super()._compile()
@@ -199,7 +209,7 @@ class MutatingPolicies(BoundPolicies):
     def _meets(self, case: Case, params: Document | None, done: Mutated) -> bool:
         """Return whether the matchConditions are true; an error is added to ``done`` as a decision."""
         try:
-            return Evaluation(case.bound.compiled, self.activation(case, params, None)).conditions()
+            return self.meets(self.evaluation(case, params, None), params)
         except ConditionsError as error:
             done.decisions += of_conditions(case, error)
             return False
@@ -210,12 +220,12 @@ class MutatingPolicies(BoundPolicies):
         patches = compiled.patches if isinstance(compiled, _Compiled) else ()
         for kind, bound in patches:
             case = replace(case, creation=done.creation)
-            activation = self.activation(case, params, case.namespace)
+            evaluation = self.evaluation(case, params, case.namespace)
             try:
-                value = bound.expression.evaluate(activation)
+                value = evaluation.value(bound)
             except EvaluationError as error:
-                message = f"{leading(bound)}{cause_of(compiled, bound, error, activation)}"
-                done.decisions += _failed(case, message, unfinished=isinstance(error, BudgetError))
+                message = f"{leading(bound)}{cause_of(compiled, bound, error, evaluation.activation)}"
+                done.decisions += _failed(case, message, unfinished=isinstance(error, UndecidedError))
                 continue
             try:
                 made = applied(case.kind, kind, case.creation.object, value)

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ..cel.engine import Activation
-from ..errors import BudgetError, EvaluationError
+from ..errors import EvaluationError, UndecidedError
 from ..policy.compile import BoundExpression
-from ..policy.evaluate import ConditionsError, Evaluation, Failure
+from ..policy.evaluate import ConditionsError, Failure
 from .cases import (
     BoundPolicies,
     Case,
@@ -69,21 +69,20 @@ class NativePolicies(BoundPolicies):
             yield case.decision("audit", f"{policy.name}/{key}: {', '.join(values)}")
 
     def _evaluate(self, case: Case, params: Document | None, audit: dict[str, list[str]]) -> Iterator[NativeDecision]:
-        """Yield the decisions of a case with one params object (validator.Validate), and add its audit annotations."""
-        compiled, activation = case.bound.compiled, self.activation(case, params, None)
+        """Yield the decisions with one params object (validator.Validate); collect its audit annotations."""
         try:
-            if not Evaluation(compiled, activation).conditions():
+            if not self.meets(self.evaluation(case, params, None), params):
                 return
         except ConditionsError as error:
             yield from of_conditions(case, error)
             return
-        activation = self.activation(case, params, case.namespace)
-        evaluation = Evaluation(compiled, activation)
+        evaluation = self.evaluation(case, params, case.namespace)
         for failure in evaluation.failures():
-            yield from _of_failure(case, failure, activation)
+            yield from _of_failure(case, failure, evaluation.activation)
         for key, value in evaluation.audit_annotations().items():
             if isinstance(value, EvaluationError):
-                yield from _of_annotation(case, dict(compiled.audit_annotations)[key], value, activation)
+                bound = dict(case.bound.compiled.audit_annotations)[key]
+                yield from _of_annotation(case, bound, value, evaluation.of_texts or evaluation.activation)
             else:
                 values = audit.setdefault(key, [])
                 values += [value] if value not in values else []
@@ -98,7 +97,7 @@ def _of_failure(case: Case, failure: Failure, activation: Activation) -> Iterato
         return
     bound = case.bound.compiled.validations[failure.index].expression
     message = f"{leading(bound)}{cause_of(case.bound.compiled, bound, failure.cause, activation)}"
-    if isinstance(failure.cause, BudgetError):
+    if isinstance(failure.cause, UndecidedError):
         yield case.decision("unjudged", message)
     elif case.is_fatal:
         yield from case.enforced(message, "Invalid")
@@ -109,7 +108,7 @@ def _of_annotation(
 ) -> Iterator[NativeDecision]:
     """Yield the denial for an audit annotation that failed; the binding's actions do not matter."""
     message = f"{leading(bound)}{cause_of(case.bound.compiled, bound, error, activation)}"
-    if isinstance(error, BudgetError):
+    if isinstance(error, UndecidedError):
         yield case.decision("unjudged", message)
     elif case.is_fatal:
         yield case.decision("deny", message)

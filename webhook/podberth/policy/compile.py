@@ -32,6 +32,8 @@ class Names:
     """The names that matchConditions may use."""
     others: frozenset[str] = _ALL_NAMES
     """The names that all other expressions may use, including ``variables``."""
+    hidden_from_messages: frozenset[str] = frozenset()
+    """The names among these that messageExpressions may not use."""
 
 
 OF_GPU_POLICIES: Final = Names()
@@ -220,6 +222,11 @@ class CompiledPolicy:
         )
         return self._part((key, bound) for key, bound in found if bound is not None)
 
+    @property
+    def further(self) -> Iterable[tuple[Path, BoundExpression]]:
+        """The compiled expressions that only native policies have, each with its path in the spec."""
+        return ()
+
     @cached_property
     def reads_namespace(self) -> bool:
         """Whether an expression may read namespaceObject: whether the name occurs in any text of the policy."""
@@ -299,7 +306,8 @@ class CompiledPolicy:
     def _validation(self, index: int, item: Validation) -> CompiledValidation | None:
         path: Path = ("validations", index)
         expression = self._bound((*path, "expression"), item.expression, Want.BOOL)
-        message = self._optional((*path, "messageExpression"), item.message_expression, Want.STRING)
+        names = self._names.others - self._names.hidden_from_messages
+        message = self._optional((*path, "messageExpression"), item.message_expression, Want.MESSAGE, names)
         if expression is None:
             return None
         return CompiledValidation(
@@ -334,8 +342,10 @@ class CompiledPolicy:
             templates=templates if item.concern == "resourceClaims" else {},
         )
 
-    def _optional(self, path: Path, source: str | None, want: Want) -> BoundExpression | None:
-        return None if source is None else self._bound(path, source, want)
+    def _optional(
+        self, path: Path, source: str | None, want: Want, names: frozenset[str] | None = None
+    ) -> BoundExpression | None:
+        return None if source is None else self._bound(path, source, want, names)
 
     def _bound(
         self, path: Path, source: str, want: Want, names: frozenset[str] | None = None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from ..cel.engine import Activation
-from ..errors import BudgetError, EvaluationError
+from ..errors import EvaluationError, UndecidedError
 from .compile import BoundExpression, CompiledMutation, CompiledPolicy, CompiledValidation
 
 # "If the result of the valueExpression is more than 10kb in length, it will be truncated to 10kb."
@@ -88,6 +88,8 @@ class Evaluation:
     policy: CompiledPolicy
     activation: Activation
     watch: Watch | None = None
+    of_texts: Activation | None = None
+    """The variables of messageExpressions and auditAnnotations, if they differ from those of other expressions."""
 
     def value(self, bound: BoundExpression) -> Any:
         """Return the expression's value as plain Python.
@@ -95,14 +97,20 @@ class Evaluation:
         Raises:
             EvaluationError: the evaluation failed.
         """
+        return self._value(bound, self.activation)
+
+    def _text_of(self, bound: BoundExpression) -> Any:
+        return self._value(bound, self.of_texts or self.activation)
+
+    def _value(self, bound: BoundExpression, activation: Activation) -> Any:
         if self.watch is None:
-            return bound.expression.evaluate(self.activation)
+            return bound.expression.evaluate(activation)
         try:
-            answer = bound.expression.evaluate(self.activation)
+            answer = bound.expression.evaluate(activation)
         except EvaluationError as error:
-            self.watch.answered(self.policy, bound, self.activation, error)
+            self.watch.answered(self.policy, bound, activation, error)
             raise
-        self.watch.answered(self.policy, bound, self.activation, answer)
+        self.watch.answered(self.policy, bound, activation, answer)
         return answer
 
     def conditions(self) -> bool:
@@ -169,7 +177,7 @@ class Evaluation:
         found: dict[str, str | EvaluationError] = {}
         for key, bound in self.policy.audit_annotations:
             try:
-                value = (self.value(bound) or "").strip().encode()
+                value = (self._text_of(bound) or "").strip().encode()
             except EvaluationError as error:
                 found[key] = error
             else:
@@ -198,9 +206,9 @@ class Evaluation:
         unfinished = ""
         if item.message_expression is not None:
             try:
-                text = (self.value(item.message_expression) or "").strip()
+                text = (self._text_of(item.message_expression) or "").strip()
             except EvaluationError as error:
-                text, unfinished = "", str(error) if isinstance(error, BudgetError) else ""
+                text, unfinished = "", str(error) if isinstance(error, UndecidedError) else ""
             if text and "\n" not in text and len(text.encode(errors="replace")) <= MAX_MESSAGE_BYTES:
                 return str(text), ""
         return item.fixed_message, unfinished

@@ -37,6 +37,8 @@ def expressions_of(policy: CompiledPolicy) -> Iterator[Placed]:
             yield _placed(("validations", index, "messageExpression"), validation.message_expression)
     for index, (_, bound) in enumerate(policy.audit_annotations):
         yield _placed(("auditAnnotations", index, "valueExpression"), bound)
+    for path, bound in policy.further:
+        yield _placed(path, bound)
 
 
 def _of_mutation(policy: CompiledPolicy, index: int) -> Iterator[Placed]:

@@ -114,6 +114,8 @@ class Case(SuiteCluster):
     name: Annotated[str, Field(min_length=1)]
     pod: Document | None = None
     """The pod to create; apiVersion and kind may be left out, and the default namespace is ``default``."""
+    object: Document | None = None
+    """An object of another kind to create, which native policies judge."""
     review: Document | None = None
     """Fields of an AdmissionReview's ``request`` that differ from a pod's creation: operation, object, oldObject, …"""
     namespace: Annotated[Namespace, _short_for("name")] | None = None
@@ -172,8 +174,8 @@ def _refusals(suite: _Suite) -> list[tuple[Path, str]]:
                 wrong.append(((*path, "topology", index), "want exactly one of shape and documents"))
     names: set[str] = set()
     for index, case in enumerate(suite.cases):
-        if (case.pod is None) == (case.review is None):
-            wrong.append((("cases", index), "want exactly one of pod and review"))
+        if [case.pod, case.object, case.review].count(None) != 2:  # noqa: PLR2004 - all but one
+            wrong.append((("cases", index), "want exactly one of pod, object and review"))
         if case.name in names:
             wrong.append((("cases", index, "name"), f"duplicate name {case.name!r}; want each name once"))
         if not case.expect.model_fields_set:

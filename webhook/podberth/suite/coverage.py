@@ -46,6 +46,11 @@ class Observer:
         """The compiled policies of the suite, by name."""
         self.answers: list[Observed] = []
         self._keep = keep_answers
+        self._of_kinds: dict[str, Observer] = {}
+
+    def of_kind(self, kind: str) -> "Observer":
+        """Return the observer of the native policies of a kind, whose names are their own."""
+        return self._of_kinds.setdefault(kind, Observer(keep_answers=self._keep))
 
     def passed_over(self, policy: CompiledPolicy, why: str) -> None:
         """Record nothing, because a policy that does not apply to a case is not covered by it."""

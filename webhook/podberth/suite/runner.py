@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from ..admission import decide
-from ..admission.creation import request_of
+from ..admission.creation import DEFAULT_NAMESPACE, request_of
 from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.engine import Environment
@@ -33,6 +33,7 @@ from ..workload.defaults import apply_defaults
 from .case_cluster import UnusableError, documents, with_values
 from .case_file import Case, Document, Suite
 from .coverage import Observer
+from .natives import CaseNatives, NativelyMutated, SuiteNatives
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +79,8 @@ class SuiteSettings:
     """The time for cases that state none; by default it is so late that no exception is in force."""
     conventions: Conventions = field(default_factory=Conventions)
     """The cluster's own names, as in the file of ``--conventions``."""
+    natives: SuiteNatives | None = None
+    """The native policies beside the suite; None: there are none."""
 
 
 def run_suite(
@@ -132,12 +135,17 @@ class _Runner:
         """Run one test case and return its result."""
         path: Path = ("cases", index)
         place: Path = (*path, "pod" if case.review is None else "review")
+        result = CaseResult(name=case.name, index=index, verdict="")
         try:
-            request = _request(place, case)
-            snapshot = self._snapshot(path, case, request.namespace)
-            self.observer.policies.update((policy.name, policy) for policy in snapshot.policies)
-            result = self._decide(CaseResult(name=case.name, index=index, verdict=""), request, snapshot)
-            findings = [*_second_pass(request, result, snapshot), *_compare(case, result)]
+            if case.object is not None:
+                result, findings = self._of_object(result, case.object, (path, case)), []
+            else:
+                request = _request(place, case)
+                snapshot, natives = self._cluster(path, case, request.namespace)
+                self.observer.policies.update((policy.name, policy) for policy in snapshot.policies)
+                result = self._decide(result, request, snapshot, _Asked(natives, place))
+                findings = [*_second_pass(request, result, snapshot)]
+            findings += _compare(case, result)
             if case.expect.golden is not None:
                 result, found = _with_golden(case.expect.golden, result, self.settings.goldens)
                 findings += found
@@ -147,23 +155,60 @@ class _Runner:
             return CaseResult(name=case.name, index=index, verdict="", violations=(unusable,))
         return replace(result, violations=tuple(self._violation((*path, *at), message) for at, message in findings))
 
-    def _decide(self, result: CaseResult, request: AdmissionRequest, snapshot: Snapshot) -> CaseResult:
-        """Return ``result`` with the outcome of /mutate for a case's request, and of /validate for the mutated pod."""
-        mutated = decide.mutate(request, snapshot, self.observer)
+    def _decide(
+        self, result: CaseResult, request: AdmissionRequest, snapshot: Snapshot, natives: "_Asked"
+    ) -> CaseResult:
+        """Return ``result`` with the outcome of /mutate for the request, and of /validate for the mutated pod.
+
+        Native policies are asked in the API server's order, those with mutations before /mutate and the others before
+        /validate.
+        """
+        before = natives.mutate(request)
+        if before is not None and before.denials:
+            return replace(result, verdict="denied", denial="; ".join(before.denials))
+        given = request.object if before is None else before.object
+        mutated = decide.mutate(replace(request, object=given), snapshot, self.observer)
         if mutated.denial:
             return replace(result, verdict="denied", warnings=mutated.warnings, denial=mutated.denial)
-        pod = written(apply(request.object, mutated.patch)) if request.object is not None else None
+        pod = written(apply(given, mutated.patch)) if given is not None else None
+        denials, warnings = natives.judge(before, pod)
         validated = decide.validate(replace(request, object=pod), snapshot, self.observer)
-        verdict = "denied" if validated.denial else "mutated" if mutated.patch else "unchanged"
-        warnings = (*mutated.warnings, *validated.warnings)
-        return replace(result, verdict=verdict, warnings=warnings, denial=validated.denial, pod=pod)
+        denial = "; ".join(filter(None, (*denials, validated.denial)))
+        changed = mutated.patch or (before is not None and before.wrote)
+        verdict = "denied" if denial else "mutated" if changed else "unchanged"
+        warnings = (*mutated.warnings, *warnings, *validated.warnings)
+        return replace(result, verdict=verdict, warnings=warnings, denial=denial, pod=pod)
+
+    def _of_object(self, result: CaseResult, given: Document, of: tuple[Path, Case]) -> CaseResult:
+        """Return ``result`` with the decisions of native policies on an object that is no pod."""
+        path, case = of
+        place, metadata = (*path, "object"), given.get("metadata")
+        if (given.get("apiVersion"), given.get("kind")) == ("v1", "Pod"):
+            raise UnusableError(place, "got a Pod; write it as pod, so that podberth's policies decide on it, too")
+        own = metadata.get("namespace") if isinstance(metadata, dict) else None
+        namespace = case.namespace.name if case.namespace else own or DEFAULT_NAMESPACE
+        _, natives = self._cluster(path, case, str(namespace))
+        if natives is None:
+            raise UnusableError(place, "no native policy is beside the suite, and podberth's own judge pods alone")
+        before = natives.mutate(given, place)
+        if before.denials:
+            return replace(result, verdict="denied", denial="; ".join(before.denials))
+        denials, warnings = natives.judge(before.object, place)
+        verdict = "denied" if denials else "mutated" if before.wrote else "unchanged"
+        return replace(result, verdict=verdict, warnings=warnings, denial="; ".join(denials), pod=before.object)
 
     def _violation(self, path: Path, message: str) -> Problem:
         return self.suite.source.positions.problem(self.suite.file, path, message)
 
-    def _snapshot(self, path: Path, case: Case, namespace: str) -> Snapshot:
-        """Return the snapshot for a case: the compiled policies with the objects of the case's cluster."""
-        objects = collect(documents(self.suite, case, namespace), now=None)
+    def _cluster(self, path: Path, case: Case, namespace: str) -> tuple[Snapshot, CaseNatives | None]:
+        """Return the compiled policies, and the native ones if there are any, with the objects of a case's cluster."""
+        given = documents(self.suite, case, namespace)
+        natives = self.settings.natives
+        snapshot = self._snapshot(path, case, [each for each in given if natives is None or not natives.needs(each)])
+        return snapshot, None if natives is None else natives.in_case(case, snapshot, given, namespace)
+
+    def _snapshot(self, path: Path, case: Case, given: Sequence[Document]) -> Snapshot:
+        objects = collect(given, now=None)
         if objects.problems:
             raise UnusableError(path, "; ".join(objects.problems))
         params = with_values(self.suite, case, self.policies.params)
@@ -176,6 +221,32 @@ class _Runner:
     def _compiled(self) -> Snapshot:
         """The policies in a cluster without objects, compiled once for all cases."""
         return load_snapshot(self.policies, ClusterFacts(), self.environment, self.settings.conventions)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The native policies that are asked about the pod at ``place`` of a case; None: there are none."""
+
+    natives: CaseNatives | None
+    place: Path
+
+    def mutate(self, request: AdmissionRequest) -> NativelyMutated | None:
+        if self.natives is None or request.object is None:
+            return None
+        self.natives.refuse(request, self.place)
+        return self.natives.mutate(request.object, self.place) if _creates(request) else None
+
+    def judge(self, before: NativelyMutated | None, pod: Document | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        if self.natives is None or before is None or pod is None:
+            return (), ()
+        defaulted = deepcopy(pod)
+        apply_defaults(defaulted)
+        self.natives.ask_again(before, defaulted, self.place)
+        return self.natives.judge(pod, self.place)
+
+
+def _creates(request: AdmissionRequest) -> bool:
+    return request.operation == "CREATE" and not request.sub_resource
 
 
 # ---- one case ------------------------------------------------------------------------------------------------------

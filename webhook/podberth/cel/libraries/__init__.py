@@ -1,9 +1,9 @@
 """Kubernetes' CEL libraries, one module each, with upstream's names and semantics (apiserver pkg/cel/library)."""
 
-from . import cidr, conversions, format, ip, lists, native, optionals, quantity, regex, semver, text, url  # noqa: A004 - the library's own name
+from . import authz, cidr, conversions, format, ip, lists, native, optionals, quantity, regex, semver, text, url  # noqa: A004 - the library's own name
 from .overload import LibraryError, Overload, overload
 
-__all__ = ["INTERNAL", "LIBRARIES", "LibraryError", "Overload"]
+__all__ = ["AUTHORIZATION", "INTERNAL", "LIBRARIES", "LibraryError", "Overload"]
 
 
 def _fail(text: str) -> str:
@@ -23,6 +23,9 @@ LIBRARIES: tuple[Overload, ...] = (
     *optionals.OVERLOADS,
 )
 """All functions of Kubernetes' CEL libraries, which policies can call."""
+
+AUTHORIZATION: tuple[Overload, ...] = authz.OVERLOADS
+"""The functions of ``authorizer``, which only native policies have."""
 
 INTERNAL: tuple[Overload, ...] = (
     overload("internal_fail", "internal.fail(string): dyn", _fail),

@@ -17,8 +17,12 @@ URL = "kubernetes.URL"
 FORMAT = "kubernetes.NamedFormat"
 IP = "net.IP"
 CIDR = "net.CIDR"
+AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION = AUTHORIZATION = tuple(
+    f"kubernetes.authorization.{each}"
+    for each in ("Authorizer", "PathCheck", "GroupCheck", "ResourceCheck", "Decision")
+)
 
-OPAQUE: tuple[str, ...] = (QUANTITY, SEMVER, URL, FORMAT, IP, CIDR)
+OPAQUE: tuple[str, ...] = (QUANTITY, SEMVER, URL, FORMAT, IP, CIDR, *AUTHORIZATION)
 """The names of the types that the libraries add to CEL, as in upstream (apiserver pkg/cel)."""
 
 # Operators that are not written as their names are: cel-spec doc/langdef.md, syntax.
@@ -58,6 +62,8 @@ class Overload:
     body: str = ""
     """The implementation in CEL, with the arguments ``a``, ``b`` and ``c``. It may also call the functions that are in
     ``INTERNAL``."""
+    asks: bool = False
+    """Whether ``call`` gets the review (``functions.ReviewContext``) before the arguments."""
 
     @property
     def is_native(self) -> bool:

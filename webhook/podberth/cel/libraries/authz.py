@@ -1,0 +1,179 @@
+"""Kubernetes' authorizer library (apiserver pkg/cel/library/authz.go): whether a user may do something.
+
+Native policies have the variables ``authorizer`` and ``authorizer.requestResource``; GPUPolicies have neither. Each
+value of the library is the JSON of a ``Question`` or an ``Answer``. The answers come from the review's ``Authorizer``.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, Protocol
+
+from ...kube.object_names import is_label, is_subdomain
+from .overload import (
+    AUTHORIZER,
+    DECISION,
+    GROUP_CHECK,
+    PATH_CHECK,
+    RESOURCE_CHECK,
+    LibraryError,
+    Overload,
+    overload,
+)
+
+UNJUDGED: Final = "authorizer is not judged: "
+"""The beginning of an error that says that podberth does not know the API server's answer."""
+_NO_AUTHORIZER: Final = "no such attribute(s): authorizer"
+
+
+class UnknownAnswerError(LibraryError):
+    """podberth does not know the API server's answer, because an object with rights is not given."""
+
+    def __init__(self, why: str) -> None:
+        """Begin the message so that the evaluation's error is recognised (``engine_errors.error_of``)."""
+        super().__init__(f"{UNJUDGED}{why}")
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """The user about whom a question is."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+
+
+NOBODY: Final = User("")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question to the authorizer: about a path, or, if ``path`` is empty, about a resource."""
+
+    user: User = NOBODY
+    """``NOBODY``: the expression has no authorizer."""
+    verb: str = ""
+    path: str = ""
+    group: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+
+    @property
+    def text(self) -> str:
+        """The question as a value of the library."""
+        return json.dumps(asdict(self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The answer of an authorizer; RBAC answers without errors."""
+
+    allowed: bool
+    reason: str = ""
+
+
+class Authorizer(Protocol):
+    """The rights of all users."""
+
+    def answer(self, question: Question) -> Answer:
+        """Return the answer to a question.
+
+        Raises:
+            UnknownAnswerError: the rights of the user are not known.
+        """
+
+
+class Review(Protocol):
+    """The part of ``functions.ReviewContext`` that this library needs."""
+
+    @property
+    def authorizer(self) -> Authorizer | None:
+        """The rights of all users; None if they are not known."""
+
+
+def _question(text: str) -> Question:
+    found = json.loads(text)
+    user = found.pop("user")
+    asked = Question(user=User(user["name"], tuple(user["groups"])), **found)
+    if asked.user == NOBODY:
+        raise LibraryError(_NO_AUTHORIZER)
+    return asked
+
+
+def _with(field: str) -> Callable[[str, str], str]:
+    """Return the function that sets a field of a question."""
+    changed: Callable[..., Question] = replace
+    return lambda question, value: changed(_question(question), **{field: value}).text
+
+
+def _not_blank(field: str) -> Callable[[str, str], str]:
+    set_field = _with(field)
+
+    def answer(question: str, value: str) -> str:
+        if not value.strip():
+            raise LibraryError(f"{field} must not be empty")
+        return set_field(question, value)
+
+    return answer
+
+
+def _service_account(question: str, namespace: str, name: str) -> str:
+    asked = _question(question)
+    if not is_subdomain(name):
+        raise LibraryError("Invalid service account name")
+    if not is_label(namespace):
+        raise LibraryError("Invalid service account namespace")
+    # Without system:authenticated, which authentication adds (ServiceAccountInfo.UserInfo, apiserver
+    # pkg/authentication/serviceaccount/util.go)
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
+    return replace(asked, user=User(f"system:serviceaccount:{namespace}:{name}", groups)).text
+
+
+def _unread(question: str, _: str) -> str:
+    """Return the question as it is: RBAC reads no selectors, and one that does not parse is none."""
+    return _question(question).text
+
+
+def _check(review: Review, question: str, verb: str) -> str:
+    asked = replace(_question(question), verb=verb)
+    if review.authorizer is None:
+        raise UnknownAnswerError(
+            "it needs the cluster's roles and bindings; give --authorizer FILE, or in a suite these among its objects"
+        )
+    return json.dumps(asdict(review.authorizer.answer(asked)))
+
+
+def _answered(field: str) -> Callable[[str], Any]:
+    return lambda answer: json.loads(answer)[field]
+
+
+def variables(question: Question) -> Mapping[str, tuple[str, str]]:
+    """Return the variables of the library for a request, each with its type and its value.
+
+    ``question`` has the requester, and the resource and the object of the request.
+    """
+    return {
+        "authorizer": (AUTHORIZER, Question(user=question.user).text),
+        "authorizer.requestResource": (RESOURCE_CHECK, question.text),
+    }
+
+
+_A, _P, _G, _R, _D = AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION
+OVERLOADS: tuple[Overload, ...] = (
+    overload("authorizer_path", f".path({_A}, string): {_P}", _not_blank("path")),
+    overload("authorizer_group", f".group({_A}, string): {_G}", _with("group")),
+    overload("authorizer_serviceaccount", f".serviceAccount({_A}, string, string): {_A}", _service_account),
+    overload("groupcheck_resource", f".resource({_G}, string): {_R}", _not_blank("resource")),
+    overload("resourcecheck_subresource", f".subresource({_R}, string): {_R}", _with("subresource")),
+    overload("resourcecheck_namespace", f".namespace({_R}, string): {_R}", _with("namespace")),
+    overload("resourcecheck_name", f".name({_R}, string): {_R}", _with("name")),
+    overload("authorizer_fieldselector", f".fieldSelector({_R}, string): {_R}", _unread),
+    overload("authorizer_labelselector", f".labelSelector({_R}, string): {_R}", _unread),
+    replace(overload("pathcheck_check", f".check({_P}, string): {_D}", _check), asks=True),
+    replace(overload("resourcecheck_check", f".check({_R}, string): {_D}", _check), asks=True),
+    overload("decision_errored", f".errored({_D}): bool", lambda _: False),
+    overload("decision_error", f".error({_D}): string", lambda _: ""),
+    overload("decision_allowed", f".allowed({_D}): bool", _answered("allowed")),
+    overload("decision_reason", f".reason({_D}): string", _answered("reason")),
+)

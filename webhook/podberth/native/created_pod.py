@@ -1,0 +1,70 @@
+"""The changes that the API server makes to a pod's spec at its creation, before validation sees it.
+
+Source: PrepareForCreate, pkg/registry/core/pod/strategy.go of kubernetes 1.36.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+_PREFIX: Final = "container.apparmor.security.beta.kubernetes.io/"
+_LOCALHOST: Final = "localhost/"
+_PROFILES: Final = {"unconfined": "Unconfined", "runtime/default": "RuntimeDefault"}
+_LONGEST_PROFILE: Final = 4095
+_TERMS: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_WEIGHED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def complete_pod(pod: dict[str, Any]) -> None:
+    """Change the spec of a pod in place; a pod without containers or names is left to the API server's validation."""
+    labels = pod["metadata"].get("labels") or {}
+    for selected, operators in _selected(pod["spec"]):
+        _complete_selector(selected, operators, labels)
+    _set_app_armor_profiles(pod)
+
+
+def _selected(spec: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], Mapping[str, str]]]:
+    """Yield what selects pods by the values of this pod's labels, with the operator for each field of label keys."""
+    both = {"matchLabelKeys": "In", "mismatchLabelKeys": "NotIn"}
+    for kind in ("podAffinity", "podAntiAffinity"):
+        affinity = (spec.get("affinity") or {}).get(kind) or {}
+        yield from ((each["podAffinityTerm"], both) for each in affinity.get(_WEIGHED) or ())
+        yield from ((each, both) for each in affinity.get(_TERMS) or ())
+    for each in spec.get("topologySpreadConstraints") or ():
+        yield each, {"matchLabelKeys": "In"}
+
+
+def _complete_selector(selected: dict[str, Any], operators: Mapping[str, str], labels: Mapping[str, str]) -> None:
+    """Add the values of the pod's labels to a selector (applyLabelKeysToLabelSelector); no selector selects nothing."""
+    added = [
+        {"key": key, "operator": operator, "values": [labels[key]]}
+        for field, operator in operators.items()
+        for key in selected.get(field) or ()
+        if key in labels
+    ]
+    selector = selected.get("labelSelector")
+    if added and selector is not None:
+        selector["matchExpressions"] = [*(selector.get("matchExpressions") or ()), *added]
+
+
+def _set_app_armor_profiles(pod: dict[str, Any]) -> None:
+    """Write AppArmor profiles of annotations into the containers that state none (applyAppArmorVersionSkew)."""
+    spec = pod["spec"]
+    annotations = pod["metadata"].get("annotations") or {}
+    if (spec.get("os") or {}).get("name") == "windows":
+        return
+    of_pod = (spec.get("securityContext") or {}).get("appArmorProfile")
+    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
+        profile = _profile(annotations.get(f"{_PREFIX}{container.get('name')}", ""))
+        stated = (container.get("securityContext") or {}).get("appArmorProfile")
+        if profile is not None and stated is None and profile != of_pod:
+            container["securityContext"] = {**(container.get("securityContext") or {}), "appArmorProfile": profile}
+
+
+def _profile(annotation: str) -> dict[str, str] | None:
+    """Return the profile that an annotation names; None if it is not valid."""
+    if annotation in _PROFILES:
+        return {"type": _PROFILES[annotation]}
+    name = annotation.removeprefix(_LOCALHOST)
+    if not annotation.startswith(_LOCALHOST) or not name or name.strip() != name or len(name) > _LONGEST_PROFILE:
+        return None
+    return {"type": "Localhost", "localhostProfile": name}

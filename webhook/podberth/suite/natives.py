@@ -1,0 +1,179 @@
+"""The native policies of a suite: compiled once, and asked about the objects of each case in the case's cluster."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..admission.creation import AUTHOR
+from ..admission.review import AdmissionRequest
+from ..admission.snapshot import Snapshot
+from ..cel.engine import Environment
+from ..errors import Problem
+from ..kube.carry import NotCarriedError, carry
+from ..kube.documents import PositionedDocument
+from ..kube.paths import Path
+from ..native.cases import NativeDecision
+from ..native.documents import Located, is_native, kinds_of_params
+from ..native.judge import NativeJudge, Requester, Surroundings
+from ..native.model import MUTATING, VALIDATING
+from ..native.mutating import Mutated
+from ..native.rbac import Rights, is_rbac, rights_of
+from ..policy.parse import ParsedPolicies
+from .case_cluster import UnusableError
+from .case_file import Case, Document, Suite
+from .coverage import Covered, Observer, coverage
+
+_KINDS = (MUTATING, VALIDATING)
+
+
+class SuiteNatives:
+    """The native policies in the folder of a suite."""
+
+    def __init__(self, suite: Suite, policies: ParsedPolicies, environment: Environment, observer: Observer) -> None:
+        """Compile the policies among ``policies.others``; ``observer`` records their evaluations, by kind."""
+        self._file, self._source = suite.file, suite.source
+        self._beside = [each.document for _, each in policies.others]
+        self._param_kinds = kinds_of_params(self._beside) - {("", "ConfigMap"), ("", "Namespace")}
+        self._observers = {kind: observer.of_kind(kind) for kind in _KINDS}
+        clusters = (suite.cluster, *suite.cases)
+        known = [each for cluster in clusters for each in cluster.objects or ()]
+        located = [Located.of(file, each) for file, each in policies.others if is_native(each.document)]
+        self.judge = NativeJudge(
+            located, environment, Surroundings(documents=[*self._beside, *known]), watches=self._observers
+        )
+        for kind, bound in self.judge.bound:
+            self._observers[kind].policies[bound.policy.name] = bound.compiled
+
+    def needs(self, document: Document) -> bool:
+        """Return whether an object of a case's cluster is one that only native policies read."""
+        kind = (str(document.get("apiVersion") or "").rpartition("/")[0], document.get("kind"))
+        return is_rbac(document) or document.get("kind") == "CustomResourceDefinition" or kind in self._param_kinds
+
+    def in_case(self, case: Case, snapshot: Snapshot, objects: Sequence[Document], namespace: str) -> "CaseNatives":
+        """Return the policies in the cluster of a case, which has these objects; ``namespace`` is the object's."""
+        facts = snapshot.facts
+        user = {"username": AUTHOR} if case.user is None else case.user.model_dump(mode="json")
+        surroundings = Surroundings(
+            documents=[*facts.config_maps.values(), *self._beside, *objects],
+            namespaces=facts.namespaces,
+            namespace=namespace,
+            requester=Requester(user=user, rights=self._rights(objects)),
+        )
+        return CaseNatives(self.judge.within(surroundings))
+
+    def _rights(self, objects: Sequence[Document]) -> Rights | None:
+        """Return the rights in the objects of a case; None if none of them is about rights.
+
+        Raises:
+            UnusableError: the API server would refuse one.
+        """
+        found = [PositionedDocument(each, self._source.positions) for each in objects if is_rbac(each)]
+        if not found:
+            return None
+        rights, problems = rights_of((self._file, each) for each in found)
+        if problems:
+            raise UnusableError(("objects",), "; ".join(f"{each.where}: {each.message}" for each in problems))
+        return rights
+
+    def unmatched(self) -> Iterator[Problem]:
+        """Yield a problem for each policy that applied in no case, and whose effect is therefore untested."""
+        for kind, bound in self.judge.bound:
+            name, parsed = bound.policy.name, bound.policy.parsed
+            if name not in self._observers[kind].matched_policies:
+                why = "applies to no case of the tests beside it; add one"
+                why = why if bound.bindings else "has no binding beside it, so it judges nothing; add one"
+                yield parsed.positions.problem(parsed.file, ("metadata", "name"), f"{name} {why}")
+
+    def coverage(self) -> tuple[Covered, ...]:
+        """Return the coverage of every expression; the observer must have kept the answers."""
+        return tuple(
+            each
+            for kind, observer in self._observers.items()
+            for each in coverage(
+                observer,
+                [bound.policy.parsed for of_kind, bound in self.judge.bound if of_kind == kind],
+                self.judge.environment,
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativelyMutated:
+    """An object after MutatingAdmissionPolicies."""
+
+    object: Document
+    """The object as the case states it, with what they wrote."""
+    denials: tuple[str, ...] = ()
+    wrote: bool = False
+    mutated: Mutated | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CaseNatives:
+    """The native policies of a suite in the cluster of one case."""
+
+    _judge: NativeJudge
+
+    def refuse(self, request: AdmissionRequest, place: Path) -> None:
+        """Do nothing for a creation.
+
+        Raises:
+            UnusableError: the request is another one, and a policy may match it, which podberth does not judge.
+        """
+        route = (request.operation, request.group, request.version, request.resource, request.sub_resource)
+        names = [] if route[0] == "CREATE" and not route[-1] else list(self._judge.matching(route))
+        if names:
+            asked = " of ".join((request.operation, "/".join(filter(None, route[3:]))))
+            raise UnusableError(place, f"got {asked}, which {names[0]} may match; podberth judges creations alone")
+
+    def mutate(self, given: Document, place: Path) -> NativelyMutated:
+        """Return an object as MutatingAdmissionPolicies leave it.
+
+        Raises:
+            UnusableError: podberth cannot predict what the API server would make of it.
+        """
+        mutated = self._judge.mutated(given)
+        if mutated is None:
+            return NativelyMutated(object=given)
+        _want_judged(place, mutated.decisions)
+        denials = _texts(mutated.decisions, "deny")
+        after = given
+        for each in mutated.writes:
+            try:
+                after = carry(after, each.before, each.after)
+            except NotCarriedError as error:
+                raise UnusableError(place, f"{each.reason} writes on what the case does not state: {error}") from error
+        return NativelyMutated(
+            object=given if denials else after, denials=denials, wrote=bool(mutated.writes), mutated=mutated
+        )
+
+    def ask_again(self, before: NativelyMutated, after: Document, place: Path) -> None:
+        """Ask the policies that the API server asks again after podberth's webhook.
+
+        Raises:
+            UnusableError: one of them would change ``after``, the pod with the API server's defaults, again.
+        """
+        if before.mutated is not None:
+            _want_judged(place, self._judge.asked_again(before.mutated, after))
+
+    def judge(self, document: Mapping[str, Any], place: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the denials and the warnings of ValidatingAdmissionPolicies.
+
+        Raises:
+            UnusableError: podberth cannot predict what the API server would decide.
+        """
+        judged = self._judge.judged(document)
+        if judged.problems:
+            raise UnusableError(place, f"not judged by native policies: {'; '.join(judged.problems)}")
+        _want_judged(place, judged.decisions)
+        return _texts(judged.decisions, "deny"), _texts(judged.decisions, "warn")
+
+
+def _texts(decisions: Iterable[NativeDecision], action: str) -> tuple[str, ...]:
+    return tuple(each.text for each in decisions if each.action == action)
+
+
+def _want_judged(place: Path, decisions: Iterable[NativeDecision]) -> None:
+    unjudged = next((each for each in decisions if each.action == "unjudged"), None)
+    if unjudged is not None:
+        raise UnusableError(place, unjudged.text)
