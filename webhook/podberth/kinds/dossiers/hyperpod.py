@@ -29,7 +29,8 @@ DOSSIER: Final = Dossier(
         WorkloadKind(
             api_versions=frozenset({"sagemaker.amazonaws.com/v1"}),
             kind="HyperPodPyTorchJob",
-            source="aws/sagemaker-hyperpod-cli src/sagemaker/hyperpod/training/config/hyperpod_pytorch_job_unified_config.py",
+            source="aws/sagemaker-hyperpod-cli src/sagemaker/hyperpod/training/config/"
+            "hyperpod_pytorch_job_unified_config.py ReplicaSpec",
             places=(
                 TemplatePlace(path=("spec", "replicaSpecs", ELEMENT, "template"), stamp=_stamp, replicas=_replicas),
             ),

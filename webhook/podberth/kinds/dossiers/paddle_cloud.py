@@ -1,4 +1,4 @@
-"""PaddleJobs of PaddleCloud, the older operator of PaddlePaddle; Kubeflow's Training Operator has a kind of this name, too."""
+"""PaddleJobs of PaddleCloud, PaddlePaddle's own operator; Kubeflow's Training Operator has a kind of this name, too."""
 
 from typing import Any, Final
 
