@@ -11,13 +11,17 @@ from ..stamping import add_annotations, add_labels, owned_by_workload, set_name
 _VERSION: Final = "batch.paddlepaddle.org/v1"
 
 
+def _role(scene: Scene) -> str:
+    return str(scene.path[1])
+
+
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     """Write on a pod what constructPod writes, without environment variables and ports.
 
     Source: pkg/paddlejob/paddlejob_helper.go. With Volcano, which the operator uses if it is started with
     ``--scheduling=volcano``, the pods have its group besides.
     """
-    role, spec = scene.path[1], pod["spec"]
+    role, spec = _role(scene), pod["spec"]
     name = f"{scene.name}-{role}-0"
     add_labels(pod, {"paddle-res-name": name, "paddle-res-type": role})
     add_annotations(pod, {"paddle-resource": role})
@@ -34,7 +38,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _replicas(scene: Scene) -> int:
-    return count(at(scene.spec, scene.path[1], "replicas"), 0)
+    return count(at(scene.spec, _role(scene), "replicas"), 0)
 
 
 def _place(role: str) -> TemplatePlace:
