@@ -28,6 +28,7 @@ PLACEMENT: Final = """
 OTHER_WORKLOADS: Final = """
     pods replicationcontrollers daemonsets.apps deployments.apps replicasets.apps statefulsets.apps cronjobs.batch
     nimpipelines.apps.nvidia.com nimservices.apps.nvidia.com experiments.kubeflow.org trials.kubeflow.org
+    paddlejobs.batch.paddlepaddle.org hyperpodpytorchjobs.sagemaker.amazonaws.com
     services.inference.llmaz.io inferencesets.kaito.sh workspaces.kaito.sh clusterservingruntimes.ome.io
     inferenceservices.ome.io servingruntimes.ome.io vllmruntimes.production-stack.vllm.ai
     cronworkflows.argoproj.io workflows.argoproj.io notebooks.kubeflow.org

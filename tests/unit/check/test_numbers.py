@@ -76,6 +76,8 @@ def test_the_size_of_a_volume_is_an_amount() -> None:
 def test_words_in_capitals_that_stand_for_numbers_are_placeholders() -> None:
     [error] = one(of("limits: {nvidia.com/gpu: GPU_COUNT}, requests: {cpu: CPU_PER_NODE_2}")).errors
     assert error.message == "got placeholders GPU_COUNT, CPU_PER_NODE_2 (line 6), want numbers; fill it in first"
+    [error] = one(of("limits: {nvidia.com/gpu: gpus_placeholder}")).errors
+    assert error.message == "got the placeholder gpus_placeholder, want a number; fill it in first"
 
 
 def test_a_deadline_that_argo_fills_in_is_no_placeholder() -> None:

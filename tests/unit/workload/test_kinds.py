@@ -106,6 +106,9 @@ FOUND: dict[str, list[Row]] = {
     "deployment": [
         Row("spec.template", "", 8, 2, "", "", 0, "plain"),
     ],
+    "hyperpod-pytorch-job": [
+        Row("spec.replicaSpecs[0].template", "pods", 8, 2, "", "", 0, "plain"),
+    ],
     "volcano-cron-job": [
         Row(
             "spec.jobTemplate.spec.tasks[0].template",
@@ -196,6 +199,13 @@ FOUND: dict[str, list[Row]] = {
     ],
     "notebook": [
         Row("spec.template", "", 1, 1, "", "", 0, "plain"),
+    ],
+    "openshift-template": [
+        Row("objects[0].spec.template", "", 1, 1, "", "", 0, "plain"),
+    ],
+    "paddle-cloud-job": [
+        Row("spec.ps.template", "ps", 0, 2, "", "", 0, "plain"),
+        Row("spec.worker.template", "worker", 8, 3, "", "", 0, "plain"),
     ],
     "paddle-job": [
         Row("spec.paddleReplicaSpecs.Master.template", "Master", 8, 1, "PaddleJob", f"paddlejob-{UID}", 4, "plain"),
@@ -435,13 +445,14 @@ def test_a_train_job_without_its_runtime_still_shows_the_gpus_of_a_node() -> Non
     assert with_runtime.pod["spec"]["containers"][0]["image"] == "example.com/train:1"
 
 
-# Of no namespace, made by nobody as such, or of API groups that are gone.
+# Of no namespace, made by nobody as such, of API groups that are gone, or filled in before anything runs.
 NOT_SENT = {
     ("", "lists"),
     ("", "podtemplates"),
     ("argoproj.io", "clusterworkflowtemplates"),
     ("ome.io", "clusterservingruntimes"),
     ("serving.kserve.io", "clusterservingruntimes"),
+    ("template.openshift.io", "templates"),
     ("trainer.kubeflow.org", "clustertrainingruntimes"),
     ("serving.kubeflow.org", "inferenceservices"),
     *(("extensions", each) for each in ("daemonsets", "deployments", "jobs", "replicasets")),

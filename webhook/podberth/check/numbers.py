@@ -21,8 +21,9 @@ _ONE: Final = (
     r"(?:\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|\{\{.*?\}\}|\{%.*?%\}"
     r"|<[A-Za-z][\w .-]*>|%[A-Z_]+%|__\w+__|@[A-Z_]+@)"
 )
-# In the place of a number, words in capitals are a placeholder, too: GPU_COUNT, PLACEHOLDER_NUM_NODES.
-_PLACEHOLDER: Final = re.compile(rf"\s*(?:{_ONE}[\w.]*|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\s*")
+# In the place of a number, words in capitals are a placeholder, too: GPU_COUNT, PLACEHOLDER_NUM_NODES; and so is a
+# word that says that it is one: replicas_placeholder.
+_PLACEHOLDER: Final = re.compile(rf"\s*(?:{_ONE}[\w.]*|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z_-]*placeholder[a-z_-]*)\s*")
 # The message of workload.gangs about a role whose number of pods cannot be read
 _QUOTED: Final = re.compile(r'^roles: got "([^"]+)" for a number of pods')
 _PART: Final = re.compile(_ONE)

@@ -30,6 +30,7 @@ _GROUPS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "kubernetes/autoscaler": ("55c37cd5", ("autoscaling.x-k8s.io",)),
     "kubernetes/ingress-gce": ("acbcf5d6", ("cloud.google.com",)),
     "kubernetes/kube-scheduler": ("e87dbddd", ("kubescheduler.config.k8s.io",)),
+    "loft-sh/vcluster-docs": ("0f45a068", ("management.loft.sh",)),
     "open-policy-agent/gatekeeper": ("dd8507eb", ("constraints.gatekeeper.sh", "mutations.gatekeeper.sh")),
     "opendatahub-io/odh-dashboard": ("b9d09633", ("dashboard.opendatahub.io",)),
     "opendatahub-io/opendatahub-operator": ("0c0c9913", ("infrastructure.opendatahub.io",)),

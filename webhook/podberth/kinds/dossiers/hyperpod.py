@@ -1,0 +1,39 @@
+"""HyperPodPyTorchJobs of SageMaker HyperPod's training operator, whose source is not public.
+
+The pods' labels and their group are therefore unknown; the CLI of HyperPod has the shape of the job.
+"""
+
+from typing import Any, Final
+
+from ...kube.paths import ELEMENT
+from ...kube.unchecked import count
+from ..dossier import Dossier
+from ..places import Scene, TemplatePlace, WorkloadKind
+from ..stamping import owned_by_workload
+
+
+def _stamp(pod: dict[str, Any], scene: Scene) -> None:
+    """Write the owner on a pod, which is all that is known."""
+    owned_by_workload(pod, scene)
+
+
+def _replicas(scene: Scene) -> int:
+    """Return the number of a role's pods; the default is 0 (class ReplicaSpec)."""
+    return count(scene.item.get("replicas"), 0)
+
+
+DOSSIER: Final = Dossier(
+    name="SageMaker HyperPod",
+    versions={"aws/sagemaker-hyperpod-cli": "011ca927, after v3.9.0"},
+    kinds=(
+        WorkloadKind(
+            api_versions=frozenset({"sagemaker.amazonaws.com/v1"}),
+            kind="HyperPodPyTorchJob",
+            source="aws/sagemaker-hyperpod-cli src/sagemaker/hyperpod/training/config/"
+            "hyperpod_pytorch_job_unified_config.py ReplicaSpec",
+            places=(
+                TemplatePlace(path=("spec", "replicaSpecs", ELEMENT, "template"), stamp=_stamp, replicas=_replicas),
+            ),
+        ),
+    ),
+)

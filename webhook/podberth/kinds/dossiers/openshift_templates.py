@@ -1,0 +1,21 @@
+"""Templates of OpenShift, whose objects are filled in by ``oc process`` or in the web console and then made."""
+
+from typing import Final
+
+from ...kube.paths import ELEMENT
+from ..dossier import Dossier
+from ..places import WorkloadKind
+
+DOSSIER: Final = Dossier(
+    name="OpenShift templates",
+    versions={"openshift/api": "2a3d7391"},
+    kinds=(
+        WorkloadKind(
+            api_versions=frozenset({"template.openshift.io/v1"}),
+            kind="Template",
+            source="openshift/api template/v1/types.go Template.Objects",
+            nested=(("objects", ELEMENT),),
+            only_template=True,
+        ),
+    ),
+)
