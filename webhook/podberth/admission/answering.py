@@ -89,5 +89,5 @@ def of_validations(
 
 
 def exceptions_in(decisions: Iterable[Decision]) -> dict[str, str]:
-    """Return an audit annotation for each policy that an exception excludes: its value is the exception's name."""
+    """Return the audit annotations about excluded policies: a mapping from the policy's key to the exception's name."""
     return {f"{each.policy}.exception": each.exception for each in decisions if each.action == "except"}

@@ -31,12 +31,13 @@ class Awaited:
     """Finds the objects that a review needs and the snapshot lacks, but that the API server will soon report."""
 
     follows_owner: Callable[[str, str, str], bool]
-    """A function that returns whether a watch will report the owner with this API group, kind and uid.
+    """A function of an API group, a kind and a uid that returns whether a watch will report the owner.
 
-    It returns False if the watch leaves the owner out."""
+    The function returns False for an owner that the watch leaves out.
+    """
 
     def __call__(self, review: AdmissionRequest, snapshot: Snapshot) -> Sought | None:
-        """Return the Namespace and the owner that the review should wait for; None if it need not wait."""
+        """Return the Namespace and the owner that the review should wait for; None if the review need not wait."""
         new_pod = review.resource == "pods" and review.operation == "CREATE"
         sought = Sought(review.namespace, _owner(review) if new_pod else None)
         return sought if self.is_lacking(sought, snapshot) else None
@@ -55,7 +56,7 @@ class Awaited:
 
 
 def _owner(review: AdmissionRequest) -> OwnerReference | None:
-    """Return the ownerReference of the pod's controller; None without a controller, or if a field of it is too long."""
+    """Return the ownerReference of the pod's controller; None without a controller, or if a field is too long."""
     owner = controller(review.object)
     if owner is None or not owner.uid:
         return None

@@ -18,9 +18,9 @@ from .under_review import PodUnderReview
 
 
 def excepted(under: PodUnderReview, policies: Iterable[CompiledPolicy]) -> Mapping[str, CompiledException]:
-    """Return those of ``policies`` that an exception excludes for the pod, by name, each with its exception.
+    """Return a mapping from the name of each policy that an exception excludes for the pod to the exception.
 
-    If several exceptions exclude a policy, its exception is the first by name.
+    If several exceptions exclude a policy, the first exception by name is in the mapping.
 
     Raises:
         ValueError: the snapshot was not made for a moment with ``Snapshot.at``, which is a bug.

@@ -1,4 +1,4 @@
-"""The outcome of a review: the answer, and the decisions of each policy. The server logs and counts these."""
+"""The outcome of a review: the answer, and the decisions of each policy. The server logs and counts the decisions."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -22,7 +22,7 @@ class Decision:
     action: Action
     message: str
     fault: bool = False
-    """Whether the policy failed on this pod, under either failurePolicy."""
+    """Whether the policy failed on the pod, under either failurePolicy."""
     exception: str = ""
     """The name of the GPUPolicyException; empty unless the action is ``except``."""
 
@@ -49,10 +49,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """The changes that one mutation of one policy made to the pod; ``patch`` is these changes as a JSON patch."""
+    """The changes that one mutation of one policy made to the pod; ``patch`` has the changes as a JSON patch."""
 
     policy: str
     mutation: str
-    """The mutation's ``name``; if it has none, its path in the policy. Messages use the same name."""
+    """The mutation's ``name``, or the mutation's path in the policy if there is no name. Messages use the same text."""
     reason: str
     patch: Patch

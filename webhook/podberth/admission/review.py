@@ -58,16 +58,18 @@ class AdmissionRequest:
     excess: str = ""
     """The message about a size bound that the review's text or envelope exceeds (``kube.review_limits``); else empty.
 
-    If it is not empty, ``envelope`` has none of the lists of the request."""
+    If the message is not empty, ``envelope`` has none of the lists of the request.
+    """
     unparsed: bool = False
     """Whether the review's text has too many values to be parsed whole; then the objects are empty and their labels
     unknown."""
 
 
 def decode_review(document: object, size_bytes: int | None = None, *, unparsed: str = "") -> AdmissionRequest:
-    """Return the request of an AdmissionReview v1; ``size_bytes`` is the length of its JSON text.
+    """Return the request of an AdmissionReview v1; ``size_bytes`` is the length of the review's JSON text.
 
-    ``unparsed`` is the message about the bound above which the objects were not parsed; empty if they were.
+    ``unparsed`` is the message about the bound above which the objects were not parsed; empty if the objects were
+    parsed.
 
     Raises:
         ReviewError: the document is not an AdmissionReview; the message names the field, its value and the expected
@@ -122,9 +124,9 @@ def _check_values(request: AdmissionRequest) -> None:
 
 
 def _check_kinds(request: AdmissionRequest, kind: tuple[str, str, str]) -> None:
-    """Check that the request's resource, its kind and its objects belong to the same kind.
+    """Check that the request's resource, the request's kind and the objects belong to the same kind.
 
-    The API server converts the objects to the kind that it names: apiserver
+    The API server converts the objects to the kind that the request names: apiserver
     pkg/admission/plugin/webhook/request/admissionreview.go.
 
     Raises:
