@@ -1,4 +1,7 @@
-"""Computes growing pauses after failures. It reads no clock: the caller passes times, in seconds of any clock."""
+"""Computes growing pauses after failures.
+
+The module reads no clock: the caller passes times, in seconds of any clock.
+"""
 
 from collections.abc import Callable
 from math import inf
