@@ -24,7 +24,7 @@ _ASKED: Final = {"userInfo": REQUESTER, "dryRun": True}
 
 
 class Decided(NamedTuple):
-    """The decisions on the pod of one template, each with the phase (mutate or validate) in which it was made."""
+    """The decisions on the pod of one template, each with the phase of the decision (mutate or validate)."""
 
     pod: dict[str, Any]
     """The pod after the mutations."""
@@ -50,7 +50,7 @@ class Decided(NamedTuple):
 def decide(template: Template, namespace: str, snapshot: Snapshot, earlier: Sequence[Written] = ()) -> Decided:
     """Return the decisions of /mutate on the template's pod, and of /validate on the result of /mutate.
 
-    ``earlier`` are the writes of native policies, which the API server evaluates before it calls podberth.
+    ``earlier`` are the writes of native policies, which the API server evaluates before calling podberth.
 
     Raises:
         ReviewError: no API server would send such a pod.
@@ -78,7 +78,7 @@ def decide(template: Template, namespace: str, snapshot: Snapshot, earlier: Sequ
 def unasked(template: Template, earlier: Sequence[Written]) -> Decided:
     """Return a template's pod with the writes of MutatingAdmissionPolicies alone.
 
-    It is for pods that never reach podberth.
+    The function is for pods that never reach podberth.
     """
     patches = [each.patch for each in earlier]
     whole = [operation for each in patches for operation in each]
