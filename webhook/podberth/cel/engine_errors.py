@@ -68,9 +68,9 @@ class Vocabulary:
     names: frozenset[str]
     """The variables that the expression may use."""
     forbidden: frozenset[str]
-    """The variables that exist, but that this expression may not use."""
+    """The variables that exist, but that the expression may not use."""
     functions: frozenset[str]
-    """The functions that podberth adds to those of the CEL engine."""
+    """The functions that podberth adds to the CEL engine's functions."""
     fields: Mapping[str, Iterable[str]]
     """The field names of each message type, by the type's name."""
 
@@ -116,7 +116,7 @@ def _of_unquoted(source: str, problem: CelProblem) -> CelProblem | None:
 
 
 def _say(said: str, words: Vocabulary) -> tuple[str, str]:
-    """Return podberth's message in place of an engine's message, and the source's name that it is about, or ""."""
+    """Return (podberth's message in place of an engine's message, the name in the source that it is about or "")."""
     if match := _FIELD.search(said):
         field, message = match["field"], match["message"]
         known = [name for name in words.fields.get(message, ()) if not name.startswith("__")]
@@ -160,7 +160,7 @@ def _overload_hint(match: re.Match[str]) -> str:
 
 
 def _placed(source: str, line: int, column: int, name: str, message: str) -> CelProblem:
-    """Return the problem at the position of ``name``; the CEL engine reports that of a dot or parenthesis near it."""
+    """Return the problem at the position of ``name``; the CEL engine reports the position of a dot or bracket near."""
     lines = source.split("\n")
     if not 1 <= line <= len(lines):
         return CelProblem(1, 1, message)
@@ -169,7 +169,7 @@ def _placed(source: str, line: int, column: int, name: str, message: str) -> Cel
 
 
 def _find(text: str, index: int, name: str) -> int:
-    """Return the index of ``name`` near ``index`` in a line of source; ``index`` itself if the name is not there."""
+    """Return the index of ``name`` near ``index`` in a line of source; ``index`` itself if the name is not near."""
     lead = _LEAD.match(text, index)
     if lead and text.startswith(name, lead.end()):  # a field: at the dot
         return lead.end()
@@ -200,7 +200,7 @@ _FAILURES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def is_of_the_budget(text: str) -> bool:
-    """Return whether the CEL engine's error text says that an evaluation exceeded its number of iterations."""
+    """Return whether the CEL engine's error text says that an evaluation exceeded the number of iterations."""
     return _BUDGET.search(text) is not None
 
 

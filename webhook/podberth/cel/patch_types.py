@@ -2,10 +2,11 @@
 
 Upstream resolves each name that begins with ``Object.`` to a type that has all fields, each of type dyn (apiserver
 pkg/cel/mutation/typeresolver.go). The checker here knows declared messages only, so each expression gets the messages
-that it names, with every word of it as a field. A nested name is written with ``_`` for ``.``, because a message cannot
-have a field and an inner message of one name; the text keeps its length, and problems their places.
+that the expression names, with every word of the expression as a field. A nested name is written with ``_`` for ``.``,
+because a message cannot have a field and an inner message of one name; the text keeps its length, and the positions of
+problems stay right.
 
-At run time such an object is a map with its type's name under ``TYPE``, which no JSON field has.
+At run time, an object of such a type is a map with the type's name under ``TYPE``, which no JSON field has.
 """
 
 import re
@@ -42,7 +43,7 @@ def flattened(source: str) -> str:
 
 
 def messages(source: str) -> dict[str, Mapping[str, str]]:
-    """Return the message types that an expression from ``flattened`` may use, each with its fields and their types."""
+    """Return the message types that an expression from ``flattened`` may use, each with the types of its fields."""
     fields = dict.fromkeys(sorted(set(_WORD.findall(source))), "dyn")
     names = {_OBJECT} | {found["name"] for found in _TOKEN.finditer(source) if found["name"]}
     names |= {word for word in fields if word.startswith(f"{_OBJECT}_")}
@@ -57,7 +58,7 @@ def is_patch_type(name: str) -> bool:
 def lower(checked: Node, node: Node) -> str:
     """Rewrite an object of type ``Object...`` or ``JSONPatch`` to a map, in place.
 
-    Return a message about a part of it that podberth cannot evaluate; empty if there is none.
+    Return a message about a part of the object that podberth cannot evaluate; empty if there is none.
     """
     struct = node.struct_expr
     for entry in struct.entries:
@@ -106,7 +107,7 @@ def settled(value: Any) -> Any:
     """Return an Object, or a list of JSONPatches, as plain JSON, without the type names.
 
     Raises:
-        EvaluationError: a type's name is not the path of the field that holds it (CheckTypeNamesMatchFieldPathNames,
+        EvaluationError: a type's name is not the path of the field with the object (CheckTypeNamesMatchFieldPathNames,
             apiserver pkg/cel/mutation/dynamic/objects.go).
     """
     if isinstance(value, list):
