@@ -117,7 +117,7 @@ def _policies(directory: Path | None) -> ParsedPolicies:
 
 
 def _pods(file: str, namespace: str) -> Iterator[_Place]:
-    """Yield the pods and the pod templates in a file, each with its place.
+    """Yield the pods and the pod templates in a file, each with the place.
 
     Raises:
         UsageError: the file cannot be read, or has no pods.
@@ -177,6 +177,6 @@ def _explained(
 
 
 def _with_namespace(snapshot: Snapshot, name: str) -> Snapshot:
-    """Return the snapshot with the Namespace of this name added: it must exist when the pod is created."""
+    """Return the snapshot with the Namespace ``name`` added, because it must exist when the pod is created."""
     known = name in snapshot.facts.namespaces
     return snapshot if known else replace(snapshot, facts=snapshot.facts.fold(assumed(name)))

@@ -1,6 +1,6 @@
 """The output formats of ``podberth check``, as one table with the function that writes each format.
 
-A format's module is imported when it is used, so that a check of one manifest stays fast.
+A format's module is imported when the format is used, so that a check of one manifest stays fast.
 """
 
 import json
