@@ -1,4 +1,4 @@
-"""A token bucket, which limits how often something happens. It has no clock: the caller passes times in seconds."""
+"""A token bucket, which limits how often something happens. The bucket has no clock: the caller passes seconds."""
 
 from math import inf
 
