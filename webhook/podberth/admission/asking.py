@@ -88,7 +88,7 @@ class Asking:
         return self._recall(question, read, lambda: self._evaluation(policy, params).failures())
 
     def audit_annotations(self, policy: CompiledPolicy, params: Params | None) -> Mapping[str, str | EvaluationError]:
-        """Return the values of the policy's audit annotations by key; an error in place of each value that failed."""
+        """Return a mapping from the key of each of the policy's audit annotations to the value, or to the error."""
         return self._evaluation(policy, params).audit_annotations() if policy.audit_annotations else {}
 
     def _evaluation(self, policy: CompiledPolicy, params: Params | None) -> Evaluation:

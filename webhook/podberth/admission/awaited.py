@@ -1,8 +1,8 @@
 """The objects that a review may wait for: a Namespace or an owner that the API server's watch has not reported yet.
 
 A controller makes pods within milliseconds of their Job, and a user often creates pods right after their Namespace.
-Without the Namespace, a policy that reads it would fail. Without the owner, the first members of a gang could get other
-preferences than the rest.
+Without the Namespace, a policy that reads the Namespace would fail. Without the owner, the first members of a gang
+could get other preferences than the rest.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _LONGEST_FIELD = 253
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """The Namespace and the owner that a review needs, by name, whether or not the snapshot has them yet."""
+    """The Namespace and the owner that a review needs, by name, whether or not the snapshot has both."""
 
     namespace: str
     owner: OwnerReference | None

@@ -204,8 +204,8 @@ def roles_of(gang: Gang, snapshot: Snapshot) -> Roles:
 def _counted(gpu: GpuFacts, snapshot: Snapshot) -> tuple[tuple[tuple[str, int], ...], bool]:
     """Return (the pod's extended resources that a node must have, whether DeviceClasses serve other resources).
 
-    A resource that only DeviceClasses serve is in no node's capacity: the scheduler makes a ResourceClaim for it
-    (KEP-5004).
+    A resource that only DeviceClasses serve is in no node's capacity: the scheduler makes a ResourceClaim for the
+    resource (KEP-5004).
     """
     served = [name for name, _ in gpu.totals if _is_claimed(name, snapshot)]
     if not served:

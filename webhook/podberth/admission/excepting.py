@@ -1,7 +1,8 @@
 """Finds the policies that are not evaluated for the pod under review because of a GPUPolicyException.
 
 An exception is compared with the pod in the request, before any policy writes. If the exception's expression fails, or
-if it has a podSelector and the pod's labels are unknown, the exception does not apply: the policy is evaluated.
+if the exception has a podSelector and the pod's labels are unknown, the exception does not apply: the policy is
+evaluated.
 """
 
 from collections.abc import Iterable, Mapping

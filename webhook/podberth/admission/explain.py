@@ -79,7 +79,7 @@ class Explained:
 class Explanation:
     """The explanation of all decisions on a pod's creation.
 
-    ``pod`` is the pod that would be stored; None if /mutate denies it.
+    ``pod`` is the pod that would be stored; None if /mutate denies the pod.
     """
 
     verdict: Verdict
@@ -96,8 +96,8 @@ def explain(
 ) -> Explanation:
     """Decide on the creation of a pod by /mutate and /validate, and explain the decisions of all policies or of one.
 
-    With ``policy``, only the policy of this name is explained. ``tracers`` is a cache of tracers by policy name: a
-    later call with the same policies may pass it again.
+    If ``policy`` is not empty, only the policy with that name is explained. ``tracers`` is a cache of tracers by policy
+    name: a later call with the same policies may pass the same cache again.
 
     Raises:
         ReviewError: an object of the review is not a pod.

@@ -1,8 +1,8 @@
 """Words the warnings and denials that users read: one bounded line each, the most important first (docs/rules.md, 14).
 
-The API server keeps 4,096 runes of warnings for one request, from all webhooks together; beyond that it cuts each
-warning to 256 runes (apiserver pkg/endpoints/filters/warning.go). podberth uses half of the 4,096 and shortens
-podberth's lines.
+The API server keeps 4,096 runes of warnings for one request, from all webhooks together; beyond that limit, the API
+server cuts each warning to 256 runes (apiserver pkg/endpoints/filters/warning.go). podberth uses half of the 4,096
+runes, and shortens each line.
 """
 
 from collections.abc import Iterable, Sequence

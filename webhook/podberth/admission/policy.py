@@ -32,15 +32,15 @@ _MOST_MISFITS = 5
 def validate_policy(
     request: AdmissionRequest, environment: Environment, late: Late = never, *, now: datetime = NEVER
 ) -> Outcome:
-    """Return the outcome for a GPUPolicy or GPUPolicyException: denied if it is too large or has errors, else admitted.
+    """Return the outcome for a GPUPolicy or GPUPolicyException: denied if too large or with errors, else admitted.
 
     Other policies are not considered. The expressions of a disabled policy are not compiled, so that any policy can be
-    switched off. A GPUPolicyException is also denied if it lasts more than a year.
+    switched off. A GPUPolicyException is also denied if the exception lasts more than a year.
 
     Args:
         request: the review.
         environment: the names and functions that expressions may use; only the calling thread may use it.
-        late: called before each expression is compiled; it returns True once the deadline has passed.
+        late: called before each expression is compiled; returns True once the deadline has passed.
         now: the present time, with which the end of an exception is compared.
 
     Raises:

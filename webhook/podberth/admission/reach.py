@@ -53,7 +53,7 @@ class ReachableCluster:
 
     @property
     def node_count(self) -> int:
-        """The number of indexed nodes."""
+        """The number of nodes in the index."""
         return len(self._nodes)
 
     def reach(self, pod: Mapping[str, Any]) -> PodReach:

@@ -258,7 +258,7 @@ def _within(known: Footprint, draft: Draft) -> bool:
 
 
 def _expected(inputs: Inputs, matching: Matching) -> bool:
-    """Return whether all that was evaluated again after a write depends only on ``inputs``, so that the key covers it.
+    """Return whether all that was evaluated again after a write depends only on ``inputs``, which the key covers.
 
     A gang that was computed again also depends on labels and annotations outside the key; ``GangAgain`` compares these
     labels and annotations.

@@ -35,9 +35,9 @@ class AdmissionRequest:
     """The field ``request`` of an AdmissionReview, decoded.
 
     ``object`` and ``old_object`` are decoded JSON or None. ``envelope`` is the rest of the request without the uid; CEL
-    expressions see it as ``request``. ``name`` is empty on creation by generateName. On creation it may hold any
-    characters: the API server asks mutating webhooks before it checks the name, and refuses a wrong one afterwards.
-    Code that makes a path or an Event from a name has to check it (``kube.api_path``, ``notices.Regarding``).
+    expressions see it as ``request``. ``name`` is empty on creation by generateName. On creation, ``name`` may hold any
+    characters: the API server calls mutating webhooks before checking the name, and refuses a wrong name afterwards.
+    Code that makes a path or an Event from ``name`` has to check the name (``kube.api_path``, ``notices.Regarding``).
     """
 
     uid: str
@@ -54,7 +54,10 @@ class AdmissionRequest:
     dry_run: bool
     envelope: Mapping[str, Any]
     size_bytes: int | None = None
-    """The length of the review's JSON text in bytes; no object in it can be larger. None if the review was not text."""
+    """The length of the review's JSON text in bytes; no object in the review can be larger.
+
+    None if the review was not text.
+    """
     excess: str = ""
     """The message about a size bound that the review's text or envelope exceeds (``kube.review_limits``); else empty.
 

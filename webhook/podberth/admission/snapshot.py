@@ -48,7 +48,8 @@ class Plan:
     """The policies that can match reviews of one resource and operation, in order, with values computed from them.
 
     ``batch`` evaluates the matchConditions of all policies at once; ``slices`` has the range of each policy's results
-    among those of the batch. A policy whose conditions read params is evaluated alone: the policy's slice is None.
+    among the results of ``batch``. A policy whose conditions read params is evaluated alone: the policy's slice is
+    None.
     """
 
     policies: tuple[CompiledPolicy, ...]
@@ -89,7 +90,7 @@ class Snapshot:
     sealer: Sealer = OFFLINE
     """The object that signs the records that are written on pods, and verifies the records on incoming pods."""
     predicted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Owners that do not exist yet, by their future uid; they take precedence over the cluster's owners."""
+    """Owners that do not exist yet, by future uid; such an owner takes precedence over the cluster's owner."""
     exceptions: tuple[CompiledException, ...] = ()
     """All exceptions, sorted by name, including those that have no effect."""
     now: datetime | None = None
@@ -144,8 +145,8 @@ class Snapshot:
     def with_workloads(self, known: ClusterFacts) -> "Snapshot":
         """Return the snapshot with the facts ``known`` in place of the old facts; Namespaces and ConfigMaps stay.
 
-        Both snapshots share the plans. They share the cached results unless a fact changed that is not part of the
-        cache keys, such as the PriorityClasses. A pod's claims and the size of its gang are part of the keys.
+        Both snapshots share the plans. Both also share the cached results unless a fact changed that is not part of the
+        cache keys, such as the PriorityClasses. A pod's claims and the size of the pod's gang are part of the keys.
         """
         changed = replace(self, facts=self.facts.with_workloads(known))
         if _seen_beside(changed) == _seen_beside(self):
@@ -249,7 +250,7 @@ def takes_part(phase: Phase, policy: CompiledPolicy) -> bool:
 
 
 def count_needing_every_pod(policies: Iterable[CompiledPolicy]) -> dict[Phase, int]:
-    """Return, for each phase, the number of policies that need the reviews of all new pods, not only of GPU pods."""
+    """Return a mapping from a phase to the number of policies that need reviews of all new pods, not just GPU pods."""
     found = [
         each
         for each in policies
@@ -302,7 +303,8 @@ def load_snapshot(
 ) -> Snapshot:
     """Compile the policies, and return a snapshot of the policies and of the cluster's facts.
 
-    ConfigMaps in the policies' files are default params; a ConfigMap of the cluster with the same name replaces them.
+    ConfigMaps in the policies' files are default params; a ConfigMap of the cluster replaces the default params of the
+    same name.
 
     Raises:
         PolicyError: a policy cannot be parsed or does not compile; the error lists all problems.
@@ -358,7 +360,7 @@ def _enabled(parsed: Iterable[ParsedPolicy]) -> list[ParsedPolicy]:
 
 
 def _declared(policies: Iterable[CompiledPolicy]) -> dict[str, tuple[ClaimRequest, ...]]:
-    """Return the device requests of the policies' claim templates, by the ResourceClaimTemplate names that pods use."""
+    """Return a mapping from ResourceClaimTemplate names on pods to the device requests of policies' claim templates."""
     templates = (each for policy in policies for each in policy.source.spec.claim_templates)
     return {each.written_name: read_claim(each.document) for each in templates}
 

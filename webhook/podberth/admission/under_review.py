@@ -1,6 +1,6 @@
 """The state of one review: the pod with the writes so far, the pod's description, and the values of the CEL variables.
 
-All steps of a decision share this object; only ``writing`` modifies it.
+All steps of a decision share one ``PodUnderReview``; only ``writing`` modifies the object.
 """
 
 from collections.abc import Mapping

@@ -179,7 +179,7 @@ def _choice(template: Template, gpu: GpuFacts) -> bytes:
 def decide_on(
     template: Template, request: AdmissionRequest, snapshot: Snapshot
 ) -> tuple[list[Decision], dict[str, Any]]:
-    """Return the decisions of all policies on a pod made from the template, and the pod after the policies' writes.
+    """Return (the decisions of all policies on a pod made from the template, the pod after the policies' writes).
 
     If /mutate denies the pod, the decisions of /validate are left out, and the pod is unchanged.
     """

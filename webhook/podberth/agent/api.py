@@ -141,7 +141,7 @@ class Api:
     def _token(self) -> str | None:
         """Return the token from the file; None if the file is empty or has characters that no HTTP header may have.
 
-        ``http.client`` would show such a token in its error.
+        ``http.client`` would show a token with these characters in an error message.
         """
         token = read_in_time(self._access.token_file, MAX_SMALL_BYTES).strip()
         return token.decode("ascii") if token and token.isascii() and token.decode("ascii").isprintable() else None

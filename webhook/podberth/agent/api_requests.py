@@ -54,7 +54,7 @@ labels to the Node.
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """One request to the API server."""
+    """One request of the agent to the API server."""
 
     purpose: Purpose
     method: str
@@ -99,7 +99,7 @@ def read_config_map(node: str) -> ApiRequest:
 
 
 def check_config_map(node: str) -> ApiRequest:
-    """Return the request that reads only the metadata of the node's ConfigMap; the version shows whether it changed."""
+    """Return the request that reads only the metadata of the node's ConfigMap; its version shows every change."""
     return ApiRequest("check", "GET", _config_map_path(node))
 
 

@@ -116,9 +116,9 @@ def _properties(file: Path) -> Properties | None:
 
 
 def _address(node: Properties) -> str:
-    """Return the PCI address of a GPU as sysfs writes it.
+    """Return the PCI address of a GPU in the format of sysfs.
 
-    The function in it is always 0, because the function only numbers the parts of one GPU.
+    The function number is always 0, because function numbers only distinguish the parts of one GPU.
     """
     location = node.get("location_id", 0)
     return f"{node.get('domain', 0):04x}:{location >> 8 & 0xFF:02x}:{location >> 3 & 0x1F:02x}.0"

@@ -116,7 +116,7 @@ class NvidiaReader:
         self._events = None
 
     def _take(self, identity: int, xid: int) -> bool:
-        """Record the XID of an event; return whether it can change the observation.
+        """Record the XID of an event; return whether the event can change the observation.
 
         ``identity`` is the ``nvml.identity`` of the GPU's handle.
         """

@@ -73,7 +73,7 @@ def _instance(asking: NvmlRound, index: int, device: Any) -> InstanceUsage | Non
 
 
 def _memory(device: Any) -> tuple[int, int]:
-    """Return the used and the total memory of a device in bytes.
+    """Return (used memory, total memory) of a device, in bytes.
 
     With drivers before R510, the memory that the driver reserves counts as used.
     """

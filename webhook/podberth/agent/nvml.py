@@ -12,8 +12,8 @@ each bug, with a test:
   has one byte, and the others are padding. podberth uses only the first byte.
 
 A function that takes the handle of a GPU raises ``pynvml.NVMLError`` if NVML refuses or fails. ``NvmlRound.ask`` makes
-the call and returns None in that case, with a note of what could not be read and why; it raises ``Gone`` if the driver
-disappeared.
+the call and returns None in that case, with a note of the unread facts and the reason. ``NvmlRound.ask`` raises
+``Gone`` if the driver disappeared.
 """
 
 import ctypes
@@ -114,7 +114,7 @@ class NvmlRound:
         """Return the result of ``call(*arguments)``; None if the GPU lacks the feature or the call failed.
 
         ``gpus`` are the indexes of the GPUs that the call is about. A fault of a single GPU is noted in ``faults``. Any
-        other failure is noted in ``unseen``, under ``what``, the name of what could not be read.
+        other failure is noted in ``unseen``, under ``what``, the name of the facts that could not be read.
 
         Raises:
             Gone: the driver was restarted or is gone.
@@ -197,7 +197,7 @@ def memory_mib(gpu: Any) -> int:
 
 
 def mig_mode(gpu: Any) -> tuple[bool, bool]:
-    """Return whether MIG mode is enabled now, and whether it will be enabled after the GPU's next reset."""
+    """Return (whether MIG mode is enabled now, whether MIG mode will be enabled after the GPU's next reset)."""
     current, pending = pynvml.nvmlDeviceGetMigMode(gpu)
     return bool(current), bool(pending)
 

@@ -26,7 +26,7 @@ FEATURE_FILE = "podberth"
 
 
 def link_labels(topology: NodeTopology) -> dict[str, str] | None:
-    """Return the node labels that describe how the node's GPUs are linked; None if the links are unknown.
+    """Return the node labels (key to value) that describe the links between the node's GPUs; None if unknown.
 
     The links are unknown while a GPU is unhealthy: a lost GPU has no links, so a full mesh would look like islands. The
     earlier labels then stay, because hardware seldom changes.
@@ -117,7 +117,7 @@ def instant() -> Instant:
 
 
 def pump(publisher: Publisher, send: Send, now: Callable[[], Instant] = instant) -> int:
-    """Send all requests of the publisher that are due, and return their number.
+    """Send all due requests of the publisher, and return the number of requests.
 
     Requests that become due during the call wait for the next call: otherwise two requests that fail slowly would
     alternate for ever.

@@ -46,7 +46,7 @@ class ClusterClient:
         credentials may run an external program.
 
         Raises:
-            UsageError: no configuration is found, or it is not valid.
+            UsageError: no configuration is found, or the configuration is not valid.
         """
         kubeconfig = Kubeconfig((kubeconfig,)) if isinstance(kubeconfig, Path) else kubeconfig
         self._where = "in-cluster configuration" if kubeconfig is None else kubeconfig.where

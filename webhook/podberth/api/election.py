@@ -49,7 +49,7 @@ class Candidate:
         self._changed_at = 0.0
 
     def may_take(self, lease: Mapping[str, Any], at_seconds: float) -> bool:
-        """Return whether this replica may take the Lease: because this replica holds it, or it is released or expired.
+        """Return whether this replica may take the Lease: this replica is the holder, or the Lease is free or expired.
 
         ``lease`` was read at ``at_seconds``. The Lease has expired if this replica has seen no new version for the
         Lease's duration.

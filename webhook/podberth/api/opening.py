@@ -79,7 +79,7 @@ def find_kubeconfig(flag: Path | None, context: str, environ: Mapping[str, str])
 def client_class(what: str) -> Callable[..., Client]:
     """Return the class ``client.ClusterClient``, which is imported only now.
 
-    ``what`` is the flag or command that needs the cluster; the message of the error names it.
+    ``what`` is the flag or command that needs the cluster; the message of the error has this name.
 
     Raises:
         UsageError: the client library is not installed.

@@ -99,7 +99,7 @@ class Reflector:
 
     @property
     def count(self) -> int:
-        """The number of known objects."""
+        """The number of the resource's objects that the sink has received."""
         return len(self.known)
 
     async def run(self) -> None:

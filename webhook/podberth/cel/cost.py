@@ -1,6 +1,6 @@
 """Computes the maximum cost of an expression for the largest possible pod (docs/adr/0007-cost.md).
 
-The expression is not evaluated: its cost follows from its checked tree, the parts of which ``cel.pricing`` prices.
+The expression is not evaluated: the cost follows from the checked tree, whose parts ``cel.pricing`` prices.
 """
 
 from collections.abc import Iterable, Mapping

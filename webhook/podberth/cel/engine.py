@@ -354,7 +354,7 @@ class Environment:
         return frozenset((*self._names, _VARIABLES))
 
     def _declared(self, variables: Mapping[str, CelType | Expression], names: frozenset[str]) -> dict[str, CelType]:
-        """Return the types of all names that an expression may use, by name."""
+        """Return a mapping from every name that an expression may use to the type of the variable."""
         types = {name: each if isinstance(each, CelType) else each.type for name, each in variables.items()}
         return {
             **{name: CelType(kind) for name, kind in self._names.items() if name in names},

@@ -116,7 +116,7 @@ def _of_unquoted(source: str, problem: CelProblem) -> CelProblem | None:
 
 
 def _say(said: str, words: Vocabulary) -> tuple[str, str]:
-    """Return (podberth's message in place of an engine's message, the name in the source that it is about or "")."""
+    """Return (podberth's message for an engine's message, the source's name that both are about or "")."""
     if match := _FIELD.search(said):
         field, message = match["field"], match["message"]
         known = [name for name in words.fields.get(message, ()) if not name.startswith("__")]

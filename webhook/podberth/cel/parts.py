@@ -19,7 +19,7 @@ from .typing import VARIABLES
 # ---- tokens: cel-spec doc/langdef.md, Syntax, as far as the text of a part needs them --------------------------------
 
 CLOSING: Final[Mapping[str, str]] = {"(": ")", "[": "]", "[?": "]", "{": "}"}
-"""The closing bracket for each opening bracket."""
+"""A mapping from each opening bracket to the closing bracket."""
 
 _SPACE = r"(?P<space>\s+|//[^\n]*)"
 _RAW = r"""(?:[rR][bB]?|[bB][rR])(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"[^"\n]*"|'[^'\n]*')"""

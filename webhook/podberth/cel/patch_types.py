@@ -43,7 +43,7 @@ def flattened(source: str) -> str:
 
 
 def messages(source: str) -> dict[str, Mapping[str, str]]:
-    """Return the message types that an expression from ``flattened`` may use, each with the types of its fields."""
+    """Return a mapping from each message type of an expression from ``flattened`` to the types of the fields."""
     fields = dict.fromkeys(sorted(set(_WORD.findall(source))), "dyn")
     names = {_OBJECT} | {found["name"] for found in _TOKEN.finditer(source) if found["name"]}
     names |= {word for word in fields if word.startswith(f"{_OBJECT}_")}

@@ -194,7 +194,7 @@ class _Builder:
                 self.add_variable(variable)
 
     def add_variable(self, variable: Lowered) -> None:
-        """Give the next free index to a variable."""
+        """Give the next free index in the program's list of variables to a variable."""
         self._places[id(variable)] = len(self._variables)
         self._variables.append(variable)
 

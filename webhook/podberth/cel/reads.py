@@ -149,7 +149,7 @@ class _Reader:
 
 
 def _named(name: str, scope: Mapping[str, FieldPath | None]) -> tuple[FieldPath | None, bool]:
-    """Return the path of a variable's value, None for a made value, and whether a field may be added to the path."""
+    """Return (the path of a variable's value or None for a made value, whether a field may be added to the path)."""
     if name.startswith("."):  # absolute: never a loop's variable
         return tuple(name[1:].split(".")), True
     # The checker resolves a declared name with dots (variables.x) to one identifier.

@@ -98,7 +98,7 @@ class Runner:
 
         Raises:
             BudgetError: the evaluation exceeded the maximum number of iterations.
-            EvaluationError: a value is none that CEL has; or one of podberth's functions failed, which is a
+            EvaluationError: a variable has a value that CEL lacks; or one of podberth's functions failed, which is a
                 bug.
         """
         self._calls.review = activation.review

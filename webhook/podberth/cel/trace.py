@@ -71,7 +71,7 @@ class Tracer:
         return None if part is None else self._trace(part, activation)
 
     def reached(self, source: str, activation: Activation) -> dict[str, ExpressionResult]:
-        """Return the results of the policy's variables that an expression needed, even indirectly, by name."""
+        """Return a mapping from each policy variable that an expression needed, directly or not, to the result."""
         found: dict[str, ExpressionResult] = {}
         waiting = [source]
         while waiting:

@@ -99,7 +99,7 @@ _JSON: Mapping[str, str] = {
 
 
 def messages(schema: PodSchema) -> dict[str, Fields]:
-    """Return every message type that an expression may use, by name, with the types of its fields.
+    """Return a mapping from each message type that an expression may use to the types of the fields.
 
     The name of a type is the last part of its definition's name, such as ``k8s.Container``.
 

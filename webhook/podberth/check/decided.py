@@ -38,7 +38,7 @@ class Decided(NamedTuple):
 
     @property
     def denied(self) -> bool:
-        """Whether the cluster would refuse the pod."""
+        """Whether the cluster would refuse the template's pod."""
         return any(each.action == "deny" for _, each in self.decisions)
 
     @property

@@ -146,7 +146,7 @@ def _counts(found: Sequence[tuple[Result, ...]], policies: Iterable[ParsedPolicy
 
 
 def _columns(results: Sequence[Result]) -> dict[str, set[str]]:
-    """Return a mapping from each effect (``denied``, ``changed`` and so on) to the names of policies with it."""
+    """Return a mapping from each effect, such as ``denied``, to the names of the policies with that effect."""
     return {
         "denied": {each.policy for one in results for each in one.denials},
         "changed": {each.policy for one in results for each in one.wrote},

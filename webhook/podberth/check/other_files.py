@@ -36,8 +36,8 @@ _PATCH_FIELDS: Final = ("patches", "patchesJson6902", "patchesStrategicMerge", "
 def is_foreign(file: SourceFile) -> bool:
     """Return whether an unparsable file is surely no manifest.
 
-    The file is none if it was found in a folder, no object could be read, and the text begins with a list or has YAML
-    tags of another program.
+    A file is no manifest if it was found in a folder, no object could be read from the file, and the text begins with a
+    list or has YAML tags of another program.
     """
     if not file.found or not file.problems or file.sources or _OBJECT.search(file.text):
         return False

@@ -1,6 +1,6 @@
 """Finds the field of a pod that a decision is about: the field in the message, or else a field that the policy reads.
 
-Paths lead into the pod that is predicted from a template; ``place_in`` translates them to the document.
+Paths lead into the pod that is predicted from a template; ``place_in`` translates a path to the document.
 """
 
 import re

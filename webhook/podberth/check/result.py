@@ -228,7 +228,7 @@ class Report:
 
     @property
     def skipped_kinds(self) -> dict[str, int]:
-        """The number of skipped documents by apiVersion and kind, as ``apps/v1 Deployment``."""
+        """A mapping from a skipped kind, as ``apps/v1 Deployment``, to the number of skipped documents of that kind."""
         counted: dict[str, int] = {}
         for result in self.results:
             if result.verdict == "skipped":

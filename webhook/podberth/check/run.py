@@ -210,7 +210,7 @@ class _Object:
     def _with_groups(self, results: Sequence[Result], found: Sequence[Template]) -> Iterator[Result]:
         """Yield the results with the problems of the workload's groups added to a template's or to the first result.
 
-        No problems are added for a Pod, whose review reports them, or if a template could not be decided on.
+        No problems are added for a Pod, whose review reports the problems, or if a template could not be decided on.
         """
         if len(self._made) < len(found) or not found or self.source.kind == "Pod":
             yield from results
@@ -221,7 +221,7 @@ class _Object:
             yield replace(result, warnings=(*result.warnings, *mine))
 
     def _unknown(self, found: Sequence[Template]) -> list[UnknownField]:
-        """Return the object's unknown fields; none if it was read from the API server or never reaches podberth."""
+        """Return the object's unknown fields; empty for an object of the API server or out of reach."""
         if not self.written or is_exempt(self.namespace, self.snapshot.facts.namespaces):
             return []
         every = unknown_fields_in(self.content, found, self.snapshot.environment.schema)
@@ -305,7 +305,7 @@ class _Object:
         return None
 
     def _exempt(self, template: Template, first: OnPod) -> tuple[Result, Patch]:
-        """Return the result and the patch for a template in an exempt namespace, whose pods never reach podberth.
+        """Return (result, patch) for a template in an exempt namespace, whose pods never reach podberth.
 
         ``first`` is the result of MutatingAdmissionPolicies.
         """

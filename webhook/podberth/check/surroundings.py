@@ -43,8 +43,8 @@ def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
 def assumed(name: str) -> Document:
     """Return a Namespace with the name ``name``, without labels and annotations of a user.
 
-    The Namespace stands for one that the files do not contain, but that must exist because the files put objects into
-    it.
+    The result stands for a Namespace that the files do not contain, but that must exist because the files put objects
+    into that Namespace.
     """
     return with_name_label({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 

@@ -86,7 +86,7 @@ class Lister:
         self._page = page
 
     async def versions(self) -> dict[str, tuple[str, ...]]:
-        """Return the served versions of each API group except the core group, the preferred version first.
+        """Return a mapping from each API group but the core group to the served versions, the preferred version first.
 
         Raises:
             ClusterError: the API server does not answer, or refuses.
@@ -94,7 +94,7 @@ class Lister:
         return read_versions(await self._again(lambda: self._client.get(ApiPath("apis"), {})))
 
     async def kinds(self, version: str) -> dict[str, ServedKind]:
-        """Return the kinds of the API version ``version`` that can be listed, by the kind's name.
+        """Return a mapping from name to kind, for the kinds of the API version ``version`` that can be listed.
 
         Raises:
             ClusterError: as ``versions``.
@@ -244,7 +244,7 @@ async def _served(lister: Lister, extra: Collection[str], missing: list[str]) ->
 
 
 def kinds_to_list() -> dict[tuple[str, str], set[str]]:
-    """Return the API versions of every kind of workload that podberth knows, by the kind's group and name."""
+    """Return a mapping from (group, kind) to the API versions, for every kind of workload that podberth knows."""
     wanted: dict[tuple[str, str], set[str]] = {("", "Pod"): {"v1"}}
     for row in _LISTED:
         for version in row.api_versions:
@@ -253,7 +253,7 @@ def kinds_to_list() -> dict[tuple[str, str], set[str]]:
 
 
 def _kinds_besides() -> dict[tuple[str, str], set[str]]:
-    """Return the API versions of the kinds besides workloads that decisions depend on, by the kind's group and name."""
+    """Return a mapping from (group, kind) to the API versions, for kinds besides workloads that decisions depend on."""
     return {
         (group, kind): {f"{group}/{version}" for version in row.versions} for (group, kind), row in _BESIDES.items()
     }

@@ -97,7 +97,7 @@ class ReportWriter:
 
 
 async def dialect_of(lister: Lister) -> tuple[str, str, str]:
-    """Return the apiVersion, kind and plural name of the reports that the cluster serves.
+    """Return (apiVersion, kind, plural name) of the reports that the cluster serves.
 
     The kind is PolicyReport's (preferred) or OpenReports'.
 

@@ -56,7 +56,7 @@ class CheckRequest:
     """The directory of the policies; None for the policies that podberth ships."""
     topology: Path | None
     jobs: int | None
-    """The number of processes; None if the number of files decides."""
+    """The number of processes that check files; None if the number of files decides."""
     sources: bool
     """Whether the results keep the parsed documents, which some output formats need."""
     cluster_files: ClusterFiles = field(default_factory=ClusterFiles)
@@ -286,11 +286,11 @@ class _Share:
         self._files = deque(each.read() for each in items)
 
     def surroundings(self) -> list[Document]:
-        """Return the objects in these files on which decisions about other objects depend, such as Namespaces."""
+        """Return the objects in the part's files on which decisions about other objects depend, such as Namespaces."""
         return surroundings(self._read(), self._settings.namespace)
 
     def params(self, documents: Sequence[Document]) -> list[Document]:
-        """Return the objects in these files that the native policies of any file may have as params.
+        """Return the objects in the part's files that the native policies of any file may have as params.
 
         ``documents`` are the surroundings from all processes, which include all native policies and ConfigMaps.
         """

@@ -48,7 +48,8 @@ class SurveyedCluster:
             extra: kinds of workloads to list besides those that podberth knows.
             nodes: whether nodes and their topology are listed.
             policies: the policies from files.
-            objects: whether the cluster's GPUPolicies are read, too; they replace the policies of their names in
+            objects: whether the cluster's GPUPolicies are read, too; the GPUPolicies replace the policies of the same
+                names in
                 ``policies``.
             reports: whether reports are to be written, so that the cluster has to serve an API for reports.
 

@@ -1,8 +1,8 @@
 """``podberth completion``: prints a script that completes commands in a shell, made from the commands' parsers.
 
-The script contains everything that can be completed, so that a key press starts no Python; the user has to print it
-again after an upgrade. The text of the script is in ``data``. shtab, the usual library for completion scripts, does not
-support fish.
+The script contains everything that can be completed, so that a key press starts no Python; the user has to print the
+script again after an upgrade. The text of the script is in ``data``. shtab, the usual library for completion scripts,
+does not support fish.
 """
 
 import argparse

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .terminal import Terminal
 
 VERSION: Final = 1
-"""The version of the format that ``podberth lint -o json`` prints. Each incompatible change raises it."""
+"""The version of the format that ``podberth lint -o json`` prints. Each incompatible change raises the version."""
 _FINGERPRINT: Final = "podberthLint/v1"
 _COMMANDS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}
 

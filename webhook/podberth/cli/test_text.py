@@ -57,7 +57,7 @@ class Tests:
     wrong: tuple[str, ...] = field(default=())
     """The problems of the run as a whole, which belong to no suite."""
     coverage: float | None = None
-    """The coverage (``suite.coverage``) of all suites together, in percent; None if it was not requested."""
+    """The coverage (``suite.coverage``) of all suites together, in percent; None if not requested."""
     with_cost: bool = False
 
     @property

@@ -26,7 +26,7 @@ class ClusterConsumer(Protocol):
 
     @property
     def sinks(self) -> Mapping[Resource, Sink]:
-        """The receivers of the objects of each resource that the consumer uses."""
+        """A mapping from each resource that the consumer uses to the receiver of the resource's objects."""
 
     def left_out(self, resource: Resource) -> Mapping[str, int]:
         """Return a mapping from a reason to the number of a resource's objects that are unusable for that reason."""

@@ -77,7 +77,7 @@ class LayeredPolicies:
         self._changes += changed
 
     def judged(self) -> dict[str, Document]:
-        """Return the present GPUPolicies, by name, that have not changed since the last call of ``load`` compiled them.
+        """Return the present GPUPolicies, by name, that are unchanged since the last call of ``load``.
 
         The verdicts of that call are about exactly the returned GPUPolicies.
         """
@@ -227,7 +227,7 @@ def file_of(name: str) -> str:
 
 
 def _versions(documents: Mapping[str, Document]) -> dict[str, tuple[object, int]]:
-    """Return the uid and the generation of each policy; one that was deleted and created again counts as changed."""
+    """Return a mapping from each policy's name to (uid, generation), which together change with every new spec."""
     return {name: (each["metadata"].get("uid"), _generation(each)) for name, each in documents.items()}
 
 

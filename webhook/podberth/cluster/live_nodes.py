@@ -58,7 +58,7 @@ class LiveTopology:
         return self._known.stale_count
 
     def left_out(self, resource: Resource) -> Mapping[str, int]:
-        """Return, for each reason, the number of objects of a resource that cannot be used."""
+        """Return a mapping from a reason to the number of a resource's objects that cannot be used for that reason."""
         unreadable = {"unreadable": len(self.sinks[resource].left_out)}
         return {**unreadable, "no node": len(self._known.orphans())} if resource is TOPOLOGIES else unreadable
 

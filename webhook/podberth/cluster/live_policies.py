@@ -73,7 +73,7 @@ class LivePolicies:
         return list(self._served.unlisted())
 
     def watched(self) -> Mapping[str, WatchFacts]:
-        """Return facts about the watch of each followed kind, for the metrics."""
+        """Return a mapping from each followed kind to facts about the kind's watch, for the metrics."""
         return self._served.watched()
 
     def states(self) -> Mapping[str, KindState]:

@@ -3,7 +3,7 @@
 Compiled and Active follow from the object and from the policy files of the replicas, so replicas of one version agree,
 and the first replica writes both conditions. Replicas of different versions may disagree. Each replica then writes the
 replica's own result once for each generation of the object and each file that the object replaces, and lets later
-writers overwrite it. EveryPodSent is only for policies of scope All. EveryPodSent follows from the webhook
+writers overwrite the result. EveryPodSent is only for policies of scope All. EveryPodSent follows from the webhook
 configurations, which are read again before the condition is written. TopologyFresh is only for policies that ask for
 nodes; ``Freshness`` explains the condition. Nothing here is done inside a review.
 """
@@ -302,7 +302,7 @@ def status_due(
 def turn(document: Document, verdict: Verdict) -> Notice | None:
     """Return the notice that a policy now compiles, no longer compiles, or is disabled; None without such a change.
 
-    ``document`` has the last status of the policy, and ``verdict`` is the new verdict on it.
+    ``document`` has the last status of the policy, and ``verdict`` is the new verdict on the policy.
     """
     metadata, known = document["metadata"], _reported(document)
     before = {each["type"]: each["status"] for each in known.get("conditions") or ()}.get("Compiled")
@@ -346,7 +346,7 @@ def _for_that_of(verdict: Verdict, before: str) -> str:
 
 
 def _compiled(verdict: Verdict) -> tuple[str, str, str]:
-    """Return the status, the reason and the message of a policy's condition Compiled."""
+    """Return (status, reason, message) of a policy's condition Compiled."""
     if verdict.problems:
         return "False", "Broken", "\n".join(map(str, verdict.problems))[:_LONGEST_MESSAGE]
     if verdict.state == "disabled":
@@ -355,7 +355,7 @@ def _compiled(verdict: Verdict) -> tuple[str, str, str]:
 
 
 def _active(verdict: Verdict) -> tuple[str, str, str]:
-    """Return the status, the reason and the message of a policy's condition Active."""
+    """Return (status, reason, message) of a policy's condition Active."""
     if verdict.problems:
         kept = "not compiled; where an earlier generation was in force, that one stays in force"
         return "False", "NotCompiled", kept + _for_that_of(verdict, ", else")

@@ -35,7 +35,7 @@ def resource_of(kind: Kind, version: str) -> Resource:
 
 
 async def discover(client: Client, kinds: Iterable[Kind]) -> dict[Kind, Resource]:
-    """Return the resource to watch for each of ``kinds`` that the cluster serves.
+    """Return a mapping from each kind in ``kinds`` that the cluster serves to the resource to watch.
 
     Raises:
         ClusterError: the API server does not answer, or refuses.
@@ -137,7 +137,7 @@ class ServedKinds:
         return followed.reflector.listed.is_set() and not followed.reflector.trouble
 
     def watched(self) -> Mapping[str, WatchFacts]:
-        """Return facts about the watch of each followed kind, for the metrics."""
+        """Return a mapping from each followed kind to facts about the kind's watch, for the metrics."""
         now = time.monotonic()
         return {
             kind.name: WatchFacts(
@@ -156,7 +156,7 @@ class ServedKinds:
         return followed.reflector.resource.path.api_version
 
     def states(self) -> Mapping[str, KindState]:
-        """Return the state of every kind by the kind's name: followed, listing, not served or refused."""
+        """Return a mapping from a kind's name to the kind's state: followed, listing, not served or refused."""
         return {kind.name: self._state(kind) for kind in self._workloads.sinks}
 
     async def run(self) -> None:

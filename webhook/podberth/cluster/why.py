@@ -51,7 +51,7 @@ _FORBIDDEN: Final = "forbidden"
 
 
 def parse_name(text: str) -> tuple[str, str]:
-    """Return the kind and the name in ``NAME`` or ``KIND/NAME``.
+    """Return (kind, name) from the text ``NAME`` or ``KIND/NAME``.
 
     The kind is in lower case and singular; the kind is empty if the text has none.
 

@@ -36,7 +36,7 @@ class LiveKinds:
         self.sinks = {kind: Filed(kind, notify, log) for kind in kinds}
 
     def left_out(self, kind: Kind) -> Mapping[str, int]:
-        """Return, for each reason, the number of objects of a kind that cannot be used."""
+        """Return a mapping from a reason to the number of a kind's objects that cannot be used for that reason."""
         filed = self.sinks[kind]
         return {"unreadable": len(filed.left_out - filed.beyond), TOO_MANY: len(filed.beyond)}
 

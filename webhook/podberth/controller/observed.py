@@ -111,12 +111,12 @@ class ObservedCluster:
         return sum(bool(pod.groups) for pod in self.pods.values())
 
     def watched(self) -> Mapping[str, WatchFacts]:
-        """Return facts about the watch of each followed resource, for the metrics."""
+        """Return a mapping from each followed resource to facts about the resource's watch, for the metrics."""
         pods = WatchFacts(self._reflector.count, time.monotonic() - self._reflector.contact_at, {})
         return {WAITING_PODS.name: pods, **self._served.watched()}
 
     def kinds(self) -> Mapping[str, KindState]:
-        """Return the state of every kind by the kind's name: followed, listing, not served or refused."""
+        """Return a mapping from a kind's name to the kind's state: followed, listing, not served or refused."""
         return self._served.states()
 
     def _put(self, name: str, document: Document) -> None:

@@ -35,7 +35,7 @@ class LookedUp:
         """The time of the next look-up of each owner that could not be read."""
 
     def clear(self) -> None:
-        """Forget all owners."""
+        """Forget all looked-up owners."""
         self.keep(frozenset())
 
     def keep(self, asked: AbstractSet[Owned]) -> None:

@@ -56,7 +56,7 @@ class Waits:
         self._each: dict[Hashable, _Wait] = {}
 
     def clear(self) -> None:
-        """Forget all requests."""
+        """Forget all waiting requests."""
         self._each.clear()
 
     def keep(self, wanted: Container[Hashable]) -> None:
@@ -89,7 +89,7 @@ class Waits:
         return min((each.until for each in self._each.values() if each.until > after), default=float("inf"))
 
     def failed(self) -> dict[Subject, str]:
-        """Return the errors of the requests that failed, for ``World.failed``; refused writes have a notice instead."""
+        """Return a mapping from a subject to the error of the failed request, for ``World.failed``; no refusals."""
         return {each.of: each.failed for each in self._each.values() if each.failed}
 
     def notices(self) -> Iterator[Notice]:

@@ -178,7 +178,7 @@ def read_template(document: Mapping[str, Any]) -> tuple[ClaimRequest, ...]:
 
 
 def read_compute_domain(document: Mapping[str, Any]) -> tuple[str, tuple[ClaimRequest, ...]] | None:
-    """Return (a ComputeDomain's channel template's name, the devices that it asks for); None without a name.
+    """Return (name of a ComputeDomain's channel template, devices that the template asks for); None without a name.
 
     The ComputeDomain's driver makes the template. A claim from the template asks for one channel or for all channels
     (resource.nvidia.com/v1beta1, ComputeDomainChannelSpec).

@@ -93,7 +93,7 @@ class LibraryHandler(logging.Handler):
         self._spared = Spared()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one record as a log line."""
+        """Write one record of a library as a log line."""
         if (besides := self._spared.pass_on()) is None:
             return
         error = record.exc_info[1] if record.exc_info else None

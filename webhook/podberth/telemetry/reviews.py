@@ -53,7 +53,7 @@ class ReviewRecorder:
     def refused(
         self, path: str, status: int, message: str, seconds: float, request: AdmissionRequest | None = None
     ) -> None:
-        """Count a request that was answered with an HTTP error, and log it within a limit of lines.
+        """Count a request that was answered with an HTTP error, and log the request if the rate allows.
 
         ``status`` is the HTTP status, ``message`` the error, ``seconds`` the duration. ``request`` is None if no review
         could be decoded.

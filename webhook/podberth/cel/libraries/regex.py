@@ -64,7 +64,7 @@ def uncaptured(pattern: str) -> str:
 
 
 def _escaped(pattern: str, at: int) -> tuple[str, int]:
-    """Return the escape sequence that begins at the index ``at``, and the index after the sequence."""
+    """Return (the escape sequence that begins at the index ``at``, the index after the sequence)."""
     kind = pattern[at + 1 : at + 2]
     if kind == "C":
         raise LibraryError("error parsing regexp: invalid escape sequence: `\\C`")
@@ -81,7 +81,7 @@ def _legal(pattern: str) -> str:
 
 
 def _opened(pattern: str, at: int) -> tuple[str, int]:
-    """Return the non-capturing form of the group's opening at the index ``at``, and the index after the opening."""
+    """Return (the non-capturing form of the group's opening at the index ``at``, the index after the opening)."""
     if pattern[at + 1 : at + 2] != "?":
         return "(?:", at + 1
     if named := _NAMED.match(pattern, at):

@@ -226,7 +226,7 @@ def _host_and_port(text: str) -> tuple[str, str]:
 
 
 def _query(text: str) -> dict[str, list[str]]:
-    """Return the values of each query parameter; malformed parameters are omitted, as in Go's URL.Query."""
+    """Return a mapping from query parameters to values; malformed parameters are omitted, as in Go's URL.Query."""
     found: dict[str, list[str]] = {}
     for pair in parse(text).query.split("&"):
         if not pair or ";" in pair:

@@ -27,7 +27,7 @@ class _Cut(NamedTuple):
 
 
 def excerpts(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return the document before and after the changes, with long lists and maps shortened.
+    """Return (document before the changes, document after the changes), with long lists and maps shortened.
 
     The result is None if the document is not available.
 

@@ -29,7 +29,7 @@ _MESSAGE: Final = 1024
 
 
 def policy_reports(report: Report, at: int, before: Mapping[str, Document]) -> dict[str, Document]:
-    """Return the fields ``results`` and ``summary`` of a PolicyReport for each namespace that has findings.
+    """Return a mapping from each namespace with findings to the fields ``results`` and ``summary`` of a PolicyReport.
 
     ``at`` is the time in seconds since 1970. ``before`` has the cluster's present reports by namespace. A finding that
     a present report has keeps the time at which the finding was first made.

@@ -41,7 +41,7 @@ def operations(changes: Sequence[DocumentChange]) -> list[Operation]:
 
 
 def patched(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return the document before and after the changes of a result; None if the document is not available.
+    """Return (document before the changes, document after the changes) of a result; None if there is no document.
 
     The document before the changes already has the changes of the document's earlier templates.
 
@@ -86,7 +86,7 @@ def number(count: int, what: str) -> str:
 
 
 def by_file(report: Report) -> dict[str, Sequence[Result]]:
-    """Return the results by file, in the order of the report."""
+    """Return a mapping from a file to the file's results, in the order of the report."""
     files: dict[str, list[Result]] = {}
     for result in report.results:
         files.setdefault(result.file, []).append(result)

@@ -78,7 +78,7 @@ def party(owner: OwnerReference) -> str:
 
 
 def words(members: Iterable[WaitingPod], world: World) -> dict[str, Word]:
-    """Return the statement of each party about the gang's size, by ``party``; pods whose owner is gone are ignored."""
+    """Return a mapping from a party to the statement about the gang's size; pods with a gone owner are ignored."""
     parties: dict[str, list[WaitingPod]] = {}
     for pod in sorted(members, key=lambda pod: (pod.created, pod.size)):
         top = on_top(pod, world)
