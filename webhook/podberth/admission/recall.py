@@ -48,8 +48,8 @@ class Footprint:
     gang: tuple[str, ...]
     """The fields of the CEL variable ``gang`` that the expressions read.
 
-    The next attribute has the fields of the variable ``gpu`` that the expressions read, where ``requests.kind`` is the
-    kind of each request.
+    The attribute ``gpu`` has the fields of the variable ``gpu`` that the expressions read, where ``requests.kind`` is
+    the kind of each request.
     """
     need: bool
     """Whether an expression calls a function that searches nodes."""

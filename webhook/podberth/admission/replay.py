@@ -126,7 +126,7 @@ class KeptDecision:
     """
 
     def holds(self, under: PodUnderReview) -> bool:
-        """Return whether the decision is right for another pod with an equal key: each gang in ``gangs`` is."""
+        """Return whether the decision is right for another pod with an equal key: each of ``gangs`` is right."""
         return all(each.holds(under) for each in self.gangs)
 
     def for_pod(self, under: PodUnderReview) -> Outcome:

@@ -33,8 +33,7 @@ def read_review(
 
     Raises:
         ReviewError: the text is no review, or there is no memory for the parsed document now. If the text is no JSON,
-            ``__cause__``
-            is a JSONDecodeError.
+            ``__cause__`` is a JSONDecodeError.
     """
     if excess := excess_of_text(text, size):
         return decode_unparsed(text, excess)

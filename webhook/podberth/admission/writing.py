@@ -204,7 +204,7 @@ class Writing:
             step.note(policy, "mutate", reason)
 
     def _would_matter(self, asked: Asked, step: _Step) -> bool:
-        """Return whether a refused mutation deserves a message: the concern decides placement, or the pod changes."""
+        """Return whether a refused mutation deserves a message: it decides placement, or would change the pod."""
         proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves)
         return pipeline.CONCERNS[proposal.concern].decides == "placement" or isinstance(
             self._build(step.draft.fork(), proposal), Change

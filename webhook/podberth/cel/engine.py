@@ -68,7 +68,7 @@ _ABORTED = "[ABORTED]"
 
 
 class CompileError(Exception):
-    """An expression that is not CEL, does not type-check, is too large or has a type that is not wanted.
+    """An expression cannot be used: it is not CEL, does not type-check, is too large or has a type that is not wanted.
 
     The field ``problems`` lists all problems of the expression.
     """
@@ -238,9 +238,8 @@ class Environment:
             names: the names that the expression may use, among the names of the Environment and "variables"; None means
                 all.
             room: the budget of the expression's policy (``compile_limits.Room``), which shrinks by the size of the
-                expression; the
-                caller must call ``load`` before the expression can be evaluated. None: the expression is part of no
-                policy, and can be evaluated at once.
+                expression; the caller must call ``load`` before the expression can be evaluated. None: the expression
+                is part of no policy, and can be evaluated at once.
 
         Raises:
             CompileError: the expression does not compile or is too large; the error has every problem that the checker

@@ -68,7 +68,7 @@ NATIVE_VARIABLES: Mapping[str, str] = MappingProxyType(
         "jsonpatch": "podberth.JsonPatch",
     }
 )
-"""The variables of ValidatingAdmissionPolicy and MutatingAdmissionPolicy each with a type; ``authorizer`` is missing.
+"""The variables of ValidatingAdmissionPolicy and MutatingAdmissionPolicy, with types; ``authorizer`` is missing.
 
 Source: createEnvForOpts, BuildRequestType and BuildNamespaceType, apiserver pkg/admission/plugin/cel/compile.go. The
 times of a namespace are dyn here: upstream declares timestamps, but the values are strings.

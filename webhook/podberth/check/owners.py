@@ -114,7 +114,7 @@ class _Owners:
     def _is_sent(self, namespace: str, namespaces: Mapping[str, Mapping[str, Any]]) -> bool:
         """Return whether the API server calls podberth for the pods of a namespace.
 
-        The webhook configuration's own namespaceSelector decides if the configuration is known.
+        If the webhook configuration is known, its own namespaceSelector decides.
         """
         if is_exempt(namespace, namespaces):
             return False
@@ -219,7 +219,7 @@ def _ended(content: Document) -> bool:
 
 
 def as_created(source: Source) -> Source:
-    """Return an object of the cluster in the created form: a Pod without the fields that the cluster has set since.
+    """Return an object of the cluster as at creation: a Pod without the fields that the cluster has set since.
 
     The object has no line numbers, because finding a line in the JSON of thousands of objects takes long.
     """

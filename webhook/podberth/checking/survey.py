@@ -49,8 +49,7 @@ class SurveyedCluster:
             nodes: whether nodes and their topology are listed.
             policies: the policies from files.
             objects: whether the cluster's GPUPolicies are read, too; the GPUPolicies replace the policies of the same
-                names in
-                ``policies``.
+                names in ``policies``.
             reports: whether reports are to be written, so that the cluster has to serve an API for reports.
 
         Raises:

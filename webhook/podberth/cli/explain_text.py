@@ -107,7 +107,7 @@ class _Row:
     below: list["_Row"] = field(default_factory=list)
 
     def add(self, text: Span | str, value: Span = _NOTHING, between: str = " = ") -> "_Row":
-        """Add a row below the row, and return the added row."""
+        """Add a row below ``self``, and return the added row."""
         source, style = (text.text, text.style) if isinstance(text, Span) else (text, "")
         row = _Row(
             Span(visible(" ".join(source.split())), style),

@@ -97,7 +97,7 @@ def _run(argv: Sequence[str], program: str) -> int:
 
 
 def parser_of_everything() -> argparse.ArgumentParser:
-    """Return a parser with every command's arguments, for documentation and completion; importing all commands."""
+    """Return a parser with every command's arguments, for documentation and completion. All are imported."""
     parser = _parser(PROGRAM)
     commands = next(each for each in parser._actions if isinstance(each, argparse._SubParsersAction))  # noqa: SLF001 - made below
     for command in COMMANDS:
@@ -111,7 +111,7 @@ def _unknown(name: str, known: Iterable[str]) -> str:
 
 
 def _parser(program: str) -> argparse.ArgumentParser:
-    """Return the parser for a command line that names no valid command: which prints help, the version or an error."""
+    """Return the parser for a command line without a valid command, which prints help, the version or an error."""
     parser = argparse.ArgumentParser(
         prog=program,
         description="Gives every GPU pod its berth: an admission webhook and policy engine for Kubernetes.",

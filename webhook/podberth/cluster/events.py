@@ -2,7 +2,7 @@
 
 Equal notices make one Event. The name of an Event follows from the content, so that all replicas, and a restarted
 process, find the present Event and increase the count in the field ``series``. Every change names the resourceVersion
-that is changed, so that no replica's count is lost. An Event that the API server refuses is counted, and blocks
+of the changed Event, so that no replica's count is lost. An Event that the API server refuses is counted, and blocks
 nothing.
 """
 
@@ -282,7 +282,7 @@ def _take_in(series: Series, answer: bytes) -> None:
 class ReviewEvents:
     """Makes Events from the warnings in answers of /validate.
 
-    The API server proves the API server's identity by a client certificate (``--client-ca``). If no certificate is
+    The API server's identity is proven by a client certificate (``--client-ca``). If no certificate is
     required, anybody who reaches the port can send a review. Then Events have only fixed texts of policies, and are
     only about an object that podberth knows, or at least in a namespace that podberth knows (docs/adr/0042).
     """

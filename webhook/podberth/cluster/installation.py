@@ -202,7 +202,7 @@ async def _together(reading: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 async def _guarded(reading: Awaitable[T], want: str) -> T | Unread | None:
     """Return the result of ``reading``; None if there is no object, ``Unread`` with the reason after an error.
 
-    ``want`` is the right that the read needs, as the reason names the right.
+    ``want`` names the right that the read needs, for the reason.
     """
     try:
         return await reading

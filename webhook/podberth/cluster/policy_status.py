@@ -275,8 +275,7 @@ def status_due(
     Args:
         document: the policy as it is now.
         verdict: the verdict on the policy. If the verdict is on an earlier generation, nothing is written, because
-            another
-            verdict will follow.
+            another verdict will follow.
         now: the time for conditions that change.
         again: whether a condition that another writer has set for the same generation may be corrected.
         extra: conditions that do not follow from the object; these conditions may always be corrected.

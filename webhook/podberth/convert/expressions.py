@@ -89,7 +89,7 @@ def from_condition(source: str) -> str:
 
 
 def conjuncts(source: str) -> Iterator[str]:
-    """Yield the operands of a CEL conjunction (``&&`` outside brackets); otherwise the whole text."""
+    """Yield the operands of a CEL conjunction (``&&`` outside brackets); the whole text if there is none."""
     tokens, depth, start = tokens_of(source), 0, 0
     found: list[str] = []
     for token in tokens:

@@ -48,7 +48,7 @@ class DeviceName:
 
 
 def parse_device_id(device_id: str) -> DeviceName | None:
-    """Return the device that a device plugin's id names; None if no known plugin makes ids of the form.
+    """Return the device that a device plugin's id names; None if no known plugin makes ids of this form.
 
     The function never raises.
     """

@@ -250,7 +250,7 @@ MEMORY_MIB: Mapping[str, int] = MappingProxyType({name: size for size, names in 
 
 
 def most_memory_mib(name: str) -> int:
-    """Return the most MiB of a GPU of the model, or of an instance of the MIG profile, ``name``; 0 if unknown.
+    """Return the most MiB that a GPU of the model, or an instance of the MIG profile, ``name`` has; 0 if unknown.
 
     A profile's name rounds the memory up (``devices.mig``), so the figure in the name is never too small.
     """

@@ -31,8 +31,8 @@ _MESSAGE: Final = 1024
 def policy_reports(report: Report, at: int, before: Mapping[str, Document]) -> dict[str, Document]:
     """Return a mapping from each namespace with findings to the fields ``results`` and ``summary`` of a PolicyReport.
 
-    ``at`` is the time in seconds since 1970. ``before`` has the cluster's present reports by namespace. A finding that
-    a present report has keeps the time at which the finding was first made.
+    ``at`` is the time in seconds since 1970. ``before`` has the cluster's present reports by namespace. If a
+    present report already has a finding, the finding keeps the time at which it was first made.
     """
     found: dict[str, list[Result]] = {}
     for result in report.results:

@@ -211,7 +211,7 @@ def _undecided(gang: WaitingGang, what: str) -> Notice:
 
 
 def _said(gang: WaitingGang) -> str:
-    """Return a text with the stated sizes of the gang, each with an owner that states the size; only some."""
+    """Return a text with some of the gang's stated sizes, each with an owner that states the size."""
     whose = {party(each): f"{each.kind} {each.name}" for each in gang.owners.values()}
     said = {word.size: whose.get(name, "other pods") for name, word in gang.words.items() if word.size}
     return ", ".join(f"{size} ({said[size]})" for size in sorted(said)[:_SHOWN])

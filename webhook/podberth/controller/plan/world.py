@@ -137,7 +137,7 @@ class Create(_Write):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupChange(_Write):
-    """An action that changes fields of an object that podberth made, unless it was changed since the reading."""
+    """An action that changes fields of an object that podberth made, unless the object has changed in between."""
 
     place: NamespacedName
     uid: str
