@@ -23,7 +23,7 @@ _Answer = TypeVar("_Answer")
 class Asking:
     """Evaluates the expressions of the policies in one ``snapshot.Plan``, for the pod under review.
 
-    A result that is cached for a pod with an equal fingerprint is returned instead of a new one.
+    A result that is cached for a pod with an equal fingerprint is returned instead of a new result.
     """
 
     def __init__(self, plan: Plan, under: PodUnderReview, watch: Watch | None = None) -> None:

@@ -155,7 +155,7 @@ class Recall:
         return found
 
     def keep(self, key: Hashable, answer: object) -> None:
-        """Cache an answer under the key and replace an earlier one; callers must not modify the answer afterwards."""
+        """Cache an answer under the key and replace an earlier answer; callers must not modify it afterwards."""
         self._kept.pop(key, None)
         if len(self._on_trial) >= _ON_TRIAL:
             self._on_trial.popitem(last=False)

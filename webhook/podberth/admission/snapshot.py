@@ -1,7 +1,7 @@
 """The inputs of a decision besides the review: policies, nodes and the cluster's other objects, at one moment.
 
-A snapshot is immutable; a change of the policies or of the cluster makes a new one. The caches of a snapshot hold only
-values that are computed from the snapshot itself.
+A snapshot is immutable; a change of the policies or of the cluster makes a new snapshot. The caches of a snapshot hold
+only values that are computed from the snapshot itself.
 """
 
 from collections import ChainMap
@@ -92,7 +92,7 @@ class Snapshot:
     predicted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Owners that do not exist yet, by future uid; such an owner takes precedence over the cluster's owner."""
     exceptions: tuple[CompiledException, ...] = ()
-    """All exceptions, sorted by name, including those that have no effect."""
+    """All exceptions, sorted by name, including exceptions that have no effect."""
     now: datetime | None = None
     """The moment for which the method ``at`` computed ``in_force``; None if ``at`` was not called."""
     in_force: Mapping[str, tuple[CompiledException, ...]] = field(default_factory=dict)

@@ -263,7 +263,7 @@ class Writing:
         return record.add(self.record, "", self.step.changes)
 
     def _nodes_left(self, draft: Draft) -> int:
-        """Return the number of known nodes, without transient ones, that could run the pod of the draft."""
+        """Return the number of known nodes, transient nodes aside, that could run the pod of the draft."""
         spec = draft.document["spec"]
         tolerations = own_tolerations(spec, self.under.snapshot.conventions)
         need = replace(self.under.description.need, selector=NodeSelection.of(spec), tolerations=tolerations)
@@ -272,8 +272,8 @@ class Writing:
     def _count_nodes(self) -> None:
         """Append to messages the number of nodes a change leaves: "12 nodes fit (was 40)", "prefers 12 of 40 nodes".
 
-        Changes that require something of a node are counted together, in the message of the last one. The number after
-        "was" counts the nodes that the pod's own terms select and that the pod's final tolerations allow.
+        Changes that require something of a node are counted together, in the message of the last change. The number
+        after "was" counts the nodes that the pod's own terms select and that the pod's final tolerations allow.
         """
         if not self._chosen or not self.under.snapshot.topology.known:
             return

@@ -6,10 +6,10 @@ each bug, with a test:
 - ``NVML_P2P_CAPS_INDEX_READ`` is a tuple because of an extra comma. podberth uses a number of its own.
 - A ``c_char`` field is decoded as UTF-8 up to the first NUL, which breaks the bytes of nvmlPlatformInfo_t. podberth
   takes these bytes from memory by their offset.
-- ``nvmlDeviceGetUnrepairableMemoryFlag_v1`` passes a structure that starts with a version, unlike the one in nvml.h,
+- ``nvmlDeviceGetUnrepairableMemoryFlag_v1`` passes a structure that starts with a version, unlike nvml.h's,
   and so always returns 0. podberth makes the call with the structure of nvml.h.
-- The calls for the fabric information fill a structure of the caller's. Its ``state`` (v3) has four bytes; in nvml.h it
-  has one byte, and the others are padding. podberth uses only the first byte.
+- The calls for the fabric information fill a structure of the caller's. The field ``state`` (v3) has four bytes in
+  ``pynvml``; in nvml.h, it has one byte, and three bytes are padding. podberth uses only the first byte.
 
 A function that takes the handle of a GPU raises ``pynvml.NVMLError`` if NVML refuses or fails. ``NvmlRound.ask`` makes
 the call and returns None in that case, with a note of the unread facts and the reason. ``NvmlRound.ask`` raises
@@ -172,7 +172,7 @@ device: Callable[[int], Any] = pynvml.nvmlDeviceGetHandleByIndex
 uuid: Callable[[Any], str] = pynvml.nvmlDeviceGetUUID
 """Return a GPU's UUID, such as ``GPU-8f6d...``: the prefix ``GPU-`` and a UUID."""
 product: Callable[[Any], str] = pynvml.nvmlDeviceGetName
-"""Return a device's product name; that of a MIG device includes ``MIG`` and the profile."""
+"""Return a device's product name; a MIG device's name includes ``MIG`` and the profile."""
 gpu_instance: Callable[[Any], int] = pynvml.nvmlDeviceGetGpuInstanceId
 """Return the number of the GPU instance to which a MIG device belongs."""
 level: Callable[[Any, Any], int] = pynvml.nvmlDeviceGetTopologyCommonAncestor

@@ -162,7 +162,7 @@ def publish(
 
 
 def _log_changes(before: dict[str, str], after: dict[str, str], say: Say) -> None:
-    """Log each failure in ``after`` that is new or has changed, and each one in ``before`` that has ended."""
+    """Log each failure in ``after`` that is new or has changed, and each failure in ``before`` that has ended."""
     for about, text in sorted(after.items()):
         if before.get(about) != text:
             say("warning", text)

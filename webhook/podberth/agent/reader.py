@@ -66,7 +66,7 @@ The function raises a DeviceError if the driver cannot be opened.
 
 
 def open_reader(sysfs: Sysfs, vendor: Vendor | None = None) -> UsageReader:
-    """Open the reader for the accelerators of ``vendor``; if None, that of the first vendor whose driver is found.
+    """Open the reader of ``vendor``'s accelerators; if None, the reader of the first vendor whose driver is found.
 
     Raises:
         DeviceError: no reader can be opened; the message has every reader's reason.

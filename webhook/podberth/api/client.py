@@ -171,7 +171,7 @@ class ClusterClient:
 
 
 def namespace_in(kubeconfig: Kubeconfig | None) -> str:
-    """Return the namespace of the kubeconfig's context, or without a kubeconfig that of the pod; else ``default``.
+    """Return the namespace of the kubeconfig's context, or else the pod's namespace, or else ``default``.
 
     Raises:
         UsageError: the kubeconfig cannot be used.

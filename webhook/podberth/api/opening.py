@@ -110,7 +110,7 @@ async def connected(
 
 
 def namespace_of(kubeconfig: Kubeconfig | None) -> str:
-    """Return the namespace of the kubeconfig's context, or without a kubeconfig that of the pod; else ``default``.
+    """Return the namespace of the kubeconfig's context, or else the pod's namespace, or else ``default``.
 
     Raises:
         UsageError: the client library is not installed, or the kubeconfig cannot be used.

@@ -1,6 +1,6 @@
 """Rewrites the CEL engine's error texts into messages and positions that help the author of an expression.
 
-The errors are those of compilation and of evaluation. Only this module parses the engine's texts (cel-expr-python
+The errors are errors of compilation and of evaluation. Only this module parses the engine's texts (cel-expr-python
 0.1.3, cel-cpp's checker). An unknown text passes through unchanged.
 """
 

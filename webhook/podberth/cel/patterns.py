@@ -145,7 +145,7 @@ def _repeat(group: _Group, last: _Group, token: "re.Match[str]") -> None:
 
 
 def _number(digits: str) -> int:
-    """Return the number in a repetition such as ``{3}``; at most the smallest number that RE2 refuses."""
+    """Return the number in a repetition such as ``{3}``; numbers that RE2 refuses become one more than the maximum."""
     return min(int(digits[:5]), _MOST_REPEATS + 1)
 
 

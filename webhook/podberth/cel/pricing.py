@@ -63,8 +63,10 @@ _TEXT_FUNCTIONS = frozenset({"commands", "flag"})
 _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
 _SAME = frozenset({"orValue", "or", "value", "optional.of", "optional.ofNonZeroValue", "dyn", "string", "bytes"})
 _FREE = frozenset({"_&&_", "_||_", "_?_:_", "!_", "@not_strictly_false"})
-"""The operators that read only booleans, and cost no more than any other node. The macros ``all()`` and ``exists()``
-expand to the last one."""
+"""The operators that read only booleans, and cost no more than any other node.
+
+The macros ``all()`` and ``exists()`` expand to the last operator.
+"""
 _CHOICES: Mapping[str, tuple[bool, ...]] = {"_&&_": (True,), "_||_": (False,), "_?_:_": (True, False)}
 """The operators that evaluate further operands depending on the first: for each further operand, the value that the
 first must have."""

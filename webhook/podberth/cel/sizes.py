@@ -61,8 +61,8 @@ class Bounds:
     def whole_at(self, times: float) -> float:
         """Return how many uses of the whole value at ``path`` cost as much as ``times`` uses of the value's elements.
 
-        Up to ``self.times`` uses may be of one element each, and together cost ``self.whole`` uses of the whole. If
-        there are more uses, all may be of the largest element, which may be nearly the whole, as in ``c.args.all(a,
+        Up to ``self.times`` uses may be of one element each, and together cost ``self.whole`` uses of the whole. With
+        more uses, all uses may be of the largest element, which may be nearly the whole, as in ``c.args.all(a,
         c.env.all(e, …))``: each use then counts as a use of the whole.
         """
         return self.whole if times <= self.times else times

@@ -81,7 +81,7 @@ class DocumentChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrote:
-    """All writes of one policy on a pod, including those for which the checked document has no field."""
+    """All writes of one policy on a pod, including writes for which the checked document has no field."""
 
     policy: str
     recorded: Mapping[str, Any] = field(hash=False)
@@ -218,7 +218,7 @@ class Report:
     files: int
     """The number of files that were read."""
     documents: int
-    """The number of documents in the files that were read, without empty ones."""
+    """The number of documents in the files that were read, without empty documents."""
     live: Live | None = None
     """The numbers of a cluster's workloads; None for a check of manifests."""
 

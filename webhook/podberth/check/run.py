@@ -60,7 +60,7 @@ class Checked:
 
     file: str
     documents: int
-    """The number of the file's documents, including unreadable ones."""
+    """The number of the file's documents, including unreadable documents."""
     results: tuple[Result, ...]
     """The results, ordered by line."""
 

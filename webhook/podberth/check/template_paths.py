@@ -33,7 +33,7 @@ def _inside(path: Path, template: Template) -> bool:
 def is_of(path: Path, index: int, found: Sequence[Template]) -> bool:
     """Return whether a path belongs to the template at ``index`` in ``found``.
 
-    A path outside all templates belongs to the first one.
+    A path outside all templates belongs to the first template.
     """
     return _inside(path, found[index]) or not (index or _in_any(path, found))
 

@@ -69,7 +69,7 @@ def _of_unknown(version: str, kind: str, content: Mapping[str, Any]) -> str:
 
 
 def names_accelerators(content: Mapping[str, Any]) -> bool:
-    """Return whether a document contains the name of an accelerator resource. Otherwise, no pods are searched for."""
+    """Return whether a document contains the name of an accelerator resource."""
     for _, key, value in _fields(content):
         if recognise(key) is not None:
             return True

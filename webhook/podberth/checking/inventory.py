@@ -218,7 +218,8 @@ async def _served(lister: Lister, extra: Collection[str], missing: list[str]) ->
     """Return (the kinds to list, Pods first; the names of known kinds that the cluster does not serve).
 
     Each kind is listed in the API server's preferred version only, because the objects are the same in every version. A
-    version whose kinds cannot be read, such as that of an aggregated API whose server is away, is added to ``missing``.
+    version whose kinds cannot be read, such as a version of an aggregated API whose server is away, is added to
+    ``missing``.
     """
     versions = {"": ("v1",), **await lister.versions()}
     wanted = {**kinds_to_list(), **_kinds_besides()}

@@ -45,7 +45,7 @@ class SurveyedCluster:
         """List the objects of the cluster that are to be checked, and return the objects with the policies.
 
         Args:
-            extra: kinds of workloads to list besides those that podberth knows.
+            extra: kinds of workloads to list besides the kinds that podberth knows.
             nodes: whether nodes and their topology are listed.
             policies: the policies from files.
             objects: whether the cluster's GPUPolicies are read, too; the GPUPolicies replace the policies of the same

@@ -99,7 +99,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     Format("github", "annotations of a GitHub Actions workflow", _github),
     Format("gitlab", "a Code Quality report of GitLab", _gitlab),
 )
-"""All output formats of ``podberth check``; the first one is the default."""
+"""All output formats of ``podberth check``; the first format is the default."""
 
 
 def write(name: str, done: Done, file: str) -> None:

@@ -97,7 +97,7 @@ def _run(argv: Sequence[str], program: str) -> int:
 
 
 def parser_of_everything() -> argparse.ArgumentParser:
-    """Return a parser with every command's arguments, for documentation and completion. All are imported."""
+    """Import all commands; return a parser with every command's arguments, for documentation and completion."""
     parser = _parser(PROGRAM)
     commands = next(each for each in parser._actions if isinstance(each, argparse._SubParsersAction))  # noqa: SLF001 - made below
     for command in COMMANDS:

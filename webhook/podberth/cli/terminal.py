@@ -27,7 +27,7 @@ _HELD: Final = "\ue0ff"
 
 
 def columns(text: str) -> int:
-    """Return the number of columns that a line of text takes: wide characters take two, combining ones none."""
+    """Return the number of columns that a line of text takes: two for a wide character, 0 for a combining one."""
     return cell_len(text)
 
 

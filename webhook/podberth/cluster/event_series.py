@@ -37,8 +37,9 @@ class Limits:
     """The number of requests to the API server that may be sent in a burst (client-go rest.DefaultBurst)."""
     requests_per_second: float = 5.0
     together_seconds: float = 1.0
-    """The seconds for which the first notice of a series waits for equal ones, so that the pods of a Job make one
-    request."""
+    """The seconds for which the first notice of a series waits for equal notices, so that the pods of a Job make one
+    request.
+    """
     repeat_seconds: float = 5.0
     """The seconds between the first and the second request of a series; the interval doubles with each further request.
     """

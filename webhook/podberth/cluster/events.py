@@ -289,7 +289,7 @@ class ReviewEvents:
 
     events: Events
     snapshot: Callable[[], Snapshot | None]
-    """A function that returns the snapshot in force; None before the first one."""
+    """A function that returns the snapshot in force; None before the first snapshot."""
     proved: bool
     """Whether every client of the webhook's port must show a valid certificate."""
 

@@ -57,7 +57,8 @@ class LayeredPolicies:
         self._judged: Mapping[str, tuple[object, int]] = {}
         """The uid and the generation of each GPUPolicy in the last call of ``load``."""
         self._good: dict[str, ParsedPolicy] = {}
-        """The GPUPolicies that are in force since the last call of ``load``, by name, including disabled ones."""
+        """The GPUPolicies that are in force since the last call of ``load``, by name, including disabled GPUPolicies.
+        """
 
     def take(self, documents: Mapping[str, Document]) -> None:
         """Receive the present GPUPolicies, which take effect with the next call of ``load``.

@@ -189,7 +189,7 @@ class ServedKinds:
             return False
 
     async def _look(self) -> bool:
-        """Find out which kinds are served, and start to follow new ones; return whether the API server answered."""
+        """Find out which kinds are served, and start to follow new kinds; return whether the API server answered."""
         try:
             served = await discover(self._client, self._workloads.sinks)
         except ClusterError as error:

@@ -14,7 +14,7 @@ _TOGETHER_SECONDS: Final = 0.1
 async def rounds(wake: asyncio.Event) -> AsyncIterator[None]:
     """Yield at once, and again each time that ``wake`` has been set, without end.
 
-    A round starts at least a tenth of a second after the end of the last one, so simultaneous changes share a round.
+    A round starts at least a tenth of a second after the end of the last round, so simultaneous changes share a round.
     After a longer quiet time a change starts a round at once: the first pod of a new Namespace or Job may be waiting.
     """
     while True:

@@ -102,7 +102,7 @@ class ObservedCluster:
         )
 
     def declare(self, templates: Mapping[str, Mapping[str, Any]]) -> None:
-        """Receive the claim templates that policies declare, by name, in place of the earlier ones."""
+        """Receive the claim templates that policies declare, by name, in place of earlier templates."""
         self.declared = templates
         self._notify()
 

@@ -148,8 +148,8 @@ class _Fact(NamedTuple):
 def _fact(tokens: Sequence[Token], index: int) -> _Fact:
     """Return the fact of ``gpu`` whose text begins at the token ``index``, which is ``gpu``.
 
-    ``gpu.count > 0`` and ``gpu.count == 0`` are read as the fact ``ASKED``, whose expression is shorter than that of
-    the count.
+    ``gpu.count > 0`` and ``gpu.count == 0`` are read as the fact ``ASKED``, whose expression is shorter than the
+    expression of the count.
     """
     field = _text(tokens, index + 2) if _text(tokens, index + 1) == "." else ""
     compared = (_text(tokens, index + 3), _text(tokens, index + 4))

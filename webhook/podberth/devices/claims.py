@@ -212,7 +212,7 @@ def _device_requests(document: Mapping[str, Any], *path: str) -> tuple[ClaimRequ
 
 
 def _total(parts: list[tuple[str, int]]) -> int:
-    """Return the sum of the numbers of devices in ``parts``; 0 if one number is unknown (0)."""
+    """Return the sum of the numbers of devices in ``parts``; 0 if one number is 0, which means unknown."""
     counts = [count for _, count in parts]
     return min(sum(counts), _LARGEST_COUNT) if all(counts) else 0
 

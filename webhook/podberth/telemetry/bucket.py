@@ -4,7 +4,7 @@ from math import inf
 
 
 class Bucket:
-    """A token bucket: ``burst`` tokens at once, and a new one every ``refill_seconds``."""
+    """A token bucket: ``burst`` tokens at once, and a new token every ``refill_seconds``."""
 
     __slots__ = ("_full_at", "_refill_seconds", "_spare_seconds")
 

@@ -111,7 +111,7 @@ def _within(entries: Sequence[Document]) -> list[Document]:
 
 
 def _summary(results: Sequence[Result], entries: Sequence[Document]) -> dict[str, int]:
-    """Return the ``summary`` of a PolicyReport: the number of findings by result, including those left out.
+    """Return the ``summary`` of a PolicyReport: the number of findings by result, including left-out findings.
 
     ``pass`` is the number of pod templates without findings. ``skip`` counts each template once for every policy whose
     rollout does not include the template's pod.

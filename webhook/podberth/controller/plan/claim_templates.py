@@ -19,7 +19,7 @@ _REFUSED: Final = "ResourceClaimTemplateRefused"
 
 
 def plan(world: World, now: float) -> ActionPlan:
-    """Return the plan to make missing ResourceClaimTemplates, and to add owners to existing ones."""
+    """Return the plan to make missing ResourceClaimTemplates, and to add owners to existing templates."""
     del now
     found = ActionPlan()
     if KIND not in world.served or world.declared is None:

@@ -101,7 +101,7 @@ def metadata(place: NamespacedName, whose: Mapping[str, OwnerReference], labels:
 
 
 def joined(made: Made, whose: Mapping[str, OwnerReference]) -> list[dict[str, Any]]:
-    """Return the ownerReferences of an object with new ones added; empty if ``whose`` has no new ones.
+    """Return the ownerReferences of an object with the new owners added; empty if ``whose`` has no new owners.
 
     Beyond ``MOST_OWNERS``, new owners are left out, and never present ones.
     """
