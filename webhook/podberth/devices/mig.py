@@ -217,7 +217,7 @@ def smallest(memory: int, offered: Mapping[str, int], *, slices: int = 0) -> str
 def bare(name: str) -> str:
     """Return a profile name without the prefixes and the suffix that people and tools add.
 
-    The prefixes are the resource prefix, ``mig-`` and ``MIG ``; the suffix is ``SHARED_SUFFIX``.
+    The prefixes are the resource prefix, ``mig-``, ``MIG `` and ``MIG-``; the suffix is ``SHARED_SUFFIX``.
     """
     for prefix in (RESOURCE_PREFIX, "mig-", "MIG ", "MIG-"):
         name = name.removeprefix(prefix)
