@@ -14,7 +14,7 @@ def unchanged(request: AdmissionRequest) -> Outcome:
 
 
 def unread(request: AdmissionRequest, why: str) -> Outcome:
-    """Return an outcome that admits an object that podberth did not read, with one warning: ``why`` it was not read."""
+    """Return an outcome that admits an object that podberth did not read; ``why``, the reason, is the only warning."""
     return of_warnings(request, [Decision("", "warn", why)], [messages.line("", why)])
 
 
@@ -31,7 +31,7 @@ def of_warnings(request: AdmissionRequest, decisions: Sequence[Decision], lines:
 
 
 def of_mutations(request: AdmissionRequest, decisions: Sequence[Decision], patch: Patch) -> Outcome:
-    """Return the outcome of /mutate: the policies' decisions, the warnings about them, and the patch of the pod."""
+    """Return the outcome of /mutate: the policies' decisions, the warnings, and the patch of the pod."""
     return of_patch(request, tuple(decisions), patch, messages.of_mutations(decisions, patch))
 
 
@@ -89,5 +89,5 @@ def of_validations(
 
 
 def exceptions_in(decisions: Iterable[Decision]) -> dict[str, str]:
-    """Return an audit annotation for each policy that an exception excludes: its value is the exception's name."""
+    """Return the audit annotations about excluded policies: a mapping from the policy's key to the exception's name."""
     return {f"{each.policy}.exception": each.exception for each in decisions if each.action == "except"}

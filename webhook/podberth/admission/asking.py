@@ -23,7 +23,7 @@ _Answer = TypeVar("_Answer")
 class Asking:
     """Evaluates the expressions of the policies in one ``snapshot.Plan``, for the pod under review.
 
-    A result that is cached for a pod with an equal fingerprint is returned instead of a new one.
+    A result that is cached for a pod with an equal fingerprint is returned instead of a new result.
     """
 
     def __init__(self, plan: Plan, under: PodUnderReview, watch: Watch | None = None) -> None:
@@ -33,7 +33,7 @@ class Asking:
         self.asked: set[str] = set()
         """The names of the policies whose mutations have been evaluated."""
         self.asked_again: list[Footprint | None] = []
-        """The fields read by matchConditions that were evaluated for one policy alone, such as again after a write."""
+        """The footprints of the matchConditions that were evaluated for one policy alone, such as after a write."""
 
     def all_conditions(self) -> Sequence[bool | EvaluationError]:
         """Return the results of the matchConditions of all policies in the plan, evaluated together.
@@ -53,7 +53,7 @@ class Asking:
         Only the conditions of this policy are evaluated.
 
         Raises:
-            EvaluationError: no condition is false, and one of them failed.
+            EvaluationError: no condition is false, and at least one condition failed.
         """
         read = self.plan.condition_footprints[policy.name]
         self.asked_again.append(read)
@@ -61,7 +61,7 @@ class Asking:
         return self._recall(question, read, lambda: self._evaluation(policy, params).conditions())
 
     def mutations(self, policy: CompiledPolicy, params: Params | None) -> list[Asked]:
-        """Return the mutations of the policy that apply to the pod in its present state.
+        """Return the mutations of the policy that apply to the pod with the writes so far.
 
         Raises:
             EvaluationError: an expression of a mutation failed; then none of the policy's mutations applies.
@@ -88,7 +88,7 @@ class Asking:
         return self._recall(question, read, lambda: self._evaluation(policy, params).failures())
 
     def audit_annotations(self, policy: CompiledPolicy, params: Params | None) -> Mapping[str, str | EvaluationError]:
-        """Return the values of the policy's audit annotations by key; an error in place of each value that failed."""
+        """Return a mapping from the key of each of the policy's audit annotations to the value, or to the error."""
         return self._evaluation(policy, params).audit_annotations() if policy.audit_annotations else {}
 
     def _evaluation(self, policy: CompiledPolicy, params: Params | None) -> Evaluation:
@@ -97,7 +97,7 @@ class Asking:
     def _activation(self, params: Params | None) -> Activation:
         """Return the values of the CEL variables.
 
-        With a watch, the variable ``object`` is the whole pod, because a watch may show any part of it.
+        With a watch, the variable ``object`` is the whole pod, because a watch may show any part of the pod.
         """
         return self.under.activation(params, self.plan.read_of_pod if self.watch is None else None)
 

@@ -1,8 +1,8 @@
 """The objects that a review may wait for: a Namespace or an owner that the API server's watch has not reported yet.
 
 A controller makes pods within milliseconds of their Job, and a user often creates pods right after their Namespace.
-Without the Namespace, a policy that reads it would fail. Without the owner, the first members of a gang could get other
-preferences than the rest.
+Without the Namespace, a policy that reads the Namespace would fail. Without the owner, the first members of a gang
+could get other preferences than the rest.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _LONGEST_FIELD = 253
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """The Namespace and the owner that a review needs, by name, whether or not the snapshot has them yet."""
+    """The Namespace and the owner that a review needs, by name, whether or not the snapshot has both."""
 
     namespace: str
     owner: OwnerReference | None
@@ -31,12 +31,13 @@ class Awaited:
     """Finds the objects that a review needs and the snapshot lacks, but that the API server will soon report."""
 
     follows_owner: Callable[[str, str, str], bool]
-    """A function that returns whether a watch will report the owner with this API group, kind and uid.
+    """A function of an API group, a kind and a uid that returns whether a watch will report the owner.
 
-    It returns False if the watch leaves the owner out."""
+    The function returns False for an owner that the watch leaves out.
+    """
 
     def __call__(self, review: AdmissionRequest, snapshot: Snapshot) -> Sought | None:
-        """Return the Namespace and the owner that the review should wait for; None if it need not wait."""
+        """Return the Namespace and the owner that the review should wait for; None if the review need not wait."""
         new_pod = review.resource == "pods" and review.operation == "CREATE"
         sought = Sought(review.namespace, _owner(review) if new_pod else None)
         return sought if self.is_lacking(sought, snapshot) else None
@@ -55,7 +56,7 @@ class Awaited:
 
 
 def _owner(review: AdmissionRequest) -> OwnerReference | None:
-    """Return the ownerReference of the pod's controller; None without a controller, or if a field of it is too long."""
+    """Return the ownerReference of the pod's controller; None without a controller, or if a field is too long."""
     owner = controller(review.object)
     if owner is None or not owner.uid:
         return None

@@ -40,8 +40,8 @@ class CheckedReview:
 def checked(request: AdmissionRequest) -> CheckedReview:
     """Check the size and the shape of a review's object and old object, and return the checked review.
 
-    If one of them or the review itself is too large, the result has the reason (``excess``), and of both objects only
-    the labels.
+    If an object or the review itself is too large, the result has the reason (``excess``) and only the labels of both
+    objects.
 
     Raises:
         ReviewError: one of the objects is not a Pod; the message names the first fields that are wrong.
@@ -66,7 +66,7 @@ def excess_of(request: AdmissionRequest) -> str:
 
 
 def _excess(pod: object, at_most_bytes: int | None) -> str:
-    """Return the message about a size bound that a pod exceeds; empty if it exceeds none."""
+    """Return the message about a size bound that a pod exceeds; empty if the pod exceeds none."""
     found = excess(pod, at_most_bytes)
     annotations = at(pod, "metadata", "annotations")
     if found or not isinstance(annotations, dict):
@@ -76,7 +76,7 @@ def _excess(pod: object, at_most_bytes: int | None) -> str:
 
 
 def excess_after_writes(pod: Mapping[str, Any], request: AdmissionRequest) -> str:
-    """Return the message about a size bound that a pod exceeds after policies wrote on it; empty if it exceeds none.
+    """Return the message about a size bound that a pod exceeds after the policies' writes; empty if none is exceeded.
 
     The record annotation, which podberth writes last, counts as one more annotation. If a pod above the bounds were
     stored, every policy would fail at the pod's next review.
@@ -89,7 +89,7 @@ def excess_after_writes(pod: Mapping[str, Any], request: AdmissionRequest) -> st
 
 
 def checked_pod(request: AdmissionRequest) -> dict[str, Any]:
-    """Return the review's pod after a check of its shape; its size is not checked.
+    """Return the review's pod after a check of the pod's shape; the pod's size is not checked.
 
     Raises:
         ReviewError: the object is not a Pod; the message names the first fields that are wrong.

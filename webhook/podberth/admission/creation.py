@@ -34,8 +34,8 @@ _NOBODY = "00000000-0000-0000-0000-000000000000"
 def request_of(given: Mapping[str, Any]) -> AdmissionRequest:
     """Return the request that the API server would send if the pod ``given["object"]`` were created.
 
-    ``given`` has the known fields of an AdmissionReview's ``request``, and they replace the fields of a creation: with
-    ``operation`` and ``oldObject`` it may be another request. The default namespace is the object's, or else
+    ``given`` has the known fields of an AdmissionReview's ``request``, which replace the fields of a creation: with
+    ``operation`` and ``oldObject``, the request may be an update. The default namespace is the object's, or else
     ``default``.
 
     Raises:

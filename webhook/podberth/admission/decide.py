@@ -1,9 +1,9 @@
 """Decides on pods for /mutate and /validate, by running the steps of a decision in order. No function here does I/O.
 
-``checked`` checks the pod, and ``description`` collects its accelerators and its gang. Then ``matching`` finds the
-policies that apply, ``asking`` evaluates them, ``writing`` applies their mutations (or ``judging`` their validations),
-and ``answering`` makes the outcome. /mutate denies for one reason only: a policy with mutations and failurePolicy Fail
-could not be evaluated.
+``checked`` checks the pod, and ``description`` collects the pod's accelerators and the pod's gang. Then ``matching``
+finds the policies that apply, ``asking`` evaluates them, ``writing`` applies their mutations (or ``judging`` their
+validations), and ``answering`` makes the outcome. /mutate denies for one reason only: a policy with mutations and
+failurePolicy Fail could not be evaluated.
 """
 
 from ..errors import EvaluationError
@@ -91,7 +91,7 @@ def _is_of_pods(request: AdmissionRequest) -> bool:
 
 
 def _matching(phase: Phase, request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Matching:
-    """Check and describe the pod of a review, and return the ``Matching`` that finds the policies which apply to it.
+    """Check and describe the pod of a review; return the ``Matching`` that finds the policies that apply to the pod.
 
     Raises:
         ReviewError: an object of the review is not a pod.
@@ -103,8 +103,8 @@ def _matching(phase: Phase, request: AdmissionRequest, snapshot: Snapshot, watch
 def _written(matching: Matching, writing: Writing) -> Outcome:
     """Let each matching policy write on the pod, in the policies' order, and return the outcome of /mutate.
 
-    Each policy is matched with the pod as the earlier policies left it. Nothing is written if two containers have one
-    name: the record knows containers by name, and the API server refuses such a pod.
+    Each policy is matched with the pod as the earlier policies left it. Nothing is written if two containers have the
+    same name: the record knows containers by name, and the API server refuses the pod.
     """
     request = matching.under.request
     if matching.under.repeats_a_name:

@@ -1,4 +1,4 @@
-"""The description of the pod under review: its accelerators, its gang, its tolerations and its node selection.
+"""The description of the pod under review: the pod's accelerators, gang, tolerations and node selection.
 
 Later code reads the description instead of the pod. After a policy has written on the pod, the parts of the description
 that depend on the written fields are computed again.
@@ -124,8 +124,8 @@ def describe_again(
 def parts_of(reads: frozenset[tuple[str, ...]]) -> tuple[Path, ...]:
     """Return the paths in a pod that can change the value of an expression which reads the paths ``reads``.
 
-    An access path begins with a CEL variable; ``gang`` and ``gpu`` stand for the pod's fields that they are computed
-    from.
+    An access path begins with a CEL variable. The variables ``gang`` and ``gpu`` count as the pod's fields from which
+    the variable is computed.
     """
     parts: set[Path] = set()
     for name, *rest in reads:
@@ -169,8 +169,8 @@ def _group_asks(gang: Gang, pod: dict[str, Any], namespace: str, snapshot: Snaps
 def _taken_over(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> str:
     """Return the group system that by the cluster's conventions places the namespace's pods; ``plain`` if none does.
 
-    A pod that names a scheduler of its own is not taken over. If the Namespace is unknown, its only known label is its
-    name, which the API server sets.
+    A pod that names a scheduler of its own is not taken over. If the Namespace is unknown, the Namespace's only known
+    label is the label with the name, which the API server sets.
     """
     systems = snapshot.conventions.group_systems
     if not systems or (spec(pod).get("schedulerName") or DEFAULT_SCHEDULER) != DEFAULT_SCHEDULER:
@@ -202,10 +202,10 @@ def roles_of(gang: Gang, snapshot: Snapshot) -> Roles:
 
 
 def _counted(gpu: GpuFacts, snapshot: Snapshot) -> tuple[tuple[tuple[str, int], ...], bool]:
-    """Return the pod's extended resources that count against nodes, and whether DeviceClasses serve some others.
+    """Return (the pod's extended resources that a node must have, whether DeviceClasses serve other resources).
 
-    A resource that only DeviceClasses serve is in no node's capacity: the scheduler makes a ResourceClaim for it
-    (KEP-5004).
+    A resource that only DeviceClasses serve is in no node's capacity: the scheduler makes a ResourceClaim for the
+    resource (KEP-5004).
     """
     served = [name for name, _ in gpu.totals if _is_claimed(name, snapshot)]
     if not served:
@@ -220,7 +220,7 @@ def _is_claimed(resource: str, snapshot: Snapshot) -> bool:
 
 
 def _gpu(pod: dict[str, Any], namespace: str, snapshot: Snapshot, gang: Gang) -> GpuFacts:
-    """Return the accelerators that a pod requests by its resources and by those ResourceClaims that are known."""
+    """Return the accelerators that a pod requests by its resources and by the known ResourceClaims."""
     return gpu_facts(pod, namespace, snapshot.devices, believe_claims=gang.system not in ACCOUNTING)
 
 

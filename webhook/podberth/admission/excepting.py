@@ -1,7 +1,8 @@
 """Finds the policies that are not evaluated for the pod under review because of a GPUPolicyException.
 
 An exception is compared with the pod in the request, before any policy writes. If the exception's expression fails, or
-if it has a podSelector and the pod's labels are unknown, the exception does not apply: the policy is evaluated.
+if the exception has a podSelector and the pod's labels are unknown, the exception does not apply: the policy is
+evaluated.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,9 +19,9 @@ from .under_review import PodUnderReview
 
 
 def excepted(under: PodUnderReview, policies: Iterable[CompiledPolicy]) -> Mapping[str, CompiledException]:
-    """Return those of ``policies`` that an exception excludes for the pod, by name, each with its exception.
+    """Return a mapping from the name of each policy that an exception excludes for the pod to the exception.
 
-    If several exceptions exclude a policy, its exception is the first by name.
+    If several exceptions exclude a policy, the first exception by name is in the mapping.
 
     Raises:
         ValueError: the snapshot was not made for a moment with ``Snapshot.at``, which is a bug.

@@ -1,4 +1,4 @@
-"""Explains the decisions on a pod: for each policy its match, its writes, and the value of every expression.
+"""Explains the decisions on a pod: each policy's match and writes, and the value of every expression.
 
 The decision itself reports its steps to a watch (``policy.evaluate.Watch``, ``decide.mutate_with_writes``). Only the
 values of an expression's parts are evaluated separately, by the same CEL engine with the same variables
@@ -32,7 +32,7 @@ _DENIED = "not asked: the pod was denied before"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated:
-    """One expression of a policy, with the value or the error that it had in the decision."""
+    """One expression of a policy, with the value or the error that the expression had in the decision."""
 
     path: str
     """The path of the expression in the policy, such as ``spec.matchConditions[0].expression``."""
@@ -48,11 +48,13 @@ class PolicyExplained:
     phase: Phase
     matched: bool
     why: str
-    """The reason why the policy did not match; empty if it matched."""
+    """The reason why the policy did not match; empty if the policy matched."""
     params: tuple[str, ...]
-    """The ConfigMaps that the policy was evaluated with as its params, as ``namespace/name``."""
+    """The ConfigMaps that the policy was evaluated with as params, as ``namespace/name``."""
     expressions: tuple[Evaluated, ...]
-    """The policy's expressions in the order of their evaluation; each occurs once for each ConfigMap in ``params``."""
+    """The policy's expressions in the order of their evaluation; an expression occurs once for each ConfigMap in
+    ``params``.
+    """
     variables: tuple[Evaluated, ...]
     """The policy's CEL variables that ``expressions`` needed, in the policy's order."""
     written: tuple[Written, ...]
@@ -64,7 +66,8 @@ class PolicyExplained:
 class Explained:
     """The explanations of one policy's decisions: in /mutate, then in /validate.
 
-    The review is left out if the policy has nothing to evaluate in it, such as /mutate for a policy without mutations.
+    A phase is left out if the policy has nothing to evaluate in the phase, such as /mutate for a policy without
+    mutations.
     """
 
     policy: str
@@ -78,7 +81,7 @@ class Explained:
 class Explanation:
     """The explanation of all decisions on a pod's creation.
 
-    ``pod`` is the pod that would be stored; None if /mutate denies it.
+    ``pod`` is the pod that would be stored; None if /mutate denies the pod.
     """
 
     verdict: Verdict
@@ -87,7 +90,7 @@ class Explanation:
     patch: Patch
     pod: dict[str, Any] | None
     policies: tuple[Explained, ...]
-    """The policies in the order of their evaluation."""
+    """The explanations of the policies, in the order in which the policies were evaluated."""
 
 
 def explain(
@@ -95,8 +98,8 @@ def explain(
 ) -> Explanation:
     """Decide on the creation of a pod by /mutate and /validate, and explain the decisions of all policies or of one.
 
-    With ``policy``, only the policy of this name is explained. ``tracers`` is a cache of tracers by policy name: a
-    later call with the same policies may pass it again.
+    If ``policy`` is not empty, only the policy with that name is explained. ``tracers`` is a cache of tracers by policy
+    name: a later call with the same policies may pass the same cache again.
 
     Raises:
         ReviewError: an object of the review is not a pod.
@@ -165,7 +168,7 @@ class Note:
     params: list[str] = field(default_factory=list)
     expressions: list[Evaluated] = field(default_factory=list)
     variables: dict[int, Evaluated] = field(default_factory=dict)
-    """The policy's CEL variables that were evaluated, by their index in the policy."""
+    """The policy's CEL variables that were evaluated, by the variable's index in the policy."""
 
 
 class Notes:

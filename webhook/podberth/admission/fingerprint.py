@@ -57,7 +57,7 @@ def fact_of(description: Description, variable: str, field: str) -> Any:
 def fingerprint(
     pod: dict[str, Any], description: Description, read: Footprint | None
 ) -> tuple[Hashable, Hashable, Hashable, bytes] | None:
-    """Return the fingerprint of a pod: the values that expressions with the footprint ``read`` read from it.
+    """Return the fingerprint of a pod: the values that expressions with the footprint ``read`` read from the pod.
 
     Expressions have equal results for two pods with equal fingerprints. The fingerprint has four parts: the fields of
     ``gpu``; the fields of ``gang``; the needs of the pod and of its gang's roles (None if no expression searches
@@ -80,7 +80,7 @@ def fingerprint(
 
 
 def _resources(pod: dict[str, Any]) -> list[Any]:
-    """Return the names and resources of all containers; the CEL variable ``gpu`` is computed from these."""
+    """Return the names and resources of all containers, from which the CEL variable ``gpu`` is computed."""
     pod_spec = spec(pod)
     return [
         [

@@ -1,9 +1,9 @@
 """Finds conflicts between constant values of policies when the policies are loaded, before any pod is reviewed.
 
-An expression that reads no variable always has the same value. So a mutation with only such expressions can be applied
-to an example pod, by the same rules as in a review (``mutation.standing``). The example pod has a gang, and the
-resources that the policies would rewrite. ``policy.clashes`` compares mutations by the texts of their expressions
-instead. Both modules report notes, never errors.
+An expression that reads no variable is constant. A mutation with only constant expressions can be applied to an example
+pod, by the same rules as in a review (``mutation.standing``). The example pod has a gang, and the resources that the
+policies would rewrite. ``policy.clashes`` compares mutations by the texts of their expressions instead. Both modules
+report notes, never errors.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,9 +27,9 @@ from ..wellknown import GANG_LABEL
 def forecasts(
     parsed: Iterable[ParsedPolicy], policies: Iterable[CompiledPolicy], environment: Environment, review: ReviewContext
 ) -> tuple[Problem, ...]:
-    """Return a note for each constant in a mutation that conflicts with one of an earlier policy, sorted by position.
+    """Return a note for each constant of a mutation that conflicts with an earlier policy's constant, by position.
 
-    A constant that its mutation refuses as invalid gets no note; the first pod will show the error.
+    A constant that the mutation refuses as invalid gets no note; the first pod will show the error.
 
     Args:
         parsed: the policies with their positions in files.

@@ -27,7 +27,7 @@ _OF_THE_POD = frozenset({"resources", "resourceClaims", "overhead"})
 
 
 def refusal(policy: CompiledPolicy, mutation: CompiledMutation, draft: Draft, known: GangFacts) -> str | None:
-    """Return the reason why a mutation may not be applied to a pod, because a group system places it; None if it may.
+    """Return the reason why a mutation may not be applied to a pod that a group system places; None if allowed.
 
     An empty reason means that the mutation is not applied, and that the user needs no message. ``known`` has the facts
     about the pod's gang. A mutation of a plain pod may always be applied.
@@ -56,7 +56,7 @@ def _of_accounted(policy: CompiledPolicy, mutation: CompiledMutation, gang: Gang
 def refusal_of_writes(gang: Gang, written: Iterable[Path]) -> str:
     """Return why policies may not write the paths ``written``, because a group system places the pod; else empty.
 
-    This check is for mutations that can write any field: only their result shows which paths they write.
+    The check is for mutations that can write any field: only the mutation's result shows the written paths.
     """
     if gang.system == "plain":
         return ""
@@ -69,7 +69,7 @@ def refusal_of_writes(gang: Gang, written: Iterable[Path]) -> str:
 def _advice(gang: Gang, draft: Draft) -> str:
     """Return where a user requests topology from the group system.
 
-    Empty if it is already requested, or if the system has no field for it.
+    Empty if the topology is already requested, or if the group system has no field for topology.
     """
     row = BY_NAME[gang.system]
     general = row.topology if gang.accounted else row.alone_topology or row.topology

@@ -20,7 +20,7 @@ def wrong_in_workload(
 ) -> tuple[Wrong, ...]:
     """Return the problems of a workload's groups.
 
-    ``made`` has each pod template of the workload, with a pod made from it after the policies' writes.
+    ``made`` has each pod template of the workload, with a pod made from the template, after the policies' writes.
     """
     found = [
         _pods(template, pod, describe(pod, namespace, snapshot.with_owners(template.owners))) for template, pod in made
@@ -31,8 +31,8 @@ def wrong_in_workload(
 def wrong_in_pod(pod: dict[str, Any], description: Description, namespace: str, snapshot: Snapshot) -> list[str]:
     """Return the problems of a bare Pod's groups, as texts.
 
-    Empty for a Pod that a controller made, because its workload is checked instead; and for a Pod to which policies of
-    scope GPU do not apply, or that names no queue or group.
+    Empty for a Pod that a controller made, because the pod's workload is checked instead; and for a Pod to which
+    policies of scope GPU do not apply, or that names no queue or group.
     """
     if not (description.concerned and names_a_group(pod)) or pods.controller(pod) is not None:
         return []

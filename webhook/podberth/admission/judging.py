@@ -37,12 +37,12 @@ class Judged:
 
 
 def judge(matching: Matching) -> Judged:
-    """Return the result of all matching policies' validations; a cached one for a pod with equal inputs."""
+    """Return the result of all matching policies' validations; an earlier pod's result if that pod had equal inputs."""
     return matching.under.snapshot.recall.answer(_key(matching), lambda: _judged(matching))
 
 
 def _key(matching: Matching) -> Hashable:
-    """Return the key under which the result of ``judge`` is cached; None if it must not be cached."""
+    """Return the key under which the result of ``judge`` is cached; None if the result must not be cached."""
     question, under = matching.question, matching.under
     if question is None:
         return None
@@ -52,7 +52,7 @@ def _key(matching: Matching) -> Hashable:
 
 
 def _footprint(matching: Matching) -> Footprint | None:
-    """Return the paths that the validations of the matching policies read; None if they may read any path."""
+    """Return the paths that the validations of the matching policies read; None if that may be any path."""
     policies = matching.policies()
     if policies is None:
         return None

@@ -1,9 +1,9 @@
 """Finds the policies that apply to the pod under review, each with its params objects.
 
 A policy applies if, in this order, its matchConstraints select the request, its rollout includes the pod, its params
-are found, and its matchConditions are true with a params object. This is upstream's order, with the rollout added. The
-conditions of all policies are first evaluated together. After a policy has written, the conditions of a later policy
-are evaluated again only if they read a part of the pod that was written.
+are found, and its matchConditions are true with a params object. Kubernetes' own policies have the same order, without
+the rollout. The conditions of all policies are first evaluated together. After a policy has written, the conditions of
+a later policy are evaluated again only if the conditions read a part of the pod that was written.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -32,14 +32,15 @@ class Matched:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A policy that could not be evaluated for this pod, with the reason."""
+    """A policy that could not be evaluated for the pod under review, with the reason."""
 
     policy: CompiledPolicy
     message: str
     of_set_up: bool = False
-    """Whether the params or the namespace of the policy are missing. Under failurePolicy Fail the policy then denies,
-    whatever its validationActions; upstream calls this an error of configuration
-    (plugin/policy/validating/dispatcher.go, addConfigError)."""
+    """Whether the params or the namespace of the policy are missing. Under failurePolicy Fail, the policy then denies,
+    whatever the policy's validationActions are; Kubernetes calls this an error of configuration
+    (plugin/policy/validating/dispatcher.go, addConfigError).
+    """
 
     @property
     def fatal(self) -> bool:
@@ -49,7 +50,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Excepted:
-    """A policy that is not evaluated for this pod, because of an exception."""
+    """A policy that is not evaluated for the pod under review, because of an exception."""
 
     policy: CompiledPolicy
     exception: CompiledException
@@ -74,8 +75,8 @@ class Matching:
     def __iter__(self) -> Iterator[Matched | Fault | Excepted]:
         """Yield each policy that applies, once for each params object, or a fault if an error prevents the comparison.
 
-        A policy that an exception excludes for the pod is yielded as ``Excepted``; its constraints and conditions are
-        ignored.
+        A policy that an exception excludes for the pod is yielded as ``Excepted``; the policy's constraints and
+        conditions are ignored.
         """
         for index, policy in enumerate(self.plan.policies):
             if not self._in_scope(policy):
@@ -99,8 +100,8 @@ class Matching:
         """A cache key for the set of policies that apply to the unchanged pod; None if the set must not be cached.
 
         The key has the results of the matchConditions, the exceptions that apply, and the facts about the gang and the
-        GPUs that matter. It is None if the pod is too large, a watch observes the decision, or a condition failed. Some
-        sets depend on more than this key (see ``policies``).
+        GPUs that matter. The key is None if the pod is too large, a watch observes the decision, or a condition failed.
+        Some sets of policies depend on more than the key (see ``policies``).
         """
         under, answers = self.under, self._answers
         if under.excess or self.asking.watch is not None or not all(isinstance(each, bool) for each in answers):
@@ -112,11 +113,11 @@ class Matching:
         return id(self.plan), tuple(answers), excepted, description.concerned, *facts
 
     def policies(self) -> list[CompiledPolicy] | None:
-        """Return the policies that apply to the unchanged pod; None if ``question`` does not determine them.
+        """Return the policies that apply to the unchanged pod; None if ``question`` does not determine the set.
 
-        The cache key ``question`` does not determine them if a policy has a rollout, params that its conditions read,
-        or constraints on more than the operation and the resource; if a condition failed; or if a policy that applies
-        reads the pod's namespace, or ConfigMaps in that namespace.
+        The cache key ``question`` does not determine the set if a policy has a rollout, matchConditions that read
+        params, or constraints on more than the operation and the resource; if a condition failed; or if a policy that
+        applies reads the pod's namespace, or ConfigMaps in that namespace.
         """
         found: list[CompiledPolicy] = []
         for policy, span in zip(self.plan.policies, self.plan.slices, strict=True):
@@ -142,7 +143,7 @@ class Matching:
         return policy.source.spec.scope == "All" or self.under.description.concerned
 
     def _matches(self, index: int, policy: CompiledPolicy) -> Iterator[Matched | Fault]:
-        """Yield the policy with each params object for which its matchConditions are true, or a fault for an error."""
+        """Yield the policy with each params object for which the matchConditions are true, or a fault for an error."""
         if why := self._other_request(policy):
             self._pass_over(policy, why)
             return
@@ -213,7 +214,7 @@ class Matching:
         """Return whether all matchConditions of a policy are true; ``answers`` has one result for each condition.
 
         Raises:
-            EvaluationError: no condition is false, and one of them failed.
+            EvaluationError: no condition is false, and at least one condition failed.
         """
         if self.asking.watch is not None:
             activation = self.under.activation(None)
@@ -232,7 +233,8 @@ class Matching:
     def _answers_of(self, index: int, policy: CompiledPolicy) -> Sequence[bool | EvaluationError] | None:
         """Return the results of the policy's matchConditions from the evaluation of all policies' conditions.
 
-        None if they were not part of it, or if a policy has since written on a path that they read.
+        None if that evaluation left the policy's conditions out, or if a policy has since written on a path that the
+        conditions read.
         """
         span = self.plan.slices[index]
         outdated = self.under.written and meets(self.under.written, parts_of(policy.conditions_read))

@@ -1,8 +1,8 @@
 """Words the warnings and denials that users read: one bounded line each, the most important first (docs/rules.md, 14).
 
-The API server keeps 4,096 runes of warnings for one request, from all webhooks together; beyond that it cuts each
-warning to 256 runes (apiserver pkg/endpoints/filters/warning.go). podberth uses half of the 4,096 and shortens its own
-lines.
+The API server keeps 4,096 runes of warnings for one request, from all webhooks together; beyond that limit, the API
+server cuts each warning to 256 runes (apiserver pkg/endpoints/filters/warning.go). podberth uses half of the 4,096
+runes, and shortens each line.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,8 +13,8 @@ from .outcome import Action, Decision
 MAX_LINE = 256
 MAX_TOTAL = 2048
 _SILENT = frozenset({"mutate", "except"})
-"""The actions whose decisions get no warning of their own: all mutations share one, and exceptions are in the audit
-log."""
+"""The actions whose decisions get no own warning: all mutations share one warning, and exceptions are in the audit log.
+"""
 _RANKS = ("error", "conflict")
 """The actions of decisions whose warnings come first in the answer of /mutate, in this order."""
 

@@ -1,8 +1,8 @@
 """Makes the notices about a decision: the texts of Events, each with the object that the Event is about.
 
-``cluster.events`` publishes the Events. They are for pods that a controller makes: the controller drops the warnings of
-the API server, so nobody would read them. A denial needs no notice: a ReplicaSet, Job, StatefulSet or DaemonSet reports
-it in an Event of its own (FailedCreate).
+``cluster.events`` publishes the Events. The Events are for pods that a controller makes: the controller drops the
+warnings of the API server, so nobody would read the warnings. A denial needs no notice: the controllers of ReplicaSets,
+Jobs, StatefulSets and DaemonSets report denials as Events (FailedCreate).
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ class Regarding:
     def can_exist(self) -> bool:
         """Whether the API server would accept the namespace, apiVersion, kind, name and uid of the object.
 
-        These fields are read from an ownerReference, which may contain any text of any length.
+        The fields are read from an ownerReference, which may contain any text of any length.
         """
         return (
             (not self.namespace or is_label(self.namespace))
@@ -57,7 +57,7 @@ class Regarding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """The content of one Event: its object, reason and text. Equal notices become one Event with a count."""
+    """The content of one Event: the object, the reason and the text. Equal notices become one Event with a count."""
 
     regarding: Regarding
     type: NoticeType
@@ -72,11 +72,11 @@ class Notice:
 def notices(request: AdmissionRequest, outcome: Outcome, distrust: Snapshot | None = None) -> tuple[Notice, ...]:
     """Return the notices about the ``outcome`` of /validate, each of which becomes an Event; empty for most reviews.
 
-    A dry run gets no notices, because it must have no side effects. A pod without a controller gets none, because its
-    author sees the warnings. An update gets none, because the creation had the same warnings.
+    A dry run gets no notices, because a dry run must have no side effects. A pod without a controller gets none,
+    because the pod's author sees the warnings. An update gets none, because the creation had the same warnings.
 
     If the sender of the review is unknown, ``distrust`` is the snapshot: the notices then contain only fixed messages
-    of its policies, and no text from the pod. It is None if the sender is known.
+    of the snapshot's policies, and no text from the pod. ``distrust`` is None if the sender is known.
     """
     if not outcome.warnings or outcome.verdict == "denied" or request.operation != "CREATE" or request.dry_run:
         return ()
@@ -104,7 +104,8 @@ def notices(request: AdmissionRequest, outcome: Outcome, distrust: Snapshot | No
 def is_founded(regarding: Regarding, snapshot: Snapshot) -> bool:
     """Return whether an Event may be published about an object that an unauthenticated sender named.
 
-    The namespace must be in the snapshot. If podberth watches objects of this kind, the object must be there, too.
+    The namespace must be in the snapshot. If podberth watches objects of the same kind, the object must be in the
+    snapshot, too.
     """
     if regarding.namespace not in snapshot.facts.namespaces:
         return False

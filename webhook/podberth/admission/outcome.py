@@ -1,4 +1,4 @@
-"""The outcome of a review: the answer, and the decisions of each policy. The server logs and counts these."""
+"""The outcome of a review: the answer, and the decisions of each policy. The server logs and counts the decisions."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -14,15 +14,15 @@ class Decision:
     """One decision of one policy. ``message`` is the phrase for the user, without the policy's name.
 
     The action ``conflict`` means that an earlier policy wrote another value, which is kept. The action ``error`` means
-    that the policy failed on this pod, and its failurePolicy Ignore admits the pod. The action ``except`` means that
-    the policy was not evaluated, because of the exception in ``exception``.
+    that the policy failed on the pod, and the policy's failurePolicy Ignore admits the pod. The action ``except`` means
+    that the policy was not evaluated, because of the exception in ``exception``.
     """
 
     policy: str
     action: Action
     message: str
     fault: bool = False
-    """Whether the policy failed on this pod, under either failurePolicy."""
+    """Whether the policy failed on the pod, under either failurePolicy."""
     exception: str = ""
     """The name of the GPUPolicyException; empty unless the action is ``except``."""
 
@@ -49,10 +49,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """The changes that one mutation of one policy made to the pod; ``patch`` is these changes as a JSON patch."""
+    """The changes that one mutation of one policy made to the pod; ``patch`` has the changes as a JSON patch."""
 
     policy: str
     mutation: str
-    """The mutation's ``name``; if it has none, its path in the policy. Messages use the same name."""
+    """The mutation's ``name``, or the mutation's path in the policy if there is no name. Messages use the same text."""
     reason: str
     patch: Patch

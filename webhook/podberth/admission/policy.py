@@ -1,8 +1,8 @@
-"""Reviews a GPUPolicy or GPUPolicyException before it is stored: one with errors is denied with the messages of lint.
+"""Reviews a GPUPolicy or GPUPolicyException before it is stored: an object with errors is denied with lint's messages.
 
 Any client of the port may send any document. So the document's size is checked before it is parsed, and
 ``cel.compile_limits`` limits its expressions. These reviews run in a separate thread (``server.judge``), so that no
-review of a pod waits for one.
+review of a pod waits for a review of a policy.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -32,15 +32,15 @@ _MOST_MISFITS = 5
 def validate_policy(
     request: AdmissionRequest, environment: Environment, late: Late = never, *, now: datetime = NEVER
 ) -> Outcome:
-    """Return the outcome for a GPUPolicy or GPUPolicyException: denied if it is too large or has errors, else admitted.
+    """Return the outcome for a GPUPolicy or GPUPolicyException: denied if too large or with errors, else admitted.
 
     Other policies are not considered. The expressions of a disabled policy are not compiled, so that any policy can be
-    switched off. A GPUPolicyException is also denied if it lasts more than a year.
+    switched off. A GPUPolicyException is also denied if the exception lasts more than a year.
 
     Args:
         request: the review.
         environment: the names and functions that expressions may use; only the calling thread may use it.
-        late: called before each expression is compiled; it returns True once the deadline has passed.
+        late: called before each expression is compiled; returns True once the deadline has passed.
         now: the present time, with which the end of an exception is compared.
 
     Raises:
@@ -70,10 +70,10 @@ def validate_policy(
 
 
 def replacement(request: AdmissionRequest, policies: Iterable[CompiledPolicy]) -> str:
-    """Return a warning if a new GPUPolicy replaces or disables a policy from a file that has the same name; else empty.
+    """Return a warning if a new GPUPolicy replaces or disables a policy of the same name from a file; else empty.
 
-    For a GPUPolicyException, the warning lists the policy names in it that no policy has. ``policies`` are those in
-    force.
+    For a GPUPolicyException, the warning lists the policy names in the exception that no policy has. ``policies`` are
+    the policies in force.
     """
     if request.kind == EXCEPTION_KIND:
         return _unknown(request.object, {each.name for each in policies})

@@ -22,7 +22,7 @@ _REPELLING = frozenset({"NoSchedule", "NoExecute"})
 
 @dataclass(frozen=True, slots=True)
 class PodReach:
-    """The names of the nodes that could run a pod, and of the preferred ones among them.
+    """The names of the nodes that could run a pod, and of the preferred nodes.
 
     ``preferred`` has the nodes with the highest weight by the pod's preferred node affinity; it is empty if all nodes
     have the same weight.
@@ -43,9 +43,9 @@ class ReachableCluster:
     def __init__(
         self, nodes: Iterable[Node], conventions: Conventions | None = None, holdings: Holdings | None = None
     ) -> None:
-        """Index the nodes. ``conventions`` are those of the cluster, by default podberth's.
+        """Index the nodes. ``conventions`` are the cluster's conventions, by default podberth's own.
 
-        ``holdings`` are the devices that pods already hold on these nodes; None if unknown.
+        ``holdings`` are the devices that pods already hold on the nodes; None if unknown.
         """
         self._holdings = holdings
         self._nodes = {node.name: node for node in nodes}
@@ -53,11 +53,11 @@ class ReachableCluster:
 
     @property
     def node_count(self) -> int:
-        """The number of indexed nodes."""
+        """The number of nodes in the index."""
         return len(self._nodes)
 
     def reach(self, pod: Mapping[str, Any]) -> PodReach:
-        """Return the names of the nodes that could run a pod, sorted, and the preferred nodes among them.
+        """Return the sorted names of the nodes that could run a pod, and of the preferred nodes.
 
         Transient nodes are left out, and DRA claims and declared GPU memory are ignored.
         """

@@ -42,18 +42,21 @@ The value at a shorter path is most of the pod."""
 
 @dataclass(frozen=True)
 class Footprint:
-    """The footprint of expressions: the fields of a pod that they read, and the facts about the pod that they read."""
+    """The fields of a pod, and the facts about the pod, that some expressions read."""
 
     gpu: tuple[str, ...]
     gang: tuple[str, ...]
-    """The read fields of the CEL variable ``gang``; ``gpu`` has those of ``gpu``, where ``requests.kind`` is each
-    request's kind."""
+    """The fields of the CEL variable ``gang`` that the expressions read.
+
+    The attribute ``gpu`` has the fields of the variable ``gpu`` that the expressions read, where ``requests.kind`` is
+    the kind of each request.
+    """
     need: bool
     """Whether an expression calls a function that searches nodes."""
     paths: tuple[tuple[str, ...], ...]
     """The paths in the pod that the expressions read."""
     containers: bool = False
-    """Whether the names and resources of all containers are read, as they are to compute ``gpu``."""
+    """Whether the expressions read the names and resources of all containers; reading ``gpu`` counts."""
 
     @cached_property
     def tree(self) -> Tree:
@@ -62,19 +65,19 @@ class Footprint:
 
 
 def read_of_pod(reads: Iterable[tuple[str, ...]]) -> Tree | None:
-    """Return the paths below the pod among access paths, as a tree; None if one of them reads most of the pod.
+    """Return a tree of the access paths that lie below the pod; None if one access path reads most of the pod.
 
-    An object of which only the presence is read becomes an empty one: the field "", which no object has, is its only
-    path. So do the elements of a list of which only the length is read.
+    If only the presence of an object is read, the tree has one path below the object: the field "", which no object
+    has. The same is true for the elements of a list if only the list's length is read.
     """
     paths = [path[1:] for path in reads if path[0] == _POD]
     return None if any(len(path) < _SHORTEST_PATH - 1 for path in paths) else tree_of(paths)
 
 
 def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:
-    """Return the footprint of expressions: the fields that they read, by their access paths ``reads``.
+    """Return the footprint of the expressions that read the access paths ``reads``.
 
-    None if one of them reads most of the pod, or a variable that is not known to be the same for equal pods, such as
+    None if an access path reads most of the pod, or a variable that is not known to be the same for equal pods, such as
     ``request``.
     """
     gpu: set[str] = set()
@@ -111,8 +114,9 @@ def _gpu_field(path: tuple[str, ...]) -> str:
 class Recall:
     """A cache of results within one snapshot; the key of a result is the values that it was computed from.
 
-    A new answer is kept on trial: newer answers evict it, unless another pod uses it first. So an answer that only one
-    pod needs, such as one about the pod's name, neither fills the memory nor removes the answers that most pods share.
+    A new answer is kept on trial: newer answers evict the answer, unless another pod uses the answer first. So an
+    answer that only one pod needs, such as one about the pod's name, neither fills the memory nor removes the answers
+    that most pods share.
     """
 
     __slots__ = ("_kept", "_on_trial")
@@ -125,7 +129,7 @@ class Recall:
         return len(self._kept) + len(self._on_trial)
 
     def answer(self, key: Hashable | None, ask: Callable[[], _Answer]) -> _Answer:
-        """Return the cached answer for the key; else call ``ask`` and cache its answer. Exceptions are not cached.
+        """Return the cached answer for the key; else call ``ask`` and cache the result. Exceptions are not cached.
 
         If the key is None, nothing is cached. Callers must not modify the answer.
         """
@@ -151,7 +155,7 @@ class Recall:
         return found
 
     def keep(self, key: Hashable, answer: object) -> None:
-        """Cache an answer under the key and replace an earlier one; callers must not modify the answer afterwards."""
+        """Cache an answer under the key and replace an earlier answer; callers must not modify it afterwards."""
         self._kept.pop(key, None)
         if len(self._on_trial) >= _ON_TRIAL:
             self._on_trial.popitem(last=False)

@@ -55,7 +55,7 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class DecisionKey:
-    """The cache key of a decision: the ``Inputs`` of the decision, with their values for one pod."""
+    """The cache key of a decision: the ``Inputs`` of the decision, and the values of the inputs for one pod."""
 
     values: Hashable
     inputs: Inputs
@@ -65,20 +65,21 @@ class DecisionKey:
 class GangAgain:
     """The gang of a pod after a policy's write, with all labels and annotations that policies had written by then.
 
-    A cached decision has it because a gang may depend on any label or annotation, and the decision's key has only some.
+    A cached decision has the gang because a gang may depend on any label or annotation, and the decision's key has only
+    some of the pod's labels and annotations.
     """
 
     written: Mapping[str, Mapping[str, str]]
     """The labels and annotations that policies had written when the gang was computed."""
     gang: Gang
-    """The gang that was computed after the write, without the pod's index in it."""
+    """The gang that was computed after the write, without the pod's index in the gang."""
 
     @classmethod
     def of(cls, under: PodUnderReview, pod: Mapping[str, Any], gang: Gang) -> "GangAgain | None":
         """Return ``gang``, computed from the changed ``pod``, with the labels and annotations that policies wrote.
 
-        None if the gang of another pod may depend on more than these: a label or annotation was removed, a field of the
-        spec that names a group was changed, or the namespace has a group with the gang's name.
+        None if the gang of another pod may depend on more than these labels and annotations: a label or annotation was
+        removed, a field of the spec that names a group was changed, or the namespace has a group with the gang's name.
         """
         before = under.request.object or {}
         if under.gang_facts.group_of(gang.name) or any(
@@ -108,26 +109,30 @@ class GangAgain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptDecision:
-    """A cached decision on a pod: its outcome, and what must be the same for another pod to get it."""
+    """A cached decision on a pod: the outcome, and the conditions under which another pod gets the same outcome."""
 
     patch: Patch
-    """The JSON patch of the decision. The record in it has the seal for the pod that was decided on first."""
+    """The JSON patch of the decision. The record in the patch has the seal for the pod that was decided on first."""
     record: str
-    """The text of the record annotation in the patch, which is sealed again for each pod; empty if there is none."""
+    """The text of the record annotation in the patch, which is sealed again for each pod; empty if the patch has no
+    record.
+    """
     decisions: tuple[Decision, ...]
     warnings: tuple[str, ...]
     gangs: tuple[GangAgain, ...]
-    """The gangs that were computed after writes; another pod gets the decision only if each is right for it
-    (``holds``)."""
+    """The gangs that were computed after writes.
+
+    Another pod gets the decision only if each of these gangs is also right for that pod (``holds``).
+    """
 
     def holds(self, under: PodUnderReview) -> bool:
-        """Return whether the decision is right for another pod with an equal key: its gangs are those in ``gangs``."""
+        """Return whether the decision is right for another pod with an equal key: each of ``gangs`` is right."""
         return all(each.holds(under) for each in self.gangs)
 
     def for_pod(self, under: PodUnderReview) -> Outcome:
         """Return the outcome of the cached decision for another pod, whose ``DecisionKey`` has the same values.
 
-        The record in the patch is sealed again for this pod.
+        The record in the patch is sealed again for the other pod.
 
         Raises:
             UnprovedError: the patch does not apply to the pod, which is a bug.
@@ -141,7 +146,7 @@ class KeptDecision:
 
 
 def key_of(matching: Matching) -> DecisionKey | None:
-    """Return the cache key of the decision on an unchanged pod; None if no key can have all that it depends on."""
+    """Return the cache key of the decision on an unchanged pod; None if the decision depends on more than keys have."""
     question, under = matching.question, matching.under
     # The write to ``managedFields`` depends on the place of the record there, which is not in the key.
     if question is None or under.found.sent is not False:
@@ -160,9 +165,9 @@ def key_of(matching: Matching) -> DecisionKey | None:
 
 
 def keep(key: DecisionKey, outcome: Outcome, matching: Matching, writing: Writing) -> None:
-    """Cache a decision for other pods with an equal key, unless it depends on more than the key or is too long.
+    """Cache a decision for other pods with an equal key, unless the decision depends on more or is too long.
 
-    A decision is not cached if it read more than its key has, if a policy denied, failed or conflicted, or if the gang
+    A decision is not cached if more was read than the key has, if a policy denied, failed or conflicted, or if the gang
     after a write cannot be compared (``GangAgain.of``).
     """
     faulty = any(each.action in ("deny", "error", "conflict") for each in outcome.decisions)
@@ -205,7 +210,7 @@ _ANNOTATIONS, _RECORD = pointer(record.PATH[:-1]), pointer(record.PATH)
 
 
 def _inputs(matching: Matching) -> Inputs | None:
-    """Return the parts of the pod that the decision depends on; None if it depends on more than a key can have."""
+    """Return the parts of the pod that the decision depends on; None if the decision depends on more."""
     policies = matching.policies()
     if policies is None:
         return None
@@ -253,9 +258,10 @@ def _within(known: Footprint, draft: Draft) -> bool:
 
 
 def _expected(inputs: Inputs, matching: Matching) -> bool:
-    """Return whether all that was evaluated again after a write depends only on ``inputs``, so that the key covers it.
+    """Return whether all that was evaluated again after a write depends only on ``inputs``, which the key covers.
 
-    A gang that was computed again also depends on labels and annotations outside the key; ``GangAgain`` compares these.
+    A gang that was computed again also depends on labels and annotations outside the key; ``GangAgain`` compares these
+    labels and annotations.
     """
     known, changed = inputs.footprint, matching.under.changed_facts
     return (

@@ -22,7 +22,7 @@ CODES: Mapping[str, int] = {"Invalid": 422, "Unauthorized": 401, "Forbidden": 40
 def allowed(uid: str, warnings: Sequence[str] = (), audit: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return the AdmissionReview response that admits the object unchanged.
 
-    ``uid`` is that of the request; ``audit`` has the audit annotations by key.
+    ``uid`` is the request's uid; ``audit`` has the audit annotations by key.
     """
     return _review(uid, {"allowed": True}, warnings, audit)
 
@@ -56,8 +56,8 @@ def denied(
 ) -> dict[str, Any]:
     """Return the AdmissionReview response that denies the object, with the message for the user.
 
-    ``uid`` is that of the request; ``audit`` has the audit annotations by key. ``reason`` is one of the status reasons
-    in CODES, which has the HTTP status code of each.
+    ``uid`` is the request's uid; ``audit`` has the audit annotations by key. ``reason`` is one of the status reasons in
+    CODES, which has the HTTP status code of each.
     """
     status = {"status": "Failure", "message": message, "reason": reason, "code": CODES[reason]}
     return _review(uid, {"allowed": False, "status": status}, warnings, audit)

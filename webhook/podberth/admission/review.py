@@ -35,9 +35,9 @@ class AdmissionRequest:
     """The field ``request`` of an AdmissionReview, decoded.
 
     ``object`` and ``old_object`` are decoded JSON or None. ``envelope`` is the rest of the request without the uid; CEL
-    expressions see it as ``request``. ``name`` is empty on creation by generateName. On creation it may hold any
-    characters: the API server asks mutating webhooks before it checks the name, and refuses a wrong one afterwards.
-    Code that makes a path or an Event from a name has to check it (``kube.api_path``, ``notices.Regarding``).
+    expressions see it as ``request``. ``name`` is empty on creation by generateName. On creation, ``name`` may hold any
+    characters: the API server calls mutating webhooks before checking the name, and refuses a wrong name afterwards.
+    Code that makes a path or an Event from ``name`` has to check the name (``kube.api_path``, ``notices.Regarding``).
     """
 
     uid: str
@@ -54,20 +54,25 @@ class AdmissionRequest:
     dry_run: bool
     envelope: Mapping[str, Any]
     size_bytes: int | None = None
-    """The length of the review's JSON text in bytes; no object in it can be larger. None if the review was not text."""
+    """The length of the review's JSON text in bytes; no object in the review can be larger.
+
+    None if the review was not text.
+    """
     excess: str = ""
     """The message about a size bound that the review's text or envelope exceeds (``kube.review_limits``); else empty.
 
-    If it is not empty, ``envelope`` has none of the lists of the request."""
+    If the message is not empty, ``envelope`` has none of the lists of the request.
+    """
     unparsed: bool = False
     """Whether the review's text has too many values to be parsed whole; then the objects are empty and their labels
     unknown."""
 
 
 def decode_review(document: object, size_bytes: int | None = None, *, unparsed: str = "") -> AdmissionRequest:
-    """Return the request of an AdmissionReview v1; ``size_bytes`` is the length of its JSON text.
+    """Return the request of an AdmissionReview v1; ``size_bytes`` is the length of the review's JSON text.
 
-    ``unparsed`` is the message about the bound above which the objects were not parsed; empty if they were.
+    ``unparsed`` is the message about the bound above which the objects were not parsed; empty if the objects were
+    parsed.
 
     Raises:
         ReviewError: the document is not an AdmissionReview; the message names the field, its value and the expected
@@ -122,9 +127,9 @@ def _check_values(request: AdmissionRequest) -> None:
 
 
 def _check_kinds(request: AdmissionRequest, kind: tuple[str, str, str]) -> None:
-    """Check that the request's resource, its kind and its objects belong to the same kind.
+    """Check that the request's resource, the request's kind and the objects belong to the same kind.
 
-    The API server converts the objects to the kind that it names: apiserver
+    The API server converts the objects to the kind that the request names: apiserver
     pkg/admission/plugin/webhook/request/admissionreview.go.
 
     Raises:

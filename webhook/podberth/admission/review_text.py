@@ -11,7 +11,10 @@ from .review import AdmissionRequest, decode_review
 from .unparsed import decode_unparsed
 
 MAX_DEPTH: Final = 254
-"""The depth that orjson writes ("nested 254 levels", its README); it reads 1,024. No Kubernetes object comes near."""
+"""The depth of nesting that orjson writes ("nested 254 levels", its README); orjson reads 1,024 levels.
+
+No Kubernetes object comes near.
+"""
 
 
 def read_review(
@@ -25,12 +28,12 @@ def read_review(
     Args:
         text: the JSON text, or only its ends if it is too large to be parsed.
         size: the length of the whole text in bytes, if ``text`` has only its ends.
-        has_room: called with the length of a text before it is parsed; returns whether there is memory for its
+        has_room: called with the length of a text before it is parsed; returns whether there is memory for the parsed
             document.
 
     Raises:
-        ReviewError: the text is no review, or there is no memory for its document now. If it is no JSON, ``__cause__``
-            is a JSONDecodeError.
+        ReviewError: the text is no review, or there is no memory for the parsed document now. If the text is no JSON,
+            ``__cause__`` is a JSONDecodeError.
     """
     if excess := excess_of_text(text, size):
         return decode_unparsed(text, excess)

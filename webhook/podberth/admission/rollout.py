@@ -19,12 +19,12 @@ _POD_TEMPLATE_HASH = "pod-template-hash"
 def rollout_key(policy: str, pod: dict[str, Any], namespace: str, snapshot: Snapshot, known: Record) -> str:
     """Return the text whose hash decides a policy's rollout: the name of the pod's operator object, gang or controller.
 
-    A Deployment counts in place of its ReplicaSet, and a CronJob in place of its Job. For a pod without any of these,
-    the text is its own name, or the prefix of a generated name.
+    A Deployment counts in place of its ReplicaSet, and a CronJob in place of its Job. For a pod without operator
+    object, gang and controller, the text is the pod's name, or the prefix of a generated name.
 
-    The text has no uid and no pod-template-hash, so that a new revision of a workload gets the same result. It depends
-    only on fields that the policy saw on /mutate, so that /validate gets the same result. So a gang does not count if,
-    by the record ``known``, this policy or a later one wrote it.
+    The text has no uid and no pod-template-hash, so that a new revision of a workload gets the same result. The text
+    depends only on fields that the policy saw on /mutate, so that /validate gets the same result. So a gang does not
+    count if the record ``known`` says that this policy or a later policy wrote the gang's fields on the pod.
     """
     pod = _as_seen_by(policy, pod, snapshot, known)
     group = gang_in(pod, namespace, snapshot)
@@ -48,7 +48,7 @@ def rollout_key(policy: str, pod: dict[str, Any], namespace: str, snapshot: Snap
 
 
 def _as_seen_by(policy: str, pod: dict[str, Any], snapshot: Snapshot, known: Record) -> dict[str, Any]:
-    """Return the pod without gang fields that, by the record ``known``, this policy or a later one wrote."""
+    """Return the pod without gang fields that, by the record ``known``, this policy or a later policy wrote."""
     draft = Draft(pod)
     wrote = record.held(draft, known)
     for each in dropwhile(lambda each: each.name != policy, snapshot.policies):
@@ -58,9 +58,9 @@ def _as_seen_by(policy: str, pod: dict[str, Any], snapshot: Snapshot, known: Rec
 
 
 def rolled_out(percent: int, policy: str, key: str) -> bool:
-    """Return whether the policy applies to pods with this rollout key.
+    """Return whether the policy applies to pods with the rollout key ``key``.
 
-    It does if the hash (0 to 99) of ``policy`` and ``key`` is below ``percent``.
+    The policy applies if the hash (0 to 99) of ``policy`` and ``key`` is below ``percent``.
     """
     digest = hashlib.sha256(f"{policy}\n{key}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") % 100 < percent

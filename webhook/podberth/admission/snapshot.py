@@ -1,7 +1,7 @@
 """The inputs of a decision besides the review: policies, nodes and the cluster's other objects, at one moment.
 
-A snapshot is immutable; a change of the policies or of the cluster makes a new one. The caches of a snapshot hold only
-values that are computed from the snapshot itself.
+A snapshot is immutable; a change of the policies or of the cluster makes a new snapshot. The caches of a snapshot hold
+only values that are computed from the snapshot itself.
 """
 
 from collections import ChainMap
@@ -45,10 +45,11 @@ _OWN_BINDINGS = frozenset({"params"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The policies that can match reviews of one resource and operation, in order, with all that is computed from them.
+    """The policies that can match reviews of one resource and operation, in order, with values computed from them.
 
     ``batch`` evaluates the matchConditions of all policies at once; ``slices`` has the range of each policy's results
-    among those of the batch. A policy whose conditions read its params is evaluated alone: its slice is None.
+    among the results of ``batch``. A policy whose conditions read params is evaluated alone: the policy's slice is
+    None.
     """
 
     policies: tuple[CompiledPolicy, ...]
@@ -56,10 +57,13 @@ class Plan:
     batch_reads: Footprint | None
     slices: tuple[slice | None, ...]
     footprints: Mapping[str, Footprint | None]
-    """The fields of a pod that each policy's mutations (or validations) read, by the policy's name; None if it may read
-    any."""
+    """The fields of a pod that each policy's mutations (or validations) read, by the policy's name; None if the
+    mutations (or validations) may read any field.
+    """
     condition_footprints: Mapping[str, Footprint | None]
-    """The fields of a pod that each policy's matchConditions read, by the policy's name; None if they may read any."""
+    """The fields of a pod that each policy's matchConditions read, by the policy's name; None if the matchConditions
+    may read any field.
+    """
     read_of_pod: Tree | None
     """The paths of the pod that the expressions of the policies read. None if one reads most of the pod, or if a policy
     is not compiled yet, as in a check of a few manifests."""
@@ -73,29 +77,30 @@ class Snapshot:
     """The policies, sorted by their field ``order`` and then by name."""
     environment: Environment
     topology: TopologyIndex
-    """The index of the known nodes; they are not in ``facts``."""
+    """The index of the known nodes; ``facts`` has no nodes."""
     facts: ClusterFacts
     """The known objects of the cluster other than nodes, and the ConfigMaps that are in the policies' files."""
     declared: Mapping[str, tuple[ClaimRequest, ...]]
-    """The device requests of the policies' claim templates, by the ResourceClaimTemplate names that pods use for
-    them."""
+    """A mapping from the ResourceClaimTemplate names that pods use to the device requests of the policies' claim
+    templates.
+    """
     conventions: Conventions
     notes: tuple[Problem, ...]
     """Notes about the policies for their authors, such as conflicts; a policy with a note is in force all the same."""
     sealer: Sealer = OFFLINE
     """The object that signs the records that are written on pods, and verifies the records on incoming pods."""
     predicted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Owners that do not exist yet, by their future uid; they take precedence over the cluster's owners."""
+    """Owners that do not exist yet, by future uid; such an owner takes precedence over the cluster's owner."""
     exceptions: tuple[CompiledException, ...] = ()
-    """All exceptions, sorted by name, including those that have no effect."""
+    """All exceptions, sorted by name, including exceptions that have no effect."""
     now: datetime | None = None
-    """The moment for which the method ``at`` computed ``in_force``; None if it was not called."""
+    """The moment for which the method ``at`` computed ``in_force``; None if ``at`` was not called."""
     in_force: Mapping[str, tuple[CompiledException, ...]] = field(default_factory=dict)
     """The exceptions that have an effect at ``now``, by namespace; sorted by name in each namespace."""
     until: datetime = NEVER
     """The first moment after ``now`` at which ``in_force`` may change."""
     owners: Mapping[str, Mapping[str, Any]] = field(init=False, repr=False, compare=False)
-    """The owners of gangs, by uid: those of the cluster and those in ``predicted``."""
+    """The owners of gangs, by uid: the cluster's owners and the owners in ``predicted``."""
     devices: KnownDevices = field(init=False, repr=False, compare=False)
     """The device requests of claims and of the policies' claim templates, and the resources of DeviceClasses."""
     params: KnownParams = field(init=False, repr=False, compare=False)
@@ -116,9 +121,9 @@ class Snapshot:
     def at(self, now: datetime) -> "Snapshot":
         """Return the snapshot with the exceptions that are in force at ``now``.
 
-        The result is this snapshot itself if it has no exceptions, or if none has begun or ended since its own ``now``.
-        If other exceptions are in force, the result has a new cache: so no cached result outlives an exception that it
-        depends on.
+        The result is this snapshot itself if there are no exceptions, or if no exception has begun or ended since the
+        snapshot's own ``now``. If other exceptions are in force, the result has a new cache: so no cached result
+        outlives an exception on which the result depends.
         """
         if not self.exceptions or (self.now is not None and self.now <= now < self.until):
             return self
@@ -129,19 +134,19 @@ class Snapshot:
 
     @property
     def known_priority_classes(self) -> frozenset[str] | None:
-        """The names of the cluster's PriorityClasses; None if not all of them are known."""
+        """The names of the cluster's PriorityClasses; None if some may be unknown."""
         known = self.facts.priority_classes
         return known if SYSTEM_CLASS in known else None
 
     def with_owners(self, owners: Mapping[str, Mapping[str, Any]]) -> "Snapshot":
-        """Return the snapshot with additional owners of gangs, by uid; both share the plans and the cached answers."""
+        """Return the snapshot with additional owners of gangs, by uid; both snapshots share plans and cache."""
         return self._sharing(replace(self, predicted={**self.predicted, **owners}))
 
     def with_workloads(self, known: ClusterFacts) -> "Snapshot":
-        """Return the snapshot with the facts ``known`` in place of its own, except the Namespaces and ConfigMaps.
+        """Return the snapshot with the facts ``known`` in place of the old facts; Namespaces and ConfigMaps stay.
 
-        Both snapshots share the plans. They share the cached results unless a fact changed that is not part of the
-        cache keys, such as the PriorityClasses. A pod's claims and the size of its gang are part of the keys.
+        Both snapshots share the plans. Both also share the cached results unless a fact changed that is not part of the
+        cache keys, such as the PriorityClasses. A pod's claims and the size of the pod's gang are part of the keys.
         """
         changed = replace(self, facts=self.facts.with_workloads(known))
         if _seen_beside(changed) == _seen_beside(self):
@@ -159,7 +164,10 @@ class Snapshot:
         return known
 
     def with_topology(self, topology: TopologyIndex) -> "Snapshot":
-        """Return the snapshot with another index of nodes. Both share the plans, but not the cached results."""
+        """Return the snapshot with another index of nodes.
+
+        Both snapshots share the plans, but not the cached results.
+        """
         return self._planned(replace(self, topology=topology))
 
     def with_objects(
@@ -169,8 +177,9 @@ class Snapshot:
     ) -> "Snapshot":
         """Return the snapshot with other Namespaces and ConfigMaps of the cluster.
 
-        The ConfigMaps are added to the known ones; they replace default params of the same namespace and name. Both
-        snapshots share ``plans``, the policies that can match each kind of review. They share no cached answers.
+        The ConfigMaps are added to the known ConfigMaps, and replace default params of the same namespace and name.
+        Both snapshots share ``plans``, the policies that can match each kind of review. The snapshots share no cached
+        answers.
         """
         params = {**self.facts.config_maps, **config_maps}
         tables = {NAMESPACE_KIND: Table.of(namespaces), CONFIG_MAP: Table.of(params)}
@@ -184,7 +193,7 @@ class Snapshot:
         return self._planned(replace(self, sealer=sealer))
 
     def lacks_namespace(self, name: str) -> bool:
-        """Return whether a policy may need this Namespace object for a review, and the snapshot lacks it."""
+        """Return whether a policy may need the Namespace ``name`` for a review, which the snapshot lacks."""
         return name not in self.facts.namespaces and (
             bool(self.conventions.group_systems)
             or any(
@@ -194,7 +203,7 @@ class Snapshot:
         )
 
     def plan(self, phase: Phase, request: AdmissionRequest) -> Plan:
-        """Return the plan for a review: the policies that can match its operation and resource, in this phase.
+        """Return the plan for a review: the policies that can match the review's operation and resource.
 
         ``phase`` is ``mutate`` or ``validate``. Each plan is made once and cached.
         """
@@ -241,7 +250,7 @@ def takes_part(phase: Phase, policy: CompiledPolicy) -> bool:
 
 
 def count_needing_every_pod(policies: Iterable[CompiledPolicy]) -> dict[Phase, int]:
-    """Return, for each phase, the number of policies that need the reviews of all new pods, not only of GPU pods."""
+    """Return a mapping from a phase to the number of policies that need reviews of all new pods, not just GPU pods."""
     found = [
         each
         for each in policies
@@ -267,7 +276,7 @@ def _all_reads(policy: CompiledPolicy) -> frozenset[tuple[str, ...]]:
 
 
 class _Footprints(dict[str, Footprint | None]):
-    """The fields of a pod that policies read, by policy name; each is computed when it is first needed."""
+    """A mapping from policy names to the fields of a pod that each policy reads; each value is computed when needed."""
 
     def __init__(
         self, reads: Callable[[CompiledPolicy], frozenset[tuple[str, ...]]], policies: Iterable[CompiledPolicy]
@@ -292,9 +301,10 @@ _CONDITIONS_READ: Callable[[CompiledPolicy], frozenset[tuple[str, ...]]] = attrg
 def load_snapshot(
     parsed: ParsedPolicies, facts: ClusterFacts, environment: Environment, conventions: Conventions
 ) -> Snapshot:
-    """Compile the policies, and return a snapshot of them and of the cluster's facts.
+    """Compile the policies, and return a snapshot of the policies and of the cluster's facts.
 
-    ConfigMaps in the policies' files are default params; a ConfigMap of the cluster with the same name replaces them.
+    ConfigMaps in the policies' files are default params; a ConfigMap of the cluster replaces the default params of the
+    same name.
 
     Raises:
         PolicyError: a policy cannot be parsed or does not compile; the error lists all problems.
@@ -306,7 +316,7 @@ def load_snapshot(
 
 
 def with_notes(snapshot: Snapshot, parsed: Sequence[ParsedPolicy]) -> Snapshot:
-    """Return the snapshot with notes about its policies, such as conflicts between them."""
+    """Return the snapshot with notes about the policies, such as conflicts between two policies."""
     named = [each.policy.name for each in parsed]
     parsed = _enabled(parsed)
     review = ReviewContext(snapshot.topology, Need(), snapshot.facts.class_resources)
@@ -350,7 +360,7 @@ def _enabled(parsed: Iterable[ParsedPolicy]) -> list[ParsedPolicy]:
 
 
 def _declared(policies: Iterable[CompiledPolicy]) -> dict[str, tuple[ClaimRequest, ...]]:
-    """Return the device requests of the policies' claim templates, by the ResourceClaimTemplate names that pods use."""
+    """Return a mapping from ResourceClaimTemplate names on pods to the device requests of policies' claim templates."""
     templates = (each for policy in policies for each in policy.source.spec.claim_templates)
     return {each.written_name: read_claim(each.document) for each in templates}
 

@@ -1,6 +1,6 @@
-"""The state of one review: the pod with the writes so far, its description and the values of its CEL variables.
+"""The state of one review: the pod with the writes so far, the pod's description, and the values of the CEL variables.
 
-All steps of a decision share this object; only ``writing`` modifies it.
+All steps of a decision share one ``PodUnderReview``; only ``writing`` modifies the object.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class PodUnderReview:
     """The pod under review, with the writes so far.
 
-    After a write, its description is computed again when it is next needed.
+    After a write, the pod's description is computed again at the next use.
     """
 
     def __init__(self, review: CheckedReview, snapshot: Snapshot) -> None:
@@ -74,7 +74,7 @@ class PodUnderReview:
 
     @cached_property
     def repeats_a_name(self) -> bool:
-        """Whether two containers of the pod have one name, so that the API server refuses it."""
+        """Whether two containers of the pod have the same name, so that the API server refuses the pod."""
         return bool(repeated_names(self.pod))
 
     @property
@@ -120,7 +120,7 @@ class PodUnderReview:
         return known
 
     def activation_of(self, params: Mapping[str, Any] | None, read: Tree | None) -> Activation:
-        """Return the values of the CEL variables as ``activation`` does, but do not cache them."""
+        """Return the values of the CEL variables as ``activation`` does, but without a cache."""
         description = self.description
         bindings = {
             "object": self.pod if read is None else pruned(self.pod, read),

@@ -1,4 +1,4 @@
-"""Decodes a review that is too large or has too many values to be parsed: only the fields before its objects.
+"""Decodes a review that is too large or has too many values to be parsed: only the fields before the review's objects.
 
 The API server writes the fields of a review in the order of its type, without spaces (kubernetes/api admission/v1
 types.go, AdmissionRequest; encoding/json): uid, kind, resource, names, operation and userInfo, then ``object``,
@@ -25,9 +25,9 @@ _TAIL_BYTES: Final = 4_096
 
 
 def decode_unparsed(body: bytes, excess: str) -> AdmissionRequest:
-    """Return the request of a review whose text is parsed only up to its objects; ``excess`` is the reason.
+    """Return the request of a review whose text is parsed only up to the objects; ``excess`` is the reason.
 
-    The objects of the request are empty: they have no name and no labels.
+    The objects of the request are empty: without a name and without labels.
 
     Raises:
         ReviewError: the text does not have the API server's form, or even the parsed part has too many values.

@@ -1,4 +1,4 @@
-"""/validate-workload: when a workload is applied, returns warnings about the decisions that its pods will get.
+"""/validate-workload: when a workload is applied, returns warnings about the decisions on the workload's future pods.
 
 The endpoint never denies and never patches, because the pods get reviews of their own. A denial that a pod would get is
 a warning here.
@@ -51,7 +51,7 @@ _ASKING: Final = f"got more than {GPU_REQUESTS} accelerator resources in all pod
 
 
 def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
-    """Return the outcome of one review of a workload: the admission, with warnings about its future pods.
+    """Return the outcome of one review of a workload: the admission, with warnings about the workload's future pods.
 
     Raises:
         ReviewError: a template of the workload is not a pod template.
@@ -122,7 +122,7 @@ def _joined(places: Sequence[str]) -> str:
 
 
 def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
-    """Return the pod templates to decide on, and a message about those that are left out; empty if all are decided on.
+    """Return (the pod templates to decide on, a message about the templates left out; empty if none is left out).
 
     The search stops at the first template that is left out.
     """
@@ -135,7 +135,7 @@ def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
 
 
 class _Together:
-    """Counts the pod templates of one object, with their entries and needs, and compares them with the limits.
+    """Compares the numbers of one object's pod templates, of list and map entries, and of needs with the limits.
 
     A single template may be as long as a pod.
     """
@@ -148,7 +148,7 @@ class _Together:
     def beyond(self, template: Template) -> str:
         """Count one more pod template of the object.
 
-        Return the message about a limit that all templates so far exceed together; empty if they exceed none.
+        Return the message about a limit that all templates so far exceed together; empty if no limit is exceeded.
         """
         first, usable = not self._templates, not (template.too_large or template.problems)
         gpu = gpu_facts(template.pod) if usable else GpuFacts()
@@ -179,7 +179,7 @@ def _choice(template: Template, gpu: GpuFacts) -> bytes:
 def decide_on(
     template: Template, request: AdmissionRequest, snapshot: Snapshot
 ) -> tuple[list[Decision], dict[str, Any]]:
-    """Return the decisions of all policies on a pod made from the template, and the pod after the policies' writes.
+    """Return (the decisions of all policies on a pod made from the template, the pod after the policies' writes).
 
     If /mutate denies the pod, the decisions of /validate are left out, and the pod is unchanged.
     """
@@ -193,7 +193,7 @@ def decide_on(
 
 
 def _changes_pods(request: AdmissionRequest) -> bool:
-    """Return whether the review of a workload can affect its pods: it creates the workload, or changes its spec."""
+    """Return whether a workload's review can affect the workload's pods: a creation, or a change of the spec."""
     spec, before = (mapping_at(each).get("spec") for each in (request.object, request.old_object))
     return request.operation == "CREATE" or before != spec
 

@@ -1,7 +1,7 @@
 """Applies the mutations of policies to a draft of the pod under review, and writes the record of the changes on it.
 
-If one mutation of a policy fails, no mutation of the policy is applied. If one is skipped, or conflicts with an earlier
-policy, the policy's other mutations are still applied.
+If one mutation of a policy fails, no mutation of the policy is applied. If a mutation is skipped, or conflicts with an
+earlier policy, the policy's other mutations are still applied.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,8 @@ from .outcome import Action, Decision, Written
 class _Chosen(NamedTuple):
     """A change of the pod's node affinity or node selector.
 
-    The indexes are those of its decision in the step's decisions, and of its entry in ``written``.
+    The indexes are the positions of the change's decision in the step's decisions, and of the change's entry in
+    ``written``.
     """
 
     change: Change
@@ -48,7 +49,7 @@ class _Chosen(NamedTuple):
 
 
 class _Step:
-    """The writes of one policy, kept apart from the draft until it is known that none of its mutations fails."""
+    """The writes of one policy, kept apart from the draft until all mutations of the policy have succeeded."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
@@ -157,7 +158,7 @@ class Writing:
         return self.draft.patch()
 
     def _final_record(self) -> Record:
-        """Return the record of all changes, without those whose values a later policy has replaced."""
+        """Return the record of all changes, without changes whose values a later policy has replaced."""
         written = record.joined(record.held(self.draft, self.kept), self.record) if self.kept else self.record
         if not any(concern in pipeline.ANYTHING for concerns in written.values() for concern in concerns):
             return written
@@ -203,7 +204,7 @@ class Writing:
             step.note(policy, "mutate", reason)
 
     def _would_matter(self, asked: Asked, step: _Step) -> bool:
-        """Return whether a refused mutation deserves a message: it decides placement, or would have changed the pod."""
+        """Return whether a refused mutation deserves a message: it decides placement, or would change the pod."""
         proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves)
         return pipeline.CONCERNS[proposal.concern].decides == "placement" or isinstance(
             self._build(step.draft.fork(), proposal), Change
@@ -258,11 +259,11 @@ class Writing:
         return pipeline.apply(draft, proposal, self.surroundings)
 
     def _record_with_step(self) -> Record:
-        """Return the record of all changes so far, including those of the policy that is being applied."""
+        """Return the record of all changes so far, including the changes of the policy that is being applied."""
         return record.add(self.record, "", self.step.changes)
 
     def _nodes_left(self, draft: Draft) -> int:
-        """Return the number of known nodes, without transient ones, that could run the pod of the draft."""
+        """Return the number of known nodes, transient nodes aside, that could run the pod of the draft."""
         spec = draft.document["spec"]
         tolerations = own_tolerations(spec, self.under.snapshot.conventions)
         need = replace(self.under.description.need, selector=NodeSelection.of(spec), tolerations=tolerations)
@@ -271,8 +272,8 @@ class Writing:
     def _count_nodes(self) -> None:
         """Append to messages the number of nodes a change leaves: "12 nodes fit (was 40)", "prefers 12 of 40 nodes".
 
-        Changes that require something of a node are counted together, in the message of the last one. The number after
-        "was" is that of the nodes that the pod's own terms select and its final tolerations allow.
+        Changes that require something of a node are counted together, in the message of the last change. The number
+        after "was" counts the nodes that the pod's own terms select and that the pod's final tolerations allow.
         """
         if not self._chosen or not self.under.snapshot.topology.known:
             return

@@ -1,4 +1,4 @@
-"""The node agent: it reads a node's accelerators from the drivers and publishes what it observed.
+"""The node agent: reads a node's accelerators from the drivers and publishes the observations.
 
 The package ``topology`` interprets the observations.
 """

@@ -1,7 +1,7 @@
 """Sends the agent's requests to the API server. Only this module imports ``urllib3``.
 
-It is small because it runs on every node. Every outcome of a request is a result; only a missing configuration is an
-error (docs/adr/0019-publishing.md).
+The module is small because it runs on every node. Every outcome of a request is a result; only a missing configuration
+is an error (docs/adr/0019-publishing.md).
 """
 
 import ssl
@@ -32,17 +32,19 @@ _AGENT = {"User-Agent": f"podberth-agent/{__version__}"}
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The address of the API server, and the paths of the credentials for it."""
+    """The address of the API server, and the paths of the files with the credentials."""
 
     url: str
     token_file: Path
-    """The path of the token file. It is read again for each request: the kubelet replaces the token before it
-    expires."""
+    """The path of the token file.
+
+    The file is read again for each request, because the kubelet replaces a token before the token expires.
+    """
     ca_file: Path
 
 
 def find_access(url: str | None, token_file: Path | None, ca_file: Path | None, environ: Mapping[str, str]) -> Access:
-    """Return the address of the API server and its credentials, from the flags or the environment of the pod.
+    """Return the API server's address and the paths of the credentials, from the flags or the environment of the pod.
 
     Raises:
         UsageError: no https address of the API server is given, or a file cannot be read.
@@ -79,7 +81,7 @@ def _is_https(url: str) -> bool:
 
 
 class Api:
-    """A client of one API server. As many threads may use it at a time as it has ``connections``."""
+    """A client of one API server, for at most ``connections`` threads at a time."""
 
     def __init__(self, access: Access, *, connections: int = 1) -> None:
         """Create the client; the first request opens a connection.
@@ -92,7 +94,7 @@ class Api:
         self._pool = self._open()
 
     def send(self, request: ApiRequest) -> SendResult:
-        """Send one request and return the result; a missing answer or an unreadable one is a result, too."""
+        """Send one request and return the result; a missing or unreadable answer is a result, too."""
         try:
             token = self._token()
             if token is None:
@@ -137,9 +139,9 @@ class Api:
             self._pool = self._open()
 
     def _token(self) -> str | None:
-        """Return the token from its file; None if the file is empty or has characters that no HTTP header may have.
+        """Return the token from the file; None if the file is empty or has characters that no HTTP header may have.
 
-        ``http.client`` would show such a token in its error.
+        ``http.client`` would show a token with these characters in an error message.
         """
         token = read_in_time(self._access.token_file, MAX_SMALL_BYTES).strip()
         return token.decode("ascii") if token and token.isascii() and token.decode("ascii").isprintable() else None

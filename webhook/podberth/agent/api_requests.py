@@ -22,7 +22,8 @@ FIELD_MANAGER = "podberth-agent"
 LABEL_MANAGER = "podberth-agent-labels"
 """The field manager that sets the agent's labels on the Node.
 
-It differs from the agent's other field manager, so that removing the labels changes nothing else."""
+The agent has another field manager for its other writes, so that removing the labels changes nothing else.
+"""
 
 NFD_NODE_LABEL = "nfd.node.kubernetes.io/node-name"
 """The label that names the Node which a NodeFeature belongs to.
@@ -40,18 +41,20 @@ _APPLY = "application/apply-patch+yaml"
 Purpose: TypeAlias = Literal["node", "read", "write", "check", "heartbeat", "label", "machine"]
 """The purpose of a request.
 
-node: read the Node's uid. read, write, check: read the ConfigMap, write it, check that it is unchanged. heartbeat:
-renew the Lease. label: set the labels. machine: for a simulated machine, write to its Node what other components would
-write.
+node: read the Node's uid. read, write, check: read the ConfigMap, write the ConfigMap, check that the ConfigMap is
+unchanged. heartbeat: renew the Lease. label: set the labels. machine: for a simulated machine, write to the machine's
+Node the fields that other components would write.
 """
 
 LabelTarget: TypeAlias = Literal["own", "nfd-object"]
-"""The object on which the agent sets labels: the Node itself, or a NodeFeature, from which NFD's master copies them."""
+"""The object on which the agent sets labels: the Node itself, or a NodeFeature, from which NFD's master copies the
+labels to the Node.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """One request to the API server."""
+    """One request of the agent to the API server."""
 
     purpose: Purpose
     method: str
@@ -75,7 +78,7 @@ class SendResult:
     status: int
     body: Mapping[str, Any] = field(default_factory=dict)
     said: str = ""
-    """The message in the answer, or else the reason phrase of its status; the error if there was no answer."""
+    """The message in the answer, or else the reason phrase of the answer's status; the error if there was no answer."""
     retry_after_seconds: float | None = None
 
     @property
@@ -96,7 +99,7 @@ def read_config_map(node: str) -> ApiRequest:
 
 
 def check_config_map(node: str) -> ApiRequest:
-    """Return the request that reads only the metadata of the node's ConfigMap; its version shows whether it changed."""
+    """Return the request that reads only the metadata of the node's ConfigMap; its version shows every change."""
     return ApiRequest("check", "GET", _config_map_path(node))
 
 
@@ -114,7 +117,7 @@ def write_config_map(node: str, uid: str, text: str) -> ApiRequest:
 
 
 def renew_lease(node: str, uid: str, now: datetime, seconds: int) -> ApiRequest:
-    """Return the request that renews the node's heartbeat Lease for this number of seconds."""
+    """Return the request that renews the node's heartbeat Lease for ``seconds`` seconds."""
     manifest = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
@@ -149,7 +152,7 @@ def write_labels(target: LabelTarget, node: str, uid: str, labels: Mapping[str, 
 
 
 def _metadata(node: str, uid: str) -> dict[str, Any]:
-    """Return the metadata of an object with the Node as owner, so that it is deleted together with the Node."""
+    """Return the metadata of an object that is owned by the Node, and so is deleted together with the Node."""
     owner = {"apiVersion": "v1", "kind": "Node", "name": node, "uid": uid, "blockOwnerDeletion": False}
     return {
         "name": node,

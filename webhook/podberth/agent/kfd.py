@@ -1,8 +1,9 @@
 """Reads AMD's GPUs from the topology that the kernel driver (KFD) publishes in sysfs.
 
-This needs no library and no privilege, and gives no events. The layout is that of Linux,
+Reading sysfs needs no library and no privilege, and gives no events. The layout is described in Linux,
 drivers/gpu/drm/amd/amdkfd/kfd_topology.c. There is a folder for each CPU and each GPU, and for each part of a
-partitioned GPU (CPX). The parts of a GPU differ only in the function of their PCI address, and are reported as one GPU.
+partitioned GPU (CPX). The parts of a GPU differ only in the function number of the PCI address, and are reported as one
+GPU.
 """
 
 import time
@@ -28,7 +29,7 @@ class KfdReader:
         """Create the reader, if the driver is loaded.
 
         Raises:
-            DeviceError: the driver is not loaded, or it has no GPU.
+            DeviceError: the driver is not loaded, or has no GPU.
         """
         self._sysfs = sysfs
         if not self.read().gpus:
@@ -115,16 +116,16 @@ def _properties(file: Path) -> Properties | None:
 
 
 def _address(node: Properties) -> str:
-    """Return the PCI address of a GPU as sysfs writes it.
+    """Return the PCI address of a GPU in the format of sysfs.
 
-    The function in it is always 0, because functions only number the parts of one GPU.
+    The function number is always 0, because function numbers only distinguish the parts of one GPU.
     """
     location = node.get("location_id", 0)
     return f"{node.get('domain', 0):04x}:{location >> 8 & 0xFF:02x}:{location >> 3 & 0x1F:02x}.0"
 
 
 def _xgmi(node: Path) -> Iterator[int]:
-    """Yield the numbers of the KFD nodes that this KFD node is linked to by xGMI."""
+    """Yield the numbers of the KFD nodes to which the KFD node in the folder ``node`` is linked by xGMI."""
     for file in sorted(node.glob("io_links/*/properties")):
         link = _properties(file) or {}
         if link.get("type") == _XGMI and "node_to" in link:

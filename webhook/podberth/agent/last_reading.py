@@ -1,8 +1,8 @@
-"""Keeps the last observation of a node's GPUs and their last usage, for the metrics.
+"""Keeps the last observation of a node's GPUs and the GPUs' last usage, for the metrics.
 
 Only the agent's main thread calls a driver: the driver's session is closed and opened again when the driver restarts,
 and a call that hangs must not delay a scrape. So the GPUs' usage is measured once for each reading, right after the
-document of that reading is published. A scrape shows the last measurement until it is too old.
+document of that reading is published. A scrape shows the last measurement until the measurement is too old.
 """
 
 import time
@@ -23,7 +23,7 @@ _SLOWEST_CALL_SECONDS = 60.0
 
 
 class Meter:
-    """Wraps a reader of a vendor's driver, and keeps its results for the metrics.
+    """Wraps a reader of a vendor's driver, and keeps the results for the metrics.
 
     Other threads may use ``reading`` and ``silence_seconds``; only the agent's own thread uses the rest.
     """
@@ -40,7 +40,7 @@ class Meter:
         """Wrap ``reader``, which reads the devices; nothing is read yet.
 
         ``interval_seconds`` is the agent's pause between two readings. ``kubelet`` lists the containers that hold the
-        GPUs; if it is None, the metrics name no containers. ``now`` is a monotonic clock.
+        GPUs; if None, the metrics name no containers. ``now`` is a monotonic clock.
         """
         self._now = now
         self._reader = reader
@@ -95,7 +95,7 @@ class Meter:
         return self._now() - self._sign_of_life
 
     def reading(self) -> NodeReading:
-        """Return what a scrape shows: the last reading, if it is not too old, and the kubelet's list of devices."""
+        """Return the data for a scrape: the last reading, unless too old, and the kubelet's list of devices."""
         seen = self._look
         look = seen[1] if seen is not None and self._now() - seen[0] <= self.patience_seconds else None
         grants = self._kubelet.grants() if self._kubelet is not None else None

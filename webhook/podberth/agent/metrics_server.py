@@ -97,7 +97,7 @@ class _Server(ThreadingMixIn, TCPServer):  # not HTTPServer, which asks DNS for 
 
 @contextmanager
 def serving(address: Address, meter: Meter) -> Iterator[int]:
-    """Serve ``/metrics`` and ``/livez`` while the context is open; its value is the port number.
+    """Serve ``/metrics`` and ``/livez`` while the context is open; the context's value is the port number.
 
     Raises:
         UsageError: the process cannot listen on the address.

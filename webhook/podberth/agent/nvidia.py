@@ -1,8 +1,8 @@
 """Reads NVIDIA's GPUs through NVML, and keeps the state that is needed between two readings.
 
 The state is the NVML session, the set of events with the received XIDs, and the identity of each GPU, because a GPU
-that falls off the bus no longer reports it. Each reading takes new handles: a restart of the driver makes old handles
-invalid.
+that falls off the bus no longer reports the identity. Each reading takes new handles: a restart of the driver makes old
+handles invalid.
 """
 
 import time
@@ -32,13 +32,13 @@ _MOST_XIDS = 16  # XIDs kept of one GPU; further ones only repeat that it is bro
 
 
 class NvidiaReader:
-    """Reads NVIDIA's GPUs in one NVML session, which it opens again when the driver was restarted."""
+    """Reads NVIDIA's GPUs in one NVML session, and opens a new session when the driver was restarted."""
 
     def __init__(self, sysfs: Sysfs) -> None:
         """Open a session with the driver; ``sysfs`` shows how many GPUs the driver has.
 
         Raises:
-            DeviceError: there is no driver, or it cannot be opened.
+            DeviceError: there is no driver, or the driver cannot be opened.
         """
         nvml.start()
         self._sysfs = sysfs
@@ -78,12 +78,11 @@ class NvidiaReader:
             raise DeviceError(f"NVIDIA: the driver does not answer: {gone}") from gone
 
     def wait(self, seconds: float) -> bool:
-        """Wait for events of GPUs, at most ``seconds``; return True if the GPUs must be read again because of one.
+        """Wait for events of GPUs, at most ``seconds``; return True if an event requires a new reading.
 
         Events that follow closely are reported once; XIDs without meaning for a GPU are not reported. If the driver
-        makes a wait fail, that counts as an event, because something must have happened. The first such failure is
-        reported at once. If it repeats (a lost GPU makes every wait fail), the pauses grow, so that waiting never
-        becomes a busy loop.
+        makes a wait fail, the failure counts as an event. The first failure is reported at once. If failures repeat (a
+        lost GPU makes every wait fail), the pauses grow, so that waiting never becomes a busy loop.
         """
         reported, deadline = False, time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
@@ -119,7 +118,7 @@ class NvidiaReader:
         self._events = None
 
     def _take(self, identity: int, xid: int) -> bool:
-        """Record the XID of an event; return whether it can change the observation.
+        """Record the XID of an event; return whether the event can change the observation.
 
         ``identity`` is the ``nvml.identity`` of the GPU's handle.
         """
@@ -228,8 +227,8 @@ def _gpu(asking: NvmlRound, index: int, device: Any) -> ObservedGpu:
 def _mig(asking: NvmlRound, index: int, device: Any) -> tuple[tuple[bool, bool] | None, tuple[ObservedInstance, ...]]:
     """Return the MIG mode of a GPU as (enabled now, enabled after a reset), and the GPU's MIG instances.
 
-    Mode and list of instances are read again after the placements. If they have changed, all is repeated; if they keep
-    changing, no instances are returned.
+    The mode and the list of instances are read again after the placements of the instances. After a change, everything
+    is read again; if the changes go on, no instances are returned.
     """
     ask, whose = asking.ask, (index,)
 

@@ -1,7 +1,7 @@
 """Reads the usage of NVIDIA's GPUs through NVML after each reading of the GPUs, in the session of ``agent.nvidia``.
 
 Besides ``agent.nvml``, only this module imports ``pynvml``. Only the memory of a GPU in MIG mode needs privilege; the
-memory of its MIG devices does not. NVML reports no utilization of a GPU in MIG mode, nor of its MIG devices.
+memory of its MIG devices does not. NVML reports no utilization of a GPU in MIG mode, nor of the GPU's MIG devices.
 
 https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html
 """
@@ -55,7 +55,7 @@ def _gpu(asking: NvmlRound, index: int, address: str, device: Any) -> GpuUsage:
 
 
 def _instance(asking: NvmlRound, index: int, device: Any) -> InstanceUsage | None:
-    """Return the usage of a MIG device, read now; None if the device is gone or does not identify itself."""
+    """Return the usage of a MIG device, read now; None if UUID, GPU instance or name is unknown."""
     ask, whose = asking.ask, (index,)
     uuid = ask("MIG devices", whose, nvml.uuid, device)
     gpu_instance = ask("MIG devices", whose, nvml.gpu_instance, device)
@@ -73,9 +73,9 @@ def _instance(asking: NvmlRound, index: int, device: Any) -> InstanceUsage | Non
 
 
 def _memory(device: Any) -> tuple[int, int]:
-    """Return the used and the total memory of a device in bytes.
+    """Return (used memory, total memory) of a device, in bytes.
 
-    With drivers before R510, the memory that the driver reserves for itself counts as used.
+    With drivers before R510, the memory that the driver reserves counts as used.
     """
     try:
         info = pynvml.nvmlDeviceGetMemoryInfo(device, version=pynvml.nvmlMemory_v2)

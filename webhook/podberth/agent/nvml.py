@@ -1,19 +1,19 @@
 """Calls NVML through nvidia-ml-py (``pynvml``), and directly if a call has no usable wrapper.
 
-Besides this module, only ``nvidia_usage`` imports ``pynvml``. Four things in ``pynvml`` 13.615.71 are wrong. Each is
-avoided here and has a test:
+Besides this module, only ``nvidia_usage`` imports ``pynvml``. ``pynvml`` 13.615.71 has four bugs. This module avoids
+each bug, with a test:
 
 - ``NVML_P2P_CAPS_INDEX_READ`` is a tuple because of an extra comma. podberth uses a number of its own.
 - A ``c_char`` field is decoded as UTF-8 up to the first NUL, which breaks the bytes of nvmlPlatformInfo_t. podberth
   takes these bytes from memory by their offset.
-- ``nvmlDeviceGetUnrepairableMemoryFlag_v1`` passes a structure that starts with a version, unlike the one in nvml.h,
+- ``nvmlDeviceGetUnrepairableMemoryFlag_v1`` passes a structure that starts with a version, unlike nvml.h's,
   and so always returns 0. podberth makes the call with the structure of nvml.h.
-- The calls for the fabric information fill a structure of the caller's. Its ``state`` (v3) has four bytes; in nvml.h it
-  has one byte, and the others are padding. podberth uses only the first byte.
+- The calls for the fabric information fill a structure of the caller's. The field ``state`` (v3) has four bytes in
+  ``pynvml``; in nvml.h, it has one byte, and three bytes are padding. podberth uses only the first byte.
 
 A function that takes the handle of a GPU raises ``pynvml.NVMLError`` if NVML refuses or fails. ``NvmlRound.ask`` makes
-the call and returns None in that case, with a note of what could not be read and why; it raises ``Gone`` if the driver
-disappeared.
+the call and returns None in that case, with a note of the unread facts and the reason. ``NvmlRound.ask`` raises
+``Gone`` if the driver disappeared.
 """
 
 import ctypes
@@ -103,7 +103,7 @@ def _unless(codes: frozenset[int], call: Callable[..., T], *arguments: object) -
 
 
 def name_of(code: int) -> str:
-    """Return NVML's text for an error code (nvmlReturn_t), such as ``gpu is lost``."""
+    """Return NVML's text for an error code (nvmlReturn_t), for example ``gpu is lost``."""
     return _NAMES.get(code, f"error {code}")
 
 
@@ -113,13 +113,13 @@ class NvmlRound:
     def __init__(self) -> None:
         self.unseen: list[Unseen] = []
         self.faults: dict[int, dict[str, None]] = {}
-        """The faults of each GPU, by the GPU's index, in the order in which they were found."""
+        """A mapping from a GPU's index to the GPU's faults, in the order in which the faults were found."""
 
     def ask(self, what: str, gpus: tuple[int, ...], call: Callable[..., T], *arguments: object) -> T | None:
         """Return the result of ``call(*arguments)``; None if the GPU lacks the feature or the call failed.
 
         ``gpus`` are the indexes of the GPUs that the call is about. A fault of a single GPU is noted in ``faults``. Any
-        other failure is noted in ``unseen``, under ``what``, the name of what could not be read.
+        other failure is noted in ``unseen``, under ``what``, the name of the facts that could not be read.
 
         Raises:
             Gone: the driver was restarted or is gone.
@@ -144,7 +144,7 @@ def start() -> None:
     """Load and initialise the NVML library.
 
     Raises:
-        DeviceError: there is no driver, or it cannot be opened.
+        DeviceError: there is no driver, or the driver cannot be opened.
     """
     try:
         pynvml.nvmlInit()
@@ -173,17 +173,17 @@ def device_count() -> int:
 
 
 device: Callable[[int], Any] = pynvml.nvmlDeviceGetHandleByIndex
-"""Return the handle of the GPU with this index; it is valid until the driver restarts."""
+"""Return the handle of the GPU with an index; the handle is valid until the driver restarts."""
 uuid: Callable[[Any], str] = pynvml.nvmlDeviceGetUUID
 """Return a GPU's UUID, such as ``GPU-8f6d...``: the prefix ``GPU-`` and a UUID."""
 product: Callable[[Any], str] = pynvml.nvmlDeviceGetName
-"""Return a device's product name; that of a MIG device includes ``MIG`` and the profile."""
+"""Return a device's product name; a MIG device's name includes ``MIG`` and the profile."""
 gpu_instance: Callable[[Any], int] = pynvml.nvmlDeviceGetGpuInstanceId
 """Return the number of the GPU instance to which a MIG device belongs."""
 level: Callable[[Any, Any], int] = pynvml.nvmlDeviceGetTopologyCommonAncestor
 """Return the closest common ancestor of two GPUs in the PCI topology, as an nvmlGpuTopologyLevel_t."""
 new_events: Callable[[], Any] = pynvml.nvmlEventSetCreate
-"""Return a new, empty set of events; ``listen`` adds events to it, and ``next_event`` waits for them."""
+"""Return a new, empty set of events; ``listen`` adds events to the set, and ``next_event`` waits for an event."""
 
 
 def pci(gpu: Any) -> tuple[str, str]:
@@ -202,13 +202,13 @@ def memory_mib(gpu: Any) -> int:
 
 
 def mig_mode(gpu: Any) -> tuple[bool, bool]:
-    """Return whether MIG mode is enabled now, and whether it will be enabled after the GPU's next reset."""
+    """Return (whether MIG mode is enabled now, whether MIG mode will be enabled after the GPU's next reset)."""
     current, pending = pynvml.nvmlDeviceGetMigMode(gpu)
     return bool(current), bool(pending)
 
 
 def profiles(gpu: Any) -> tuple[ObservedProfile, ...]:
-    """Return the MIG profiles that a GPU supports, each with the number and the memory of its instances.
+    """Return the MIG profiles that a GPU supports, each with the number and the memory of the profile's instances.
 
     Raises:
         pynvml.NVMLError: the profiles cannot be read; a profile that the GPU lacks is left out.
@@ -223,9 +223,9 @@ def profiles(gpu: Any) -> tuple[ObservedProfile, ...]:
 
 
 def mig_devices(gpu: Any) -> tuple[tuple[int, str], ...]:
-    """Return the number of the GPU instance and the product name of each MIG device of a GPU.
+    """Return, for each MIG device of a GPU, the number of the GPU instance and the product name.
 
-    This needs no privilege; NVML's own list of the GPU instances would need it.
+    The call needs no privilege; NVML's own list of the GPU instances would need privilege.
     """
     return tuple((gpu_instance(one), product(one)) for one in mig_handles(gpu))
 
@@ -239,7 +239,7 @@ def mig_handles(gpu: Any) -> Iterator[Any]:
 
 
 def placement(gpu: Any, instance: int) -> tuple[int, int]:
-    """Return the first memory slice of a GPU instance, and the number of its slices. The call needs privilege."""
+    """Return (first memory slice, number of memory slices) of a GPU instance. The call needs privilege."""
     info = pynvml.nvmlGpuInstanceGetInfo(pynvml.nvmlDeviceGetGpuInstanceById(gpu, instance))
     return int(info.placement.start), int(info.placement.size)
 
@@ -309,7 +309,7 @@ def unrepairable_memory(gpu: Any) -> bool:
     """Return whether a GPU's memory is permanently broken.
 
     Raises:
-        pynvml.NVMLError: the driver does not report it, as for GPUs older than Hopper.
+        pynvml.NVMLError: the driver does not report the state, as for GPUs older than Hopper.
     """
     status = _UnrepairableMemory()
     _call("nvmlDeviceGetUnrepairableMemoryFlag_v1", gpu, ctypes.byref(status))
@@ -320,7 +320,7 @@ def fabric(gpu: Any) -> ObservedFabric:
     """Return the NVLink domain of a GPU: cluster UUID, clique and state.
 
     The values come from nvmlDeviceGetGpuFabricInfo_v4, which lists several cliques: the first clique for unicast is
-    taken. If the driver is older, they come from nvmlDeviceGetGpuFabricInfoV.
+    taken. If the driver is older, the values come from nvmlDeviceGetGpuFabricInfoV.
     """
     try:
         v4 = pynvml.c_nvmlGpuFabricInfo_v4_t()
@@ -381,17 +381,17 @@ def _platform(info: Any, names: tuple[str, str, str, str]) -> ObservedPlatform:
 
 
 def listen(events: Any, gpu: Any) -> None:
-    """Add to the set ``events`` those events of a GPU that podberth reads and the GPU supports."""
+    """Add a GPU's events to the set ``events``: the events that podberth reads and that the GPU supports."""
     pynvml.nvmlDeviceRegisterEvents(gpu, pynvml.nvmlDeviceGetSupportedEventTypes(gpu) & _EVENTS, events)
 
 
 def next_event(events: Any, seconds: float) -> tuple[int, int] | None:
-    """Wait for an event of the set; return the ``identity`` of its GPU, and its XID (0 for other events).
+    """Wait for an event of the set; return the ``identity`` of the event's GPU, and the XID (0 for other events).
 
     None if no event came within ``seconds``.
 
     Raises:
-        Gone: the driver can no longer wait for this set of events.
+        Gone: the driver can no longer wait for the set of events.
     """
     try:
         event = pynvml.nvmlEventSetWait_v2(events, max(int(seconds * 1000), 1))
@@ -414,7 +414,7 @@ def identity(gpu: Any) -> int:
 
 
 def _call(name: str, *arguments: object) -> None:
-    """Call a function of the NVML library by name, because ``pynvml`` has no usable wrapper for it."""
+    """Call a function of the NVML library by name, for a function without a usable wrapper in ``pynvml``."""
     code = pynvml._nvmlGetFunctionPointer(name)(*arguments)  # noqa: SLF001 - the wrappers' own way to the library
     if code:
         raise pynvml.NVMLError(code)

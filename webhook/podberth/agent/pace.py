@@ -1,4 +1,7 @@
-"""Computes growing pauses after failures. It reads no clock: the caller passes times, in seconds of any clock."""
+"""Computes growing pauses after failures.
+
+The module reads no clock: the caller passes times, in seconds of any clock.
+"""
 
 from collections.abc import Callable
 from math import inf
@@ -32,7 +35,7 @@ class Backoff:
 
     @property
     def failing(self) -> bool:
-        """Whether the last try failed."""
+        """Whether the last try of the request failed."""
         return self._failures > 0
 
     def succeed(self) -> None:
@@ -43,7 +46,7 @@ class Backoff:
     def fail(self, now: float, *, asked_seconds: float | None = None) -> None:
         """Record a temporary failure, which postpones the next try by a random pause that grows with each failure.
 
-        ``asked_seconds`` is the server's Retry-After, which is added to the pause; above 600 s it counts as 600 s.
+        ``asked_seconds`` is the server's Retry-After, which is added to the pause; more than 600 s count as 600 s.
         """
         most = min(_MOST_SECONDS, _FIRST_SECONDS * 2.0**self._failures)
         self._failures = min(self._failures + 1, _MOST_FAILURES)

@@ -2,7 +2,7 @@
 
 https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/#monitoring-device-plugin-resources
 
-Only the message fields that podberth reads are declared, with their numbers in k8s.io/kubelet
+Only the message fields that podberth reads are declared, with the field numbers of k8s.io/kubelet
 pkg/apis/podresources/v1/api.proto (v0.36). A decoder skips all other fields, including those that a later kubelet adds.
 """
 
@@ -70,11 +70,10 @@ _MESSAGES = _messages()
 def list_grants(socket: Path) -> tuple[Grant, ...]:
     """Return the devices of all containers on the node, as the kubelet lists them.
 
-    Each call makes its own connection. So it succeeds with a kubelet that was restarted, or a socket that did not exist
-    before.
+    Each call makes a new connection, so a call succeeds after a restart of the kubelet, and when the socket appears.
 
     Raises:
-        KubeletUnavailable: there is no socket, access to it is denied, or no valid answer came in time.
+        KubeletUnavailable: there is no socket, access to the socket is denied, or no valid answer came in time.
     """
     request = _MESSAGES["ListPodResourcesRequest"]()
     with grpc.insecure_channel(f"unix:{socket}", options=_OPTIONS) as channel:

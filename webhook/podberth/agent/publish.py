@@ -1,4 +1,4 @@
-"""The agent's main loop: it reads the devices, publishes the result, and waits for a change or the next due time."""
+"""The agent's main loop: reads the devices, publishes the result, and waits for a change or the next due time."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -26,9 +26,9 @@ FEATURE_FILE = "podberth"
 
 
 def link_labels(topology: NodeTopology) -> dict[str, str] | None:
-    """Return the node labels that describe how the node's GPUs are linked; None if the links are unknown.
+    """Return the node labels (key to value) that describe the links between the node's GPUs; None if unknown.
 
-    They are unknown while a GPU is unhealthy: a lost GPU has no links, and a full mesh would look like islands. The
+    The links are unknown while a GPU is unhealthy: a lost GPU has no links, so a full mesh would look like islands. The
     earlier labels then stay, because hardware seldom changes.
     """
     links = topology.links
@@ -39,16 +39,16 @@ def link_labels(topology: NodeTopology) -> dict[str, str] | None:
 
 
 class FeatureFile:
-    """A file with node labels that NFD's worker on this node reads and publishes."""
+    """A file with node labels that NFD's worker on the node reads and publishes."""
 
     def __init__(self, folder: Path) -> None:
         """Note the directory of the file; ``write`` creates the file."""
         self._file = folder / FEATURE_FILE
         self.trouble = ""
-        """The reason why the file could not be written; empty if it was written."""
+        """The reason why the file could not be written; empty if the file was written."""
 
     def write(self, labels: Mapping[str, str]) -> None:
-        """Write the labels to the file if they have changed; NFD's worker sees either the old file or the new file."""
+        """Write the labels to the file if the labels have changed. NFD's worker sees either the old or the new file."""
         text = "".join(f"{key}={value}\n" for key, value in sorted(labels.items()))
         # Hidden files are no features (NFD source/local/local.go).
         partial = self._file.with_name(f".{FEATURE_FILE}.partial")
@@ -117,10 +117,10 @@ def instant() -> Instant:
 
 
 def pump(publisher: Publisher, send: Send, now: Callable[[], Instant] = instant) -> int:
-    """Send all requests of the publisher that are due, and return their number.
+    """Send all due requests of the publisher, and return the number of requests.
 
-    Requests that become due meanwhile wait for the next call: two requests that fail slowly would otherwise alternate
-    for ever.
+    Requests that become due during the call wait for the next call: otherwise two requests that fail slowly would
+    alternate for ever.
     """
     began, count = now().seconds, 0
     while (request := publisher.next_request(Instant(began, now().wall))) is not None:
@@ -162,7 +162,7 @@ def publish(
 
 
 def _log_changes(before: dict[str, str], after: dict[str, str], say: Say) -> None:
-    """Log each failure in ``after`` that is new or has changed, and each one in ``before`` that has ended."""
+    """Log each failure in ``after`` that is new or has changed, and each failure in ``before`` that has ended."""
     for about, text in sorted(after.items()):
         if before.get(about) != text:
             say("warning", text)

@@ -1,8 +1,8 @@
 """Decides what the agent sends to the API server: a state machine without its own clock, network or random numbers.
 
-The caller passes in documents, takes the next request, sends it (``publish``), passes its answer back, and asks for the
-time of the next request. The publisher keeps three things up to date. Each has its own backoff, so that a refusal of
-one does not delay the others:
+The caller passes in documents, takes the next request, sends the request (``publish``), passes the answer back, and
+asks for the time of the next request. The publisher keeps three objects up to date. Each object has its own backoff, so
+that the refusal of one write does not delay another:
 
 - The ConfigMap has the newest document. The present ConfigMap is read first, so an agent that restarts does not write
   the same document again. A newer document replaces one that is not written yet.
@@ -48,9 +48,9 @@ heartbeat only reports an agent or a driver that is gone while the node lives.
 _MISSED = 3
 """The duration of a Lease, in renewal intervals: a Lease survives one lost renewal or a restart of the API server."""
 _JITTER = 0.25
-"""The largest share of the renewal interval by which a renewal is early.
+"""The largest part of the renewal interval by which a renewal is early.
 
-The share is random, so that agents that started together do not renew together.
+The part is random, so that agents that started together do not renew together.
 """
 
 # Limits for a GPU that is lost and returns again and again: six changes are written at once, then four a minute.
@@ -66,7 +66,7 @@ _PASSING = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """One moment, as two clocks show it: a monotonic clock and the wall clock."""
+    """One moment, as a monotonic clock and the wall clock show it."""
 
     seconds: float
     """The time in seconds of a clock that never jumps; the caller chooses its start."""
@@ -91,7 +91,7 @@ class Publisher:
     ) -> None:
         """Create the publisher with nothing to publish. ``draw`` returns random numbers for the jitter."""
         self.troubles: dict[str, str] = {}
-        """The messages about present failures, by the object that they are about; empty if there are none.
+        """A mapping from an object's name to the message about the object's present failure; empty without failures.
 
         A message is replaced only if the status code changes: a library may word the same failure differently each
         time.
@@ -120,7 +120,7 @@ class Publisher:
 
     @property
     def settled(self) -> bool:
-        """Whether the ConfigMap has the right labels and owner, and equals the newest document except for its time."""
+        """Whether the ConfigMap has the right labels and owner, and the newest document, apart from the time."""
         there = self._there
         return there is not None and there.sound and is_same_but_for_time(there.text, self._wanted or "")
 
@@ -136,7 +136,7 @@ class Publisher:
     def next_request(self, now: Instant) -> ApiRequest | None:
         """Return the request to send now; None if none is due.
 
-        Its answer must be passed to ``receive`` before the next call.
+        The answer must be passed to ``receive`` before the next call.
         """
         if self._wanted is None:
             return None
@@ -248,13 +248,13 @@ def _stored(answer: SendResult, uid: str) -> _Stored:
 
 
 def _about(purpose: Purpose, node: str) -> str:
-    """Return the object that a request is about, as messages name it, such as ``ConfigMap podberth-system/node-1``."""
+    """Return the object that a request is about, in a message's words, such as ``ConfigMap podberth-system/node-1``."""
     subjects = {"node": f"Node {node}", "heartbeat": f"Lease {NAMESPACE}/{node}", "label": f"labels of {node}"}
     return subjects.get(purpose, f"ConfigMap {NAMESPACE}/{node}")
 
 
 def _remedy(purpose: Purpose, status: int, said: str) -> str:
-    """Return advice on how to fix a failed request; it is the end of the message about the failure."""
+    """Return advice on how to fix a failed request; the advice ends the message about the failure."""
     match status:
         case HTTPStatus.UNAUTHORIZED:
             return "want a token of this cluster that has not expired; it is read again each time"

@@ -1,8 +1,8 @@
 """Defines the interface of the readers of accelerators, one for each vendor, and lists the readers.
 
-A reader calls one vendor's driver and reports in the types of ``topology.observation``. It never guesses, and one
-unreadable part never makes the whole reading fail: unreadable parts are named in ``unseen``. Only a driver that does
-not answer at all is a DeviceError.
+A reader calls one vendor's driver and reports in the types of ``topology.observation``. A reader never guesses, and an
+unreadable part never makes the whole reading fail: unreadable parts are named in the observation's ``unseen``. Only a
+driver that does not answer at all is a DeviceError.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from .sysfs import Sysfs
 
 
 class Reader(Protocol):
-    """Reads one vendor's accelerators on this node."""
+    """Reads one vendor's accelerators on the node."""
 
     def read(self) -> Observation:
         """Read all accelerators now.
@@ -59,11 +59,14 @@ def _amd(sysfs: Sysfs) -> UsageReader:
 
 
 READERS: dict[Vendor, Callable[[Sysfs], UsageReader]] = {"nvidia": _nvidia, "amd": _amd}
-"""The function that opens the reader of each vendor. It raises a DeviceError if the driver cannot be opened."""
+"""A mapping from a vendor to the function that opens the vendor's reader.
+
+The function raises a DeviceError if the driver cannot be opened.
+"""
 
 
 def open_reader(sysfs: Sysfs, vendor: Vendor | None = None) -> UsageReader:
-    """Open the reader for the accelerators of ``vendor``; if None, that of the first vendor whose driver is found.
+    """Open the reader of ``vendor``'s accelerators; if None, the reader of the first vendor whose driver is found.
 
     Raises:
         DeviceError: no reader can be opened; the message has every reader's reason.
@@ -78,7 +81,7 @@ def open_reader(sysfs: Sysfs, vendor: Vendor | None = None) -> UsageReader:
 
 
 def observe(reader: Reader, sysfs: Sysfs) -> Observation:
-    """Read the accelerators, and add where they and the network cards are attached to the PCI bus.
+    """Read the accelerators, and add the PCI positions of the accelerators and of the network cards.
 
     Raises:
         DeviceError: the driver does not answer.

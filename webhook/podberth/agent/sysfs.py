@@ -24,11 +24,11 @@ class Sysfs:
         self.root = root
 
     def has_pci(self) -> bool:
-        """Return whether sysfs shows any PCI devices; some sandboxes hide them."""
+        """Return whether sysfs shows any PCI devices; some sandboxes hide all of them."""
         return (self.root / "bus/pci/devices").is_dir()
 
     def place(self, address: str) -> PciPlace | None:
-        """Return where the PCI device with this address (``0000:17:00.0``) is attached; None if it does not exist."""
+        """Return where the PCI device at ``address`` (``0000:17:00.0``) is attached; None if there is no device."""
         device = self.root / "bus/pci/devices" / address
         if not address or not device.is_dir():
             return None
@@ -53,7 +53,7 @@ class Sysfs:
 
 
 def read_text(file: Path) -> str | None:
-    """Return the text of a sysfs file without white space around it; None if the file cannot be read."""
+    """Return the text of a sysfs file without leading and trailing white space; None if the file cannot be read."""
     try:
         return file.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

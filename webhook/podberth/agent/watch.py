@@ -1,4 +1,4 @@
-"""Reads a node's devices again and again, derives the topology from them, and reports when it has changed."""
+"""Reads a node's devices again and again, derives the topology, and reports each change of the topology."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,12 +18,12 @@ _MOST_FAILURES = 20  # further failures are not counted: 2 ** 20 seconds are lon
 class DeviceWatch:
     """Calls a reader again and again, and keeps the last topology.
 
-    If the driver disappears after the first reading, the watch waits for it, with pauses that grow up to the interval.
-    Meanwhile the last topology is kept; it counts as true until the heartbeat stops.
+    If the driver disappears after the first reading, the watch waits for the driver, with pauses that grow up to the
+    interval. While the watch waits, the last topology is kept; the topology counts as true until the heartbeat stops.
     """
 
     topology: NodeTopology | None = None
-    """The last topology; its ``observed`` is the time of its last change. None before the first reading."""
+    """The last topology; the field ``observed`` is the time of the last change. None before the first reading."""
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""The client of the API server: requests, lists, watches and leader election. It does not interpret objects."""
+"""The client of the API server: requests, lists, watches and leader election, without interpreting objects."""

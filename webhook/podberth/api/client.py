@@ -1,7 +1,7 @@
-"""The client of the API server, built on kubernetes.aio: its configuration, its credentials and its TLS.
+"""The client of the API server, built on kubernetes.aio: configuration, credentials and TLS.
 
 Only this module imports kubernetes.aio. Answers stay bytes: the library's model classes take ten times as long as
-orjson, and drop fields that they do not know. A failure is a ``ClusterError`` that names the request and the server.
+orjson, and drop unknown fields. A failure is a ``ClusterError`` that names the request and the server.
 """
 
 import ssl
@@ -42,11 +42,11 @@ class ClusterClient:
     def __init__(self, kubeconfig: Path | Kubeconfig | None, timing: Timing, *, brief: bool = False) -> None:
         """Find the address of the API server in the kubeconfig or, without a kubeconfig, in the pod's environment.
 
-        ``brief`` is for a command that ends in seconds. Credentials are then read only once, because reading them may
-        run an external program.
+        ``brief`` is for a command that ends in seconds. Credentials are then read only once, because reading
+        credentials may run an external program.
 
         Raises:
-            UsageError: no configuration is found, or it is not valid.
+            UsageError: no configuration is found, or the configuration is not valid.
         """
         kubeconfig = Kubeconfig((kubeconfig,)) if isinstance(kubeconfig, Path) else kubeconfig
         self._where = "in-cluster configuration" if kubeconfig is None else kubeconfig.where
@@ -75,10 +75,10 @@ class ClusterClient:
         content_type: str = "application/json",
         limits: AnswerLimits | None = None,
     ) -> bytes:
-        """Send ``document`` to create or change an object, and return the body of the answer. A JSON patch is a list.
+        """Send ``document`` to create or change an object, and return the answer's body; a JSON patch is a list.
 
         Raises:
-            ClusterError: as for ``get``; its ``status`` is 409 if another writer was faster.
+            ClusterError: as for ``get``; the error's ``status`` is 409 if another writer was faster.
         """
         total = self._timing.list_seconds if limits is None else limits.seconds
         timeout = aiohttp.ClientTimeout(total=total, sock_connect=self._timing.connect_seconds)
@@ -87,7 +87,7 @@ class ClusterClient:
 
     @asynccontextmanager
     async def stream(self, path: ApiPath, query: dict[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Yield the body of the answer to a GET request in pieces, as they arrive.
+        """Yield the body of the answer to a GET request in pieces, as the pieces arrive.
 
         Raises:
             ClusterError: as for ``get``, and if nothing arrives for ``silence_seconds``.
@@ -171,7 +171,7 @@ class ClusterClient:
 
 
 def namespace_in(kubeconfig: Kubeconfig | None) -> str:
-    """Return the namespace of the kubeconfig's context, or without a kubeconfig that of the pod; else ``default``.
+    """Return the namespace of the kubeconfig's context, or else the pod's namespace, or else ``default``.
 
     Raises:
         UsageError: the kubeconfig cannot be used.

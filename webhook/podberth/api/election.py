@@ -1,7 +1,7 @@
-"""Leader election by a Lease: only one replica acts, and it stops before another replica may begin.
+"""Leader election by a Lease: only one replica acts, and stops before another replica may begin.
 
-The election of the client library (kubernetes.aio) cannot be used. It ends the process on misuse, compares the clocks
-of two machines, and waits for a hung request longer than the Lease lasts.
+The election of the client library (kubernetes.aio) cannot be used. That election ends the process on misuse, compares
+the clocks of two machines, and waits for a hung request longer than the Lease lasts.
 """
 
 import asyncio
@@ -49,10 +49,10 @@ class Candidate:
         self._changed_at = 0.0
 
     def may_take(self, lease: Mapping[str, Any], at_seconds: float) -> bool:
-        """Return whether this replica may take the Lease: the Lease is its own, is released or has expired.
+        """Return whether this replica may take the Lease: this replica is the holder, or the Lease is free or expired.
 
-        ``lease`` was read at ``at_seconds``. It has expired if this replica has seen no new version for the Lease's
-        duration.
+        ``lease`` was read at ``at_seconds``. The Lease has expired if this replica has seen no new version for the
+        Lease's duration.
         """
         version = text_at(lease, "metadata", "resourceVersion")
         if version != self._version:
@@ -109,14 +109,14 @@ class Election:
         self._term = term or Term()
         self._candidate = Candidate(identity, self._term)
         self._lease: Mapping[str, Any] | None = None
-        """The Lease as this replica last wrote it; None if another replica may have written it since."""
+        """The Lease as this replica last wrote it; None if another replica may have written the Lease since."""
         self._until = 0.0
         self._reported = False
 
     async def run(self, act: Act) -> None:
         """Run ``act`` whenever this replica is the leader, until the task is cancelled; then release the Lease.
 
-        The call ends only if its task is cancelled or ``act`` fails.
+        The call ends only if the task is cancelled or ``act`` fails.
 
         Raises:
             Exception: any exception of ``act``.
@@ -131,7 +131,7 @@ class Election:
             await self._client.reset()
 
     async def _lead(self, act: Act) -> None:
-        """Run ``act`` while this replica renews the Lease in time; then cancel it."""
+        """Run ``act`` while this replica renews the Lease in time; then cancel ``act``."""
         self._log.event("info", "leads", lease=LEASE, identity=self._candidate.identity)
         self.leads = True
         acting = asyncio.create_task(act())
@@ -150,7 +150,7 @@ class Election:
             self._log.event("info", "leads no longer", lease=LEASE, identity=self._candidate.identity)
 
     async def _try(self) -> bool | None:
-        """Take or renew the Lease; return True if this replica holds it now, False if another replica holds it.
+        """Take or renew the Lease; return True if this replica is now the holder, False if another replica is.
 
         None if there was no valid answer.
         """
@@ -229,7 +229,7 @@ class Election:
 def _read_lease(body: bytes) -> Mapping[str, Any]:
     """Return the Lease in the body of an answer.
 
-    An answer without a resourceVersion is an error, because the next write must name the version that it changes.
+    An answer without a resourceVersion is an error, because the next write must name the version to replace.
     """
     lease = read_object(body, _PATH)
     if not text_at(lease, "metadata", "resourceVersion"):

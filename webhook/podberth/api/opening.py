@@ -32,7 +32,7 @@ class Client(Protocol):
         """Send a document to create or change an object, and return the body of the answer."""
 
     def stream(self, path: ApiPath, query: dict[str, str]) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """Yield the body of the answer to a GET request in pieces, as they arrive."""
+        """Yield the body of the answer to a GET request in pieces, as the pieces arrive."""
 
     async def reset(self) -> None:
         """Close the connections; the next request opens new ones."""
@@ -40,7 +40,7 @@ class Client(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Kubeconfig:
-    """The files of a kubeconfig. If several files set a field, the first of them wins."""
+    """The files of a kubeconfig. If several files set a field, the first file wins."""
 
     files: tuple[Path, ...]
     context: str = ""
@@ -49,14 +49,14 @@ class Kubeconfig:
 
     @property
     def where(self) -> str:
-        """The paths of the files, as messages name them."""
+        """The paths of the files, as one text for messages."""
         return f"{self.said_by}: {os.pathsep.join(map(str, self.files))}"
 
 
 def find_kubeconfig(flag: Path | None, context: str, environ: Mapping[str, str]) -> Kubeconfig | None:
-    """Return the kubeconfig to use: that of the flag, else of KUBECONFIG, else ~/.kube/config; None if none exists.
+    """Return the kubeconfig to use: the flag's, else KUBECONFIG's, else ~/.kube/config; None if no file exists.
 
-    Without a kubeconfig, the process uses the service account of its pod.
+    Without a kubeconfig, the process uses the service account of the process's pod.
 
     Raises:
         UsageError: a context is named, but there is no kubeconfig.
@@ -79,7 +79,7 @@ def find_kubeconfig(flag: Path | None, context: str, environ: Mapping[str, str])
 def client_class(what: str) -> Callable[..., Client]:
     """Return the class ``client.ClusterClient``, which is imported only now.
 
-    ``what`` is the flag or command that needs the cluster; the message of the error names it.
+    ``what`` is the flag or command that needs the cluster; the message of the error has this name.
 
     Raises:
         UsageError: the client library is not installed.
@@ -95,7 +95,7 @@ def client_class(what: str) -> Callable[..., Client]:
 async def connected(
     what: str, kubeconfig: Kubeconfig | None, timing: Timing, *, brief: bool = False
 ) -> AsyncIterator[Client]:
-    """Yield a client of the cluster that the kubeconfig names, or of the pod's own; close its connections at the end.
+    """Yield a client of the cluster that the kubeconfig names, or of the pod's cluster; close the client at the end.
 
     ``what`` is as in ``client_class``, and ``brief`` as in ``client.ClusterClient``.
 
@@ -110,7 +110,7 @@ async def connected(
 
 
 def namespace_of(kubeconfig: Kubeconfig | None) -> str:
-    """Return the namespace of the kubeconfig's context, or without a kubeconfig that of the pod; else ``default``.
+    """Return the namespace of the kubeconfig's context, or else the pod's namespace, or else ``default``.
 
     Raises:
         UsageError: the client library is not installed, or the kubeconfig cannot be used.

@@ -1,7 +1,7 @@
-"""The rules of lists and watches: what each answer or event means, and how long to wait before the next request.
+"""The rules of lists and watches: the meaning of each answer or event, and the wait before the next request.
 
-The module is pure: no clock, no random numbers, no I/O; ``reflector`` acts on its decisions. The rules are those of
-client-go's reflector (k8s.io/client-go tools/cache/reflector.go) and of
+The module is pure: no clock, no random numbers, no I/O; ``reflector`` acts on the module's decisions. The rules are the
+same as in client-go's reflector (k8s.io/client-go tools/cache/reflector.go) and in
 https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes.
 """
 
@@ -53,7 +53,7 @@ class Resource:
     selector: str = ""
     """A label selector; empty selects all objects."""
     of_all_namespaces: bool = False
-    """Whether the resource is followed in all namespaces; then its objects are identified as ``namespace/name``."""
+    """Whether the resource is followed in all namespaces; then the objects are identified as ``namespace/name``."""
     fields: str = ""
     """A field selector; empty selects all objects."""
     optional: bool = False
@@ -74,21 +74,22 @@ NODES = Resource("nodes", collection_path("v1", "nodes"))
 TOPOLOGIES = Resource("configmaps", collection_path("v1", "configmaps", NAMESPACE), TOPOLOGY_LABEL)
 HEARTBEATS = Resource("leases", collection_path("coordination.k8s.io/v1", "leases", NAMESPACE), TOPOLOGY_LABEL)
 CONTROLLER = Resource("controller", HEARTBEATS.path, fields="metadata.name=podberth-controller")
-"""The Lease of podberth's controller (``api.election``). While a replica renews it, groups of pods are made."""
+"""The Lease of podberth's controller (``api.election``). While a replica renews the Lease, groups of pods are made."""
 NAMESPACES = Resource("namespaces", collection_path("v1", "namespaces"))
 # Only from podberth's own namespace: a writer of ConfigMaps there may decide how podberth decides.
 PARAMS = Resource("params", TOPOLOGIES.path, f"!{TOPOLOGY_LABEL}")
 OBJECTS: tuple[Resource, ...] = (NAMESPACES, PARAMS)
 """The other resources that policies read: Namespaces, and the ConfigMaps that are params objects."""
 WAITING_PODS = Resource("pods", collection_path("v1", "pods"), fields="spec.nodeName=", of_all_namespaces=True)
-"""The pods that no scheduler has placed on a node yet; the controller makes objects for them."""
+"""The pods that no scheduler has placed on a node yet; the controller makes groups and claim templates for these pods.
+"""
 POLICIES = Resource("gpupolicies", collection_path(API_VERSION, "gpupolicies"))
 EXCEPTIONS = Resource("gpupolicyexceptions", collection_path(API_VERSION, "gpupolicyexceptions"))
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerLimits:
-    """The limits of size and time for one answer; an answer beyond them is an error."""
+    """The limits of size and time for one answer; an answer beyond the limits is an error."""
 
     seconds: float
     most_bytes: int = LARGEST_OBJECT_BYTES
@@ -105,18 +106,18 @@ class Timing:
     watch_seconds: float = 300.0
     """The shortest timeout that a watch request has, and half of the longest (client-go's minWatchTimeout)."""
     silence_seconds: float = 90.0
-    """The longest time without a byte before a watch is given up.
+    """The longest time without a byte after which a watch is ended.
 
     The watch cache sends a bookmark every minute (bookmarkFrequency, apiserver storage/cacher), so a longer silence
-    mostly means a half-open connection. The other cause is a kind that has not changed since the watch began: its
+    mostly means a half-open connection. The other cause is a kind that has not changed since the watch began: the
     bookmark waits until etcd reports progress (cacheWatcher.process), every 10 minutes by default and every 5 s with
-    kubeadm (--watch-progress-notify-interval). The next watch begins at the last version of this one, so nothing is
-    lost.
+    kubeadm (--watch-progress-notify-interval). The next watch begins at the last version of the ended watch, so nothing
+    is lost.
     """
     resync_seconds: float = 7200.0
-    """The longest time between two lists of all objects; the shortest time is half of it.
+    """The longest time between two lists of all objects; the shortest time is half as long.
 
-    Repeated lists are a safety net: no case is known that needs them.
+    Repeated lists are a safety net: no case is known that needs repeated lists.
     """
     refused_seconds: float = 10.0
     """The seconds after which the API server's refusal of the first list counts as final.
@@ -128,24 +129,25 @@ class Timing:
     longest_wait_seconds: float = 15.0
     """The longest wait before any retry.
 
-    client-go waits up to 30 s; podberth waits less, so that it learns of a lost GPU sooner.
+    client-go waits up to 30 s; podberth waits less, so that a lost GPU is known sooner.
     """
     least_wait_seconds: float = 0.05
     """The shortest wait before any retry."""
     discover_seconds: float = 120.0
-    """The longest time between two checks of which kinds the cluster serves; the shortest time is half of it.
+    """The longest time between two checks of which kinds the cluster serves; the shortest time is half as long.
 
-    It need not be shorter, because a newly installed operator takes longer to start: its images must be pulled.
+    A shorter time is not needed, because a newly installed operator needs longer to pull images and start.
     """
     look_seconds: float = 20.0
     """The time between two reads of the objects that a GPUPolicy's status depends on and that are not watched.
 
-    If a policy is applied together with its webhook entry, its status may for this long say that the entry is missing.
+    If a policy is applied together with the policy's webhook entry, the policy's status may say for this long that the
+    entry is missing.
     """
     settle_seconds: float = 120.0
-    """The time for which all heartbeats must arrive, or one must be missing, before a policy's status says so.
+    """The time for which all heartbeats must arrive, or one must be missing, before a policy's status reports the fact.
 
-    It is longer than the replacement of an agent's pod takes, so a rollout of agents changes no status.
+    The time is longer than the replacement of an agent's pod takes, so a rollout of agents changes no status.
     """
     settled_seconds: float = 10.0
     """The time after which a watch counts as a success; a failure afterwards counts as the first."""
@@ -156,7 +158,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """An event of a watch: the object exists, with this ``document``."""
+    """An event of a watch: the object exists, with the fields in ``document``."""
 
     name: str
     version: str
@@ -182,7 +184,7 @@ Event: TypeAlias = Put | Drop | Bookmark
 
 
 def read_event(line: bytes, what: str, after: str, *, of_all_namespaces: bool = False) -> Event:
-    """Return the event in one line of a watch of ``what``; ``after`` is the version of the line before it.
+    """Return the event in one line of a watch of ``what``; ``after`` is the version in the line before.
 
     If ``of_all_namespaces`` is true, the name in the event is ``namespace/name``, else the object's name alone.
 
@@ -221,7 +223,8 @@ def _identity(thing: Mapping[str, Any], *, bookmark: bool, of_all_namespaces: bo
 def _went_back(before: str, version: str) -> bool:
     """Return whether ``version`` is older than ``before``; both are numbers (KEP-5504, Kubernetes 1.35).
 
-    After etcd was restored from a backup, the version of a watch may be in the future; it then receives only bookmarks.
+    After etcd was restored from a backup, the version of a watch may be in the future; the watch then receives only
+    bookmarks.
     """
     return before.isdecimal() and version.isdecimal() and int(version) < int(before)
 
@@ -234,7 +237,7 @@ class Page:
     version: str
     """The resourceVersion of the whole list."""
     next_page: str
-    """The token with which the next page is requested; empty if this is the last page."""
+    """The token with which the next page is requested; empty on the last page."""
 
 
 def read_page(body: bytes, what: str, *, of_all_namespaces: bool = False) -> Page:
@@ -262,14 +265,14 @@ class ServedKind(NamedTuple):
     """A kind in one version that the API server serves."""
 
     version: str
-    """The API group and version, such as ``batch/v1``."""
+    """The API group and version, for example ``batch/v1``."""
     kind: str
     plural: str
     namespaced: bool
     verbs: frozenset[str]
 
     def resource(self, namespace: str) -> Resource:
-        """Return the resource that lists this kind in ``namespace``, or in all namespaces if it is empty."""
+        """Return the resource that lists the kind in ``namespace``; an empty ``namespace`` means all namespaces."""
         path = collection_path(self.version, self.plural, namespace if self.namespaced else "")
         return Resource(self.plural, path)
 
@@ -317,7 +320,7 @@ class Lines:
         self._rest = bytearray()
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """Add bytes to the stream and yield the lines that they complete; an incomplete line is kept for the next call.
+        """Add bytes to the stream and yield the completed lines; an incomplete line is kept for the next call.
 
         Raises:
             ClusterError: a line is longer than any object can be.
@@ -442,7 +445,7 @@ class Refusals:
     def lasting(self, error: ClusterError, at: float) -> bool:
         """Record a failure at the time ``at``, in seconds; return whether the API server's refusals are now final.
 
-        They are final if every failure in the last ``Timing.refused_seconds`` was a refusal.
+        The refusals are final if every failure in the last ``Timing.refused_seconds`` was a refusal.
         """
         if error.reason != "refused":
             self._since = None

@@ -1,4 +1,4 @@
-"""Follows one resource: lists its objects page by page, then watches their changes, and repeats this without end.
+"""Follows one resource: lists the objects page by page, then watches for changes, again and again without end.
 
 ``protocol`` interprets answers and events and computes the waits, and the sink interprets objects.
 """
@@ -40,7 +40,7 @@ _FIRST_PAGE, _LATER_PAGE = 100, 50
 
 
 class Sink(Protocol):
-    """Receives the objects of a resource, and their changes, from a reflector."""
+    """Receives the objects of a resource, and the changes of the objects, from a reflector."""
 
     def put(self, name: str, document: Document) -> None:
         """Receive an object that is new or has changed."""
@@ -66,14 +66,14 @@ class Counts(Protocol):
 
 
 class Reflector:
-    """Lists and watches one resource, and passes its objects to a sink."""
+    """Lists and watches one resource, and passes the resource's objects to a sink."""
 
     def __init__(
         self, resource: Resource, client: Client, sink: Sink, metrics: Counts, log: Log, timing: Timing
     ) -> None:
-        """Create the reflector of a resource; ``run`` starts it.
+        """Create the reflector of a resource; ``run`` starts the reflector.
 
-        Its client must not be shared with another reflector, because a failure resets the client.
+        The client must not be shared with another reflector, because a failure resets the client.
         """
         self.resource = resource
         self.listed = asyncio.Event()
@@ -81,7 +81,9 @@ class Reflector:
         self.contact_at = time.monotonic()
         """The time of the API server's last answer, by the monotonic clock."""
         self.trouble = ""
-        """The reason why the last list or watch failed (``protocol.Reason``); empty if it succeeded."""
+        """The reason why the last list or watch failed (``protocol.Reason``); empty if the last list or watch
+        succeeded.
+        """
         self._client = client
         self._sink = sink
         self._metrics = metrics
@@ -97,7 +99,7 @@ class Reflector:
 
     @property
     def count(self) -> int:
-        """The number of known objects."""
+        """The number of the resource's objects that the sink has received."""
         return len(self.known)
 
     async def run(self) -> None:
@@ -106,7 +108,7 @@ class Reflector:
         Raises:
             ClusterError: a retry would not help. Either the API server has refused every request for
                 ``Timing.refused_seconds`` before the first list was complete; or an optional resource is refused at
-                its first list; or an optional resource is not served.
+                the first list; or an optional resource is not served.
         """
         while True:
             lived, asked, reason = 0.0, 0.0, "ended"
@@ -163,9 +165,9 @@ class Reflector:
     async def _list(self) -> None:
         """List all objects and pass them to the sink; drop the known objects that are not in the list.
 
-        The request has no resourceVersion, so the API server answers with the present state. With resourceVersion=0 it
-        may answer with any past state, even one older than the known objects. Since 1.34 it pages from its watch cache
-        either way (docs/adr/0018-watching-the-cluster.md has the measurement).
+        The request has no resourceVersion, so the API server answers with the present state. With resourceVersion=0,
+        the API server may answer with any past state, even with a state older than the known objects. Since 1.34, the
+        API server pages from the watch cache either way (docs/adr/0018-watching-the-cluster.md has the measurement).
         """
         name, why = self.resource.name, self._why
         began, seen, version = time.monotonic(), set[str](), ""
@@ -240,7 +242,7 @@ async def pages(client: Client, resource: Resource, *, size: int = PAGE) -> Asyn
     """Yield the pages of a list of a resource; a caller may stop after any page.
 
     Raises:
-        ClusterError: a page cannot be read; its ``reason`` is ``expired`` if the list took too long.
+        ClusterError: a page cannot be read; the error's ``reason`` is ``expired`` if the list took too long.
     """
     token = ""
     while True:
@@ -254,7 +256,7 @@ async def pages(client: Client, resource: Resource, *, size: int = PAGE) -> Asyn
 
 
 async def run_together(endless: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Run all coroutines until one of them ends or the caller is cancelled; the others are then cancelled.
+    """Run all coroutines until one coroutine ends or the caller is cancelled; then cancel the rest.
 
     All coroutines have ended when this function returns.
 

@@ -1,8 +1,8 @@
-"""Decodes, encodes and walks a type-checked expression, which is a tree of protobuf messages, and reads its types.
+"""Decodes, encodes and walks a type-checked expression, a tree of protobuf messages, and reads the types in the tree.
 
 The engine serialises a compiled expression as ``google.protobuf.Any`` holding a ``cel.expr.CheckedExpr``. The messages
-are declared here as a table, in a descriptor pool of their own, so that no other package's copy of ``cel.expr`` can
-clash with them. The field numbers, which alone matter in the serialised form, are those of cel-spec's
+are declared here as a table, in a separate descriptor pool, so that no other package's copy of ``cel.expr`` can clash
+with this copy. The field numbers, which alone matter in the serialised form, are the same as in cel-spec's
 proto/cel/expr/checked.proto and syntax.proto.
 
 A ``Node`` is a protobuf message without static types, and is not used outside ``cel``.
@@ -152,7 +152,7 @@ def put(checked: Node, node: Node, made: Node) -> None:
 
 
 def kind(node: Node) -> str:
-    """Return the kind of an Expr, such as "const_expr" or "select_expr"; "" if the kind is not set."""
+    """Return the kind of an Expr, for example "const_expr" or "select_expr"; "" if the kind is not set."""
     return node.WhichOneof("which") or ""
 
 
@@ -189,9 +189,9 @@ def children(node: Node) -> Iterator[Node]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yield the expression and all of its subexpressions; each comes before its own subexpressions.
+    """Yield the expression and all subexpressions at any depth; an expression comes before its subexpressions.
 
-    The recursion is bounded, because the parser refuses more than 32 levels, each of a few expressions at most.
+    The recursion is bounded, because the parser refuses more than 32 levels, and a level has a few expressions at most.
     """
     yield node
     for child in children(node):
@@ -199,7 +199,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def size(node: Node) -> int:
-    """Return the number of nodes in the tree of an expression, including its own node."""
+    """Return the number of nodes in the tree of an expression, the expression's own node included."""
     return sum(1 for _ in walk(node))
 
 
@@ -214,7 +214,7 @@ def overloads(checked: Node, node: Node) -> list[str]:
 
 
 def has_type(checked: Node, name: str) -> bool:
-    """Return whether any expression of the tree has the abstract type of this name."""
+    """Return whether any expression of the tree has the abstract type ``name``."""
     types = checked.type_map.values()
     return any(each.WhichOneof("which") == "abstract_type" and each.abstract_type.name == name for each in types)
 
@@ -246,9 +246,9 @@ def _type(node: Node) -> CelType:
 
 
 def position(checked: Node, node_id: int) -> tuple[int, int]:
-    """Return the line and the column, from 1, of an expression in its source; (1, 1) if the id is unknown.
+    """Return the line and the column, from 1, of an expression in the source; (1, 1) if the id is unknown.
 
-    The position of a call is that of its opening parenthesis.
+    The position of a call is the position of the call's opening parenthesis.
     """
     info = checked.source_info
     offset = info.positions.get(node_id, 0)
@@ -262,7 +262,7 @@ def functions(checked: Node) -> frozenset[str]:
 
 
 def added(loop: Node) -> Node | None:
-    """Return the expression that a ``map`` or ``filter`` loop adds to its result in each round; else None."""
+    """Return the expression that a ``map`` or ``filter`` loop adds to the loop's result in each round; else None."""
     step, accumulated = loop.loop_step.call_expr, loop.accu_var
     if step.function == "_?_:_":
         if step.args[2].ident_expr.name != accumulated:

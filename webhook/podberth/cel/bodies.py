@@ -11,18 +11,20 @@ from .libraries import INTERNAL
 ARGUMENTS = ("a", "b", "c")
 """The names of the arguments in a function's body, in order."""
 FOLD = "internal.fold"
-"""The name of the macro ``internal.fold(list, initial, step)``, which only bodies may use. Its value is ``r``, which
-starts as ``initial`` and becomes ``step`` for each element ``v`` of the list. CEL itself has no such macro."""
+"""The name of the macro ``internal.fold(list, initial, step)``, which only bodies may use. The macro's value is ``r``,
+which starts as ``initial`` and becomes ``step`` for each element ``v`` of the list. CEL itself has no macro of this
+kind.
+"""
 _RESULT, _ELEMENT = "r", "v"
 _CONDITION, _LOGIC, _FAIL = "_?_:_", frozenset({"_&&_", "_||_"}), "internal.fail"
 _LAZY, _EAGER = "#unused", "@unused"
 
 
 class Bodies:
-    """Compiles the CEL bodies of library functions, each when it is first used."""
+    """Compiles the CEL bodies of library functions, each at the first use of the function."""
 
     def __init__(self, config: Any) -> None:
-        """Create the compiler of library functions' CEL bodies; ``config`` names the CEL extensions for them."""
+        """Create the compiler of library functions' CEL bodies; ``config`` names the CEL extensions that bodies use."""
         dyn = cel.Type.DYN
         internal = {row.name: len(row.parameters) for row in INTERNAL} | {FOLD: 3}
         self._engine = cel.NewEnv(
@@ -37,11 +39,11 @@ class Bodies:
         self._known: dict[str, Node] = {}
 
     def apply(self, source: str, operands: list[Node], *, skips: str = "") -> Node:
-        """Return the body ``source`` as an expression, with the operands as its arguments ``a``, ``b`` and ``c``.
+        """Return the body ``source`` as an expression, with the operands as the arguments ``a``, ``b`` and ``c``.
 
         An operand is evaluated once, however often the body uses it; only literals and variables are repeated. If an
-        operand has an error, the call has it, even if the body does not read the operand. For the operand that
-        ``skips`` names, the call has the error only if the body reads it.
+        operand has an error, the call has the same error, even if the body does not read the operand. An error of the
+        operand that ``skips`` names counts only if the body reads the operand.
         """
         body = self._known.get(source)
         if body is None:
@@ -83,7 +85,7 @@ def _may_hide(body: Node, name: str, operand: Node) -> bool:
 
 
 def _fails_with(node: Node, name: str) -> bool:
-    """Return whether an expression surely has an error if the variable ``name`` has one; False if it is unknown."""
+    """Return whether an expression surely has an error if the variable ``name`` has an error; False if unknown."""
     match ast.kind(node):
         case "ident_expr":
             return bool(node.ident_expr.name == name)
@@ -101,9 +103,9 @@ def _fails_with(node: Node, name: str) -> bool:
 
 
 def _behind(names: list[str], body: Node) -> Node:
-    """Return an expression that has an error if one of the variables ``names`` has one, and else the value of the body.
+    """Return an expression with the value of the body, or with an error if a variable in ``names`` has an error.
 
-    The value of a function is an error if one of its operands is an error.
+    The value of a function is an error if an operand is an error.
     """
     if not names:
         return body
@@ -146,12 +148,12 @@ def _fold(items: Node, initial: Node, step: Node) -> Node:
 
 
 def bind_at_once(node: Node) -> None:
-    """Rewrite a macro that binds a value (``optMap``, ``optFlatMap``): the CEL engine then evaluates it at once.
+    """Rewrite a macro that binds a value (``optMap``, ``optFlatMap``) so that the engine evaluates the value at once.
 
-    Other expressions are left unchanged. Such a macro is a loop over an empty list whose variable is ``#unused``. The
-    engine would evaluate the value when it is first read, and only if the variable's slot is empty. A loop that ended
-    early (``exists``) leaves its slot full, so the expression after it would read the value of that loop (cel-cpp
-    eval/eval/comprehension_step.cc, lazy_init_step.cc).
+    Other expressions are left unchanged. The macro is a loop over an empty list whose variable is ``#unused``. The
+    engine would evaluate the value at the first read, and only if the variable's slot in memory is empty. A loop that
+    ended early (``exists``) leaves the loop's slot full, so the expression after the loop would read the value of the
+    loop (cel-cpp eval/eval/comprehension_step.cc, lazy_init_step.cc).
     """
     if ast.kind(node) == "comprehension_expr" and node.comprehension_expr.iter_var == _LAZY:
         node.comprehension_expr.iter_var = _EAGER
@@ -160,7 +162,7 @@ def bind_at_once(node: Node) -> None:
 def _bind(name: str, value: Node, body: Node) -> Node:
     """Return an expression that evaluates ``value`` once, binds it to ``name``, and has the value of ``body``.
 
-    It is a loop over an empty list, as ``bind_at_once`` leaves the macro ``cel.bind``.
+    The expression is a loop over an empty list, as ``bind_at_once`` leaves the macro ``cel.bind``.
     """
     made = ast.new_expression()
     loop = made.comprehension_expr

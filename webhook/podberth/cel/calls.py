@@ -1,10 +1,11 @@
 """Makes podberth's functions callable for the CEL engine, and frees the references that the engine leaks.
 
 cel-expr-python 0.1.3 leaks, for each call, one reference to the tuple of operands and one to the result
-(cel_expr_python/py_cel_function.cc, Invoke): half a KiB for each call, a GiB in a million reviews. Both are released
-here once the evaluation is over. Only one kind of callable in the standard library gets the tuple itself: the errcheck
-of a foreign function (https://docs.python.org/3/library/ctypes.html#ctypes._CFuncPtr.errcheck). So each of podberth's
-functions is the errcheck of a foreign function that does nothing.
+(cel_expr_python/py_cel_function.cc, Invoke): half a KiB for each call, a GiB in a million reviews. This module releases
+both references once the evaluation is over. Only one kind of callable in the standard library gets the tuple of
+operands itself: the errcheck of a foreign function
+(https://docs.python.org/3/library/ctypes.html#ctypes._CFuncPtr.errcheck). So each of podberth's functions is the
+errcheck of a foreign function that does nothing.
 """
 
 import ctypes
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from .functions import ReviewContext
 
 Bind: TypeAlias = Callable[[Callable[..., Any], int], Any]
-"""A function that returns a callable for the CEL engine. It takes the Python function and the number of its CEL
-operands."""
+"""A function that returns a callable for the CEL engine, given a Python function and the number of the function's CEL
+operands.
+"""
 
 # Names of the stable ABI; the first takes nothing and changes nothing.
 _NOTHING = ("Py_IsInitialized", ctypes.pythonapi)
@@ -27,10 +29,10 @@ _give_back: Callable[[Any], None] = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("
 
 
 def _own_references() -> int:
-    """Return what ``sys.getrefcount`` returns for an object that only a local variable refers to.
+    """Return the value of ``sys.getrefcount`` for an object that only a local variable refers to.
 
-    It is 2 up to Python 3.13, because the argument of the call counts. Python 3.14 borrows the argument
-    (https://docs.python.org/3/whatsnew/3.14.html, "borrowing references"), so it is 1.
+    The value is 2 up to Python 3.13, because the argument of the call counts. Python 3.14 borrows the argument
+    (https://docs.python.org/3/whatsnew/3.14.html, "borrowing references"), so the value is 1.
     """
     given = (object(),)
     return getrefcount(given)
@@ -40,7 +42,7 @@ _OURS = _own_references()
 
 
 def _whole(result: Any) -> Any:
-    """Return ``result``, the result of a function, after a check that the CEL engine will not change it.
+    """Return ``result``, the result of a function, after a check that the CEL engine will not change the result.
 
     Raises:
         LibraryError: the engine would change the result.
@@ -62,7 +64,7 @@ def _has_nul(result: Any) -> bool:
 class Calls:
     """Holds the review for which podberth's functions are called, and the exception of a function that failed.
 
-    This object is separate from the Runner, because the engine refers to the functions. Python cannot collect a
+    The object is separate from the Runner, because the engine refers to the functions: Python cannot collect a
     reference cycle through the engine, so every reload would leak a Runner.
     """
 
@@ -79,7 +81,8 @@ class Calls:
         """Return a callable for the CEL engine that calls ``call`` with the current review and ``operands`` CEL values.
 
         The engine turns an exception into an error value, and an error value may be absorbed (``false && error``). An
-        exception of one of podberth's functions is a bug, so it is kept and becomes the error of the whole evaluation.
+        exception of one of podberth's functions is a bug, so the exception is kept and becomes the error of the whole
+        evaluation.
         """
 
         def answer(_: int, __: Any, given: tuple[Any, ...]) -> Any:

@@ -2,7 +2,7 @@
 
 A user who may store a policy, or reach the port that checks policies, chooses the input of a compiler that holds the
 interpreter lock. So sizes are checked before anything is parsed, and the growth by macros and library functions is
-computed before they are expanded. All these limits are here, each with its reason.
+computed before the expansion. All limits of policies are in this module, each with the reason.
 
 A part is a node of a checked expression: a literal, name, field or call. On one core of a virtual Xeon, checking,
 pricing and loading a part takes 27 us and 600 bytes; a copy of a part in another program takes 5 us and 250 bytes.
@@ -18,27 +18,33 @@ from .libraries import LIBRARIES
 from .libraries.native import MACROS
 
 MAX_TEXT_BYTES = 512 * 1024
-"""The limit, in bytes, for a file or an object with policies. Reading YAML takes 10 us for each value, and a value may
-take only two bytes. All shipped policies have 85 kB together; their largest file has 12 kB."""
+"""The limit, in bytes, for a file or an object with policies.
+
+Reading YAML takes 10 us for each value, and a value may take only two bytes. All shipped policies have 85 kB together;
+the largest file has 12 kB.
+"""
 MAX_DEPTH = 100
 """The limit for the depth of nested objects and lists in a document, the same as for all documents that podberth reads
 (``kube.json_text``)."""
 MAX_ENTRIES = 64
-"""The limit for the number of a policy's variables, of its validations, of its mutations, and of the keys in each of
-these. Upstream has the same limit for matchConditions (apiserver validation.go). Shipped policies have 30 variables at
-most."""
+"""The limit for the number of a policy's variables, of validations, of mutations, and of the keys in each of these
+entries. The API server has the same limit for matchConditions (apiserver validation.go). Shipped policies have 30
+variables at most.
+"""
 MAX_POLICY_BYTES = 64 * 1024
 """The limit, in bytes, for all expressions of a policy together: ten times the largest shipped policy."""
 MAX_EXPRESSION_BYTES = 5 * 1024
-"""The limit, in bytes, for one expression: five times the longest shipped one. Upstream has it for audit annotations
-(apiserver validation.go). The engine takes up to 35 ms to check an expression, in one call that holds the interpreter
-lock."""
+"""The limit, in bytes, for one expression: five times the longest shipped expression. The API server has the same limit
+for audit annotations (apiserver validation.go). The engine takes up to 35 ms to check an expression, in one call that
+holds the interpreter lock.
+"""
 MAX_NESTING = 32
 """The limit for the depth of nested brackets in an expression: the CEL engine's parser accepts no more (cel-cpp
 ParserOptions.max_recursion_depth)."""
 MAX_EXPRESSION_PARTS = 5_000
-"""The limit for the number of parts of one expression with its macros and library functions expanded: 15 times the
-largest shipped expression."""
+"""The limit for the number of parts of one expression with macros and library functions expanded: 15 times the largest
+shipped expression.
+"""
 MAX_PROGRAM_PARTS = 10_000
 """The limit for the number of parts of one expression and of all variables that it needs: 13 times the largest shipped
 program. Loading a program of this size holds the interpreter lock for 10 ms."""
@@ -52,7 +58,7 @@ Compiling so many parts takes 5 s and 100 MiB."""
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """The growth of a call when it is expanded: the copies of its receiver and arguments, and the parts it adds."""
+    """The growth of a call by expansion: the copies of the receiver and the arguments, and the added parts."""
 
     receiver: int = 1
     arguments: int = 1
@@ -70,7 +76,7 @@ _EITHER = _Call(receiver=3, arguments=2, beside=50)
 
 
 def _calls() -> dict[str, _Call]:
-    """Return the functions and macros whose calls grow when they are expanded, by the last word of their names."""
+    """Return a mapping from the last word of a function's or macro's name to the growth of a call by expansion."""
     bodies = {row.name for row in LIBRARIES if row.body}
     either = {row.name for row in LIBRARIES if row.is_native} & bodies
     grown = {macro.name: _MACRO for macro in MACROS} | dict.fromkeys(bodies, _BODY) | dict.fromkeys(either, _EITHER)
@@ -110,10 +116,10 @@ class Room:
 
     left: int
     whole: str
-    """The name of the thing that the budget belongs to, for messages, such as "the policy"."""
+    """The owner of the budget in messages, such as "the policy"."""
     most: int
     within: "Room | None" = None
-    """The larger budget that this one is part of; parts that are taken from this one are taken from it, too."""
+    """The larger budget that contains this budget; parts that are taken from this budget are taken from both."""
 
     @classmethod
     def of_policy(cls, within: "Room | None" = None) -> "Room":
@@ -134,9 +140,9 @@ class Room:
         return cls(MAX_PROGRAM_PARTS, "the expression", MAX_PROGRAM_PARTS)
 
     def take(self, parts: int) -> str:
-        """Take this many parts from the budget, and from the larger budget that it is part of.
+        """Take ``parts`` parts from the budget, and from the larger budget ``within``.
 
-        Return a message if one of the two has too few left; else an empty text.
+        Return a message if one of the budgets has too few parts left; else an empty text.
         """
         if parts > self.left:
             return (
@@ -148,7 +154,7 @@ class Room:
 
 
 def excess(source: str) -> CelProblem | None:
-    """Return a problem if an expression is too long, too deeply nested or grows too much; None if it is in bounds."""
+    """Return a problem if an expression is too long, too deeply nested or grows too much; None if all is in bounds."""
     size = len(source.encode(errors="replace"))
     if size > MAX_EXPRESSION_BYTES:
         return CelProblem(1, 1, f"got {size:,} bytes, want {MAX_EXPRESSION_BYTES:,} at most; {_SPLIT}")
@@ -156,7 +162,7 @@ def excess(source: str) -> CelProblem | None:
 
 
 def too_many_parts(parts: int) -> str:
-    """Return a message if an expression of at least this many parts is too large; else an empty text."""
+    """Return a message if an expression of at least ``parts`` parts is too large; else an empty text."""
     if parts <= MAX_EXPRESSION_PARTS:
         return ""
     return (
@@ -166,7 +172,7 @@ def too_many_parts(parts: int) -> str:
 
 
 def too_large(parts: int) -> str:
-    """Return a message if a program of this many parts, variables included, is too large; else an empty text."""
+    """Return a message if a program of ``parts`` parts, variables included, is too large; else an empty text."""
     if parts <= MAX_PROGRAM_PARTS:
         return ""
     return (
@@ -176,7 +182,7 @@ def too_large(parts: int) -> str:
 
 
 class _Scan:
-    """Estimates the number of an expression's parts in one pass over its source.
+    """Estimates the number of an expression's parts in one pass over the source.
 
     The estimate is never below the number of parts after expansion, and at most three times as high.
     """
@@ -184,8 +190,9 @@ class _Scan:
     def __init__(self, source: str) -> None:
         self._source = source
         self._open: list[tuple[str, int, int]] = []
-        """For each bracket that is open so far: the name before it, and the parts of the earlier operands and of the
-        enclosing call."""
+        """For each bracket that is open so far: (the name before the bracket, the parts of the earlier operands, the
+        parts of the enclosing call).
+        """
         self._parts, self._operand, self._outside = 0, 0, 0
         self._name = ""
 

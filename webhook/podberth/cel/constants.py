@@ -1,7 +1,7 @@
-"""Finds the calls in an expression that have only constant operands, and so fail for every pod if they fail at all.
+"""Finds the calls in an expression that have only constant operands: such a call fails for every pod or for none.
 
-The API server refuses a policy with a failing call of this kind when the policy is created. It evaluates conversions of
-literals, and compiles the patterns that are literals (cel-go v0.26.0 interpreter/decorators.go,
+The API server refuses a policy with a failing call of this kind when the policy is created. The API server evaluates
+conversions of literals, and compiles the patterns that are literals (cel-go v0.26.0 interpreter/decorators.go,
 maybeOptimizeConstUnary, and cel/validator.go, ValidateRegexLiterals; apiserver pkg/cel/library/regex.go,
 OptimizeRegex).
 """
@@ -37,7 +37,7 @@ class ConstantCall:
     literal: Node
     """The literal that is the operand of the call."""
     want: str
-    """The operand that the call accepts, as messages name it."""
+    """A phrase for messages: the operand that the call accepts."""
 
     @property
     def got(self) -> Scalar:
@@ -59,9 +59,9 @@ def constant_calls(checked: Node) -> Iterator[ConstantCall]:
 
 
 def _converted(node: Node) -> Node | None:
-    """Return the literal that a conversion converts; None if its operand is not a literal.
+    """Return the literal that a conversion converts; None if the operand is not a literal.
 
-    The operand may be a conversion of a literal itself.
+    The operand may itself be a conversion of a literal.
     """
     while ast.kind(node) == "call_expr" and node.call_expr.function in (*_CONVERSIONS, "dyn"):
         operands = list(ast.children(node))

@@ -1,6 +1,6 @@
-"""Replaces calls and field accesses whose value in the CEL engine differs from their value in the API server (cel-go).
+"""Replaces calls and field accesses whose value in the CEL engine differs from the value in the API server (cel-go).
 
-The table in ``cel.corrections`` lists them.
+The table in ``cel.corrections`` lists the calls.
 """
 
 from typing import Final, Protocol
@@ -14,10 +14,10 @@ from .typing import UNESCAPED
 
 
 class Apply(Protocol):
-    """The type of ``Bodies.apply``, which returns a CEL body as an expression with given operands as its arguments."""
+    """The type of ``Bodies.apply``, which returns a CEL body as an expression with given operands as arguments."""
 
     def __call__(self, source: Body, operands: list[Node], *, skips: str = "") -> Node:
-        """Return the CEL body ``source`` as an expression, with ``operands`` as the values of its arguments.
+        """Return the CEL body ``source`` as an expression, with ``operands`` as the values of the arguments.
 
         An error of the operand that ``skips`` names counts only where the body reads the operand.
         """
@@ -44,7 +44,7 @@ class Correcting:
     """Corrects the calls and the field accesses of one expression in place, subexpressions first."""
 
     def __init__(self, checked: Node, apply: Apply, *, may_hold_optional: bool) -> None:
-        """Create the object for the expression ``checked``, which it changes in place.
+        """Create the object for the expression ``checked``, which corrections change in place.
 
         ``apply`` is ``Bodies.apply``. ``may_hold_optional`` says whether a value of the expression may be or contain an
         optional.
@@ -54,9 +54,9 @@ class Correcting:
         self._may_hold_optional = may_hold_optional
         self._guessed = guessed(checked)
         self.writes_times = False
-        """Whether a correction writes as text a time that it does not read from a text itself."""
+        """Whether a correction writes a time as text, and the same correction did not read the time from a text."""
         self.grown = ast.size(checked.expr)
-        """The number of the expression's nodes, including those that corrections have added so far."""
+        """The number of the expression's nodes, including the nodes that corrections have added so far."""
 
     def times_as_read(self) -> None:
         """Replace ``string(timestamp(text))`` by a function of the text, because a timestamp loses its time zone."""
@@ -70,7 +70,7 @@ class Correcting:
                 self._replace(node, body, [ast.copy_of(read.call_expr.args[0])])
 
     def select(self, node: Node) -> bool:
-        """Replace ``a.b`` or ``has(a.b)`` if its value differs from upstream's; return whether it was replaced."""
+        """Replace ``a.b`` or ``has(a.b)`` if the API server's value differs; return whether there was a replacement."""
         select = node.select_expr
         if ast.kind(select.operand) == "ident_expr" and select.operand.ident_expr.name == _OBJECT:
             return False  # the one field of its type that is always present
@@ -79,7 +79,7 @@ class Correcting:
         return self._corrected(node, body, [ast.copy_of(select.operand), self._field(node, select)], skips=_KEY)
 
     def call(self, node: Node) -> bool:
-        """Replace a call if its value differs from upstream's; return whether it was replaced."""
+        """Replace a call if the value differs from the API server's; return whether there was a replacement."""
         call = node.call_expr
         operands = list(ast.children(node))
         if call.function == _OPTIONAL_FIELD:
@@ -171,9 +171,10 @@ class Correcting:
 
 
 def forget_offsets(node: Node) -> None:
-    """Replace a call ``timestamp(text)`` by one that accepts only times in UTC; leave any other expression unchanged.
+    """Replace a call ``timestamp(text)`` by a call that accepts only times in UTC; do nothing for other expressions.
 
-    It is for programs that write times as text: the engine forgets a time's zone, so the text would be in UTC.
+    The function is for programs that write times as text: the engine forgets a time's zone, so the text would be in
+    UTC.
     """
     if ast.kind(node) == "call_expr" and node.call_expr.function == INSTANT:
         node.call_expr.function = INSTANT_OF_UTC
@@ -223,7 +224,7 @@ def _spreads(checked: Node, node: Node, found: set[int]) -> bool:
 
 
 def _names(checked: Node, loop: Node, found: set[int]) -> set[str]:
-    """Return the names of those of a loop's variables whose type the type checker may have guessed."""
+    """Return the names of a loop's variables whose type the type checker may have guessed."""
     names: set[str] = set()
     if _spreads(checked, loop.iter_range, found):
         names |= {loop.iter_var, loop.iter_var2}

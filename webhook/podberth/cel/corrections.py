@@ -1,7 +1,7 @@
-"""The calls of engine functions whose value differs from upstream's, and the CEL that replaces them (docs/adr/0044).
+"""The calls of engine functions whose value differs from upstream's, and the replacements in CEL (docs/adr/0044).
 
 A correction is a CEL body (``cel.bodies``), selected by the static types of the operands. If the checker does not know
-these types, the body tests them at run time. Upstream is cel-go 0.26 as kube-apiserver 1.36 configures it, and each
+the types, the body tests the types at run time. Upstream is cel-go 0.26 as kube-apiserver 1.36 configures it, and each
 corrected value was captured from that version (tests/captured/cel_libraries.txt).
 """
 
@@ -19,12 +19,12 @@ from .typing import NULLABLE
 
 @dataclass(frozen=True, slots=True)
 class NativeCall:
-    """A call of an engine's function: the types and literals of its operands, on which its correction depends."""
+    """A call of an engine's function: the types and literals of the operands, on which the correction depends."""
 
     kinds: Sequence[CelType]
     """The types of the operands; the receiver comes first."""
     may_hold_optional: bool
-    """Whether an operand may contain an optional although its static type does not show it."""
+    """Whether an operand may contain an optional although the static type does not show the optional."""
     listed: Sequence[CelType] | None = None
     """The types of the items, if the last operand is a list literal; else None."""
     literal: str | None = None
@@ -33,8 +33,9 @@ class NativeCall:
 
 Body: TypeAlias = str
 Correct: TypeAlias = Callable[[NativeCall], Body]
-"""A function that returns the CEL body which replaces a call; empty if the CEL engine's value is the same as
-upstream's."""
+"""A function that returns the CEL body that replaces a call; the body is empty if the CEL engine's value is the same as
+upstream's.
+"""
 
 _DOUBLE, _DURATION, _TIMESTAMP = "double", "google.protobuf.Duration", "google.protobuf.Timestamp"
 _OF_DURATION, _OF_TIMESTAMP = "type({0}) == type(duration('0s'))", "type({0}) == type(timestamp(0))"
@@ -118,10 +119,10 @@ _TYPES: Mapping[str, str] = {
 
 
 def _converts(native: Body, known: Mapping[str, Body], dyn: str = "") -> Correct:
-    """Return the correction of a type conversion; ``known`` has the CEL bodies for operand types the engine gets wrong.
+    """Return the correction of a type conversion; ``known`` has the CEL body by the type of the operand.
 
-    If the checker does not know the operand's type, the body tests it. ``dyn`` is the beginning of that body: the test
-    for the type of most values.
+    If the checker does not know the operand's type, the body tests the type. ``dyn`` is the beginning of that body: the
+    test for the type of most values.
     """
     asked = " : ".join(f"{_TYPES[kind]} ? ({body})" for kind, body in known.items())
     return _by_kind(known, f"{dyn}{asked} : {native}")

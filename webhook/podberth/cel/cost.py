@@ -1,6 +1,6 @@
 """Computes the maximum cost of an expression for the largest possible pod (docs/adr/0007-cost.md).
 
-The expression is not evaluated: its cost follows from its checked tree, the parts of which ``cel.pricing`` prices.
+The expression is not evaluated: the cost follows from the checked tree, whose parts ``cel.pricing`` prices.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ _RESULT_ADVICE = "all that the value refers to is copied, each time that it is n
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The maximum cost of one evaluation of an expression, with its most expensive part."""
+    """The maximum cost of one evaluation of an expression, with the expression's most expensive part."""
 
     microseconds: float
     line: int = 1
@@ -32,15 +32,18 @@ class Cost:
     value: Bounds = field(default_factory=Bounds)
     """The maximum size of the value of the expression."""
     remembered: Mapping[str, float] = field(default_factory=dict)
-    """The part of ``microseconds`` for results that are cached within a review, by query; it is paid only once in each
-    review."""
+    """The part of ``microseconds`` for results that are cached within a review, by query; these results are paid for
+    only once in each review.
+    """
     handed: float = 0.0
-    """The microseconds for converting the value to Python. ``microseconds`` does not include them, because a variable's
-    value is never converted."""
+    """The microseconds for converting the value to Python.
+
+    ``microseconds`` does not include this price, because a variable's value is never converted.
+    """
 
     @property
     def with_result(self) -> "Cost":
-        """This cost plus the cost of converting the value to Python."""
+        """The cost of the expression plus the cost of converting the value to Python."""
         whole = replace(self, microseconds=self.microseconds + self.handed, handed=0.0)
         if self.handed <= self.worst:
             return whole
@@ -60,7 +63,7 @@ def cost_of(checked: Node, variables: Mapping[str, Bounds]) -> Cost:
     """Return the maximum cost of evaluating an expression once.
 
     ``variables`` has the bounds of the value of each ``variables.<name>``. The use of a variable costs nothing here:
-    the variable is evaluated once for all expressions, and has its own cost.
+    the variable is evaluated once for all expressions, and has a separate cost.
     """
     meter = Meter(checked, variables)
     value = meter.visit(checked.expr, 1, {})
@@ -77,7 +80,7 @@ def cost_of(checked: Node, variables: Mapping[str, Bounds]) -> Cost:
 
 
 def too_expensive(total: float, cost: Cost) -> str:
-    """Return the message about a policy that costs ``total`` microseconds; ``cost`` has its most expensive part."""
+    """Return the message about a policy that costs ``total`` microseconds; ``cost`` has the most expensive part."""
     return (
         f"got up to {total / 1000:,.0f} ms for the largest pod, {cost.worst / 1000:,.0f} of them here, "
         f"want {MAX_MICROSECONDS // 1000} ms for the whole policy; {cost.advice}"

@@ -1,8 +1,9 @@
-"""Declares types, extensions and library functions to the CEL engine: in Python, and in its configuration document.
+"""Declares types, extensions and library functions to the CEL engine: in Python, and in a configuration document.
 
 The document has the declarations that the engine's Python interface cannot express: extensions beyond strings and
 optional types, type parameters, and optional types (cel.Type("optional_type<int>") makes a type that matches no
-overload). Parsing the document is slow (4 ms with all libraries in it), so everything else is declared in Python.
+overload). Parsing the document is slow (4 ms with all libraries in the document), so everything else is declared in
+Python.
 """
 
 import json
@@ -43,9 +44,9 @@ _IN_DOCUMENT = {name: rows for name, rows in _by_name(LIBRARIES).items() if _nee
 
 
 def functions(rows: Iterable[Overload] = LIBRARIES) -> list[Any]:
-    """Return the CEL engine's declarations of those functions in ``rows`` that its Python interface can express.
+    """Return the CEL engine's declarations of the functions in ``rows`` that the Python interface can express.
 
-    The engine's configuration document declares the others (``checked``).
+    The engine's configuration document declares the other functions (``checked``).
     """
     return [
         cel.FunctionDecl(name, [_overload(row) for row in each])

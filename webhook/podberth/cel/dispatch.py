@@ -1,7 +1,8 @@
-"""Runs library functions: one engine function for each name, which selects the overload by the types of its operands.
+"""Runs library functions: one engine function for each name, which selects the overload by the types of the operands.
 
-The engine selects overloads by the kind of operands only, and all opaque values are of one kind, messages. So overloads
-with equal kinds share a function, which selects the overload by the type of each message.
+The engine selects overloads by the kind of operands only, and all opaque values (values of types that CEL lacks) are of
+one kind, messages. So overloads with equal kinds share a function, which selects the overload by the type of each
+message.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,7 +35,7 @@ _KINDS: Mapping[str, Any] = {
 
 
 def run_name(name: str) -> str:
-    """Return the name by which the CEL engine runs a library function; no function of the engine's own has it."""
+    """Return the name by which the CEL engine runs a library function; no built-in function has the same name."""
     return name if name.startswith("internal.") else f"library.{name}"
 
 

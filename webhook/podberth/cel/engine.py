@@ -1,8 +1,8 @@
 """Compilation and evaluation of CEL (docs/adr/0002-cel-engine.md).
 
 An expression is type-checked against ``cel.typing`` and then evaluated on plain dicts. Only one thread may use an
-Environment, because it holds the current review for its functions. More threads would not be faster, because the engine
-never releases the interpreter lock; more processes are. Environments are independent.
+Environment, because an Environment holds the current review for podberth's functions. More threads would not be faster,
+because the engine never releases the interpreter lock; more processes are. Environments are independent.
 """
 
 import re
@@ -63,7 +63,7 @@ __all__ = [
 
 _VARIABLES = VARIABLES_PREFIX.rstrip(".")
 _OURS: Mapping[str, Mapping[str, object]] = {"mig": {}, "jsonpatch": {}, "shell": {}, "models": {}}
-"""The variables that have no fields, such as ``mig``: expressions use them only to call their functions."""
+"""The variables without fields, such as ``mig``: expressions use such a variable only to call functions on it."""
 _WORD = re.compile(r"\w+")
 _FUNCTION_NAMES = frozenset(row.name for row in FUNCTIONS) | frozenset(row.name for row in LIBRARIES)
 _ABORTED = "[ABORTED]"
@@ -72,11 +72,11 @@ _ABORTED = "[ABORTED]"
 class CompileError(Exception):
     """An expression cannot be used: it is not CEL, does not type-check, is too large or has a type that is not wanted.
 
-    The field ``problems`` lists all of its problems.
+    The field ``problems`` lists all problems of the expression.
     """
 
     def __init__(self, problems: tuple[CelProblem, ...]) -> None:
-        """Create the error with its problems; the message has one line for each."""
+        """Create the error with ``problems``; the message has one line for each problem."""
         super().__init__("\n".join(f"{each.line}:{each.column}: {each.message}" for each in problems))
         self.problems = problems
 
@@ -84,20 +84,21 @@ class CompileError(Exception):
 class Expression:
     """A compiled expression, which can be evaluated for any number of reviews.
 
-    ``load`` makes the program that the engine runs. If it was not called, the first evaluation makes it.
+    ``load`` makes the program that the engine runs. If ``load`` was not called, the first evaluation makes the program.
     """
 
     def __init__(self, source: str, want: Want, lowered: Lowered, *, runner: Runner, costs: Mapping[str, Cost]) -> None:
-        """Create the expression from its compiled parts; only ``Environment.compile`` does so."""
+        """Create the expression from compiled parts; only ``Environment.compile`` does so."""
         self.costs = costs
-        """The maximum costs of an evaluation: of the expression itself under "", and of each variable that it needs by
-        name."""
+        """The maximum costs of an evaluation: the key "" has the cost of the expression itself, and the name of a
+        variable that the expression needs has the cost of that variable.
+        """
         self.source = source
         self.want = want
         self.type: CelType = lowered.type
         """The type that the checker found for the value; ``optional_type(T)`` if the value may be absent."""
         self.reads = lowered.reads
-        """The paths of the fields that the expression and its functions read (``cel.reads``)."""
+        """The paths of the fields that the expression and the called functions read (``cel.reads``)."""
         self.functions: frozenset[str] = lowered.functions
         """The names of the functions and operators that the expression calls."""
         self._is_optional = lowered.type.name == OPTIONAL
@@ -108,13 +109,14 @@ class Expression:
 
     @property
     def parts(self) -> int:
-        """The number of parts (``cel.compile_limits``) of the expression, without those of its variables."""
+        """The number of parts (``cel.compile_limits``) of the expression, without the parts of variables."""
         return self._lowered.parts
 
     def load(self, room: Room) -> None:
-        """Load the program that evaluates the expression together with the variables that it needs.
+        """Load the program that evaluates the expression together with the needed variables.
 
-        The compiler of policies does not call this for variables: they are part of the programs that need them.
+        The compiler of policies does not call ``load`` for variables: a variable is part of each program that needs the
+        variable.
 
         Args:
             room: the budget of parts (``cel.compile_limits``), which shrinks by the program's parts.
@@ -135,9 +137,9 @@ class Expression:
     def evaluate(self, activation: Activation) -> Any:
         """Return the value of the expression as plain Python: None, bool, int, float, str, list, dict.
 
-        None stands for null or an absent optional, which mean "no change". If ``want`` is ANY, a timestamp becomes a
+        None stands for null or an absent optional, and both mean "no change". If ``want`` is ANY, a timestamp becomes a
         datetime, a duration a timedelta, and bytes a bytearray. A set of nodes becomes a number that is valid only in
-        this review.
+        the review.
 
         Raises:
             EvaluationError: the evaluation failed, or the value does not have the wanted type.
@@ -169,10 +171,10 @@ class Batch:
     _runner: Runner
 
     def evaluate(self, activation: Activation) -> list[bool | EvaluationError]:
-        """Return the values of the conditions, in order; a condition that fails has an error instead of a value.
+        """Return the values of the conditions, in order; in place of the value of a failed condition is the error.
 
         If one condition fails, or all together exceed 10,000 iterations, the whole program fails. Then the conditions
-        are evaluated one by one, so that each gets the value that it has alone.
+        are evaluated one by one, so that each condition gets the value of a separate evaluation.
         """
         if self._loaded is not None:
             try:
@@ -183,7 +185,10 @@ class Batch:
 
 
 class Environment:
-    """The variables and functions that expressions may use. Making it takes 30 ms, and only one thread may use it."""
+    """The variables and functions that expressions may use.
+
+    Making an Environment takes 30 ms, and only one thread may use it.
+    """
 
     def __init__(
         self,
@@ -196,11 +201,11 @@ class Environment:
         """Declare the types of the Pod schema, podberth's own types, and the functions.
 
         Args:
-            schema: the types of pods and of what belongs to them.
+            schema: the types of pods and of the objects inside pods.
             deadline: starts the time limit for compiling one set of policies, and returns the check of that limit.
             names: the variables that expressions may use, besides ``variables``, with their types
                 (``typing.VARIABLES`` or ``typing.NATIVE_VARIABLES``).
-            exact: whether types are those that the API server wants of native policies: the elements of a literal are
+            exact: whether types follow the API server's rules for native policies: the elements of a literal are
                 of one type (``literals``), and a text has the type string.
         """
         self.schema = schema
@@ -225,18 +230,19 @@ class Environment:
         names: frozenset[str] | None = None,
         room: Room | None = None,
     ) -> Expression:
-        """Type-check an expression and return it compiled.
+        """Type-check an expression and return the compiled expression.
 
         Args:
             source: the expression.
-            want: the type that its value must have.
+            want: the type that the value must have.
             variables: an expression or a type for each ``variables.<key>``. An expression of this Environment becomes
                 part of the program, and is evaluated at most once, when it is first needed. The value of a type must be
                 bound as "variables.<key>" in the activation.
-            names: the names that it may use, of those of the Environment and "variables"; None means all.
-            room: the budget of its policy (``compile_limits.Room``), which shrinks by the size of the expression; the
-                caller must call ``load`` before the expression can be evaluated. None: the expression is part of no
-                policy, and can be evaluated at once.
+            names: the names that the expression may use, among the names of the Environment and "variables"; None means
+                all.
+            room: the budget of the expression's policy (``compile_limits.Room``), which shrinks by the size of the
+                expression; the caller must call ``load`` before the expression can be evaluated. None: the expression
+                is part of no policy, and can be evaluated at once.
 
         Raises:
             CompileError: the expression does not compile or is too large; the error has every problem that the checker
@@ -295,7 +301,7 @@ class Environment:
         """Return one program that evaluates several conditions together.
 
         Raises:
-            ValueError: one of the expressions is not a condition.
+            ValueError: an expression is not a condition.
         """
         for each in expressions:
             if each.want is not Want.BOOL:
@@ -306,7 +312,7 @@ class Environment:
         return Batch(tuple(expressions), self._runner.load(serialized), self._runner)
 
     def activation(self, bindings: Mapping[str, object], review: ReviewContext) -> Activation:
-        """Return the variables of a review with their values; ``Expression.evaluate`` takes them.
+        """Return the variables of a review with values, as the argument of ``Expression.evaluate``.
 
         ``bindings`` has the values as plain JSON, by name; a missing name is null. ``topology`` and ``mig`` are taken
         from ``review``. Callers must not modify the values while the activation is in use.
@@ -323,7 +329,7 @@ class Environment:
         return {name: opaque.wrap(kind, text) for name, (kind, text) in variables_of(question).items()}
 
     def _failing(self, checked: ast.Node) -> list[CelProblem]:
-        """Return a problem for each call of constants that always fails; upstream refuses it, too (``constants``)."""
+        """Return a problem for each call of constants that always fails; the API server refuses such calls, too."""
         # A pattern may be what makes an expression too expensive; then it is refused for that, and not compiled here.
         calls = [each for each in constant_calls(checked) if cost_of(each.checked, {}).microseconds <= MAX_MICROSECONDS]
         programs = [program.lower(each.checked, {}, self._checker.bodies.apply)[0] for each in calls]
@@ -337,7 +343,7 @@ class Environment:
         ]
 
     def _failure(self, constants: Sequence[Lowered]) -> str:
-        """Return the error of the first of these constant expressions that fails; empty if none fails."""
+        """Return the error of the first expression in ``constants`` that fails; empty if none fails."""
         loaded = self._runner.load(program.assemble(constants, as_list=True))
         if loaded is None:  # nested too deeply: ``load`` refuses the whole expression for that
             return ""
@@ -364,7 +370,7 @@ class Environment:
         return frozenset((*self._names, _VARIABLES))
 
     def _declared(self, variables: Mapping[str, CelType | Expression], names: frozenset[str]) -> dict[str, CelType]:
-        """Return the types of all names that an expression may use, by name."""
+        """Return a mapping from every name that an expression may use to the type of the variable."""
         types = {name: each if isinstance(each, CelType) else each.type for name, each in variables.items()}
         return {
             **{name: CelType(kind) for name, kind in self._names.items() if name in names},
@@ -399,7 +405,7 @@ class Environment:
 def _parsed(checker: Checker, source: str, named: Mapping[str, CelType]) -> bytes:
     """Return the type-checked expression, serialised; an internal failure of the parser is retried once.
 
-    The parser reports its own exceptions as ABORTED, without a message. This happened once in tens of thousands of
+    The parser reports internal exceptions as ABORTED, without a message. ABORTED occurred once in tens of thousands of
     compilations of correct sources, and never twice for the same source. Problems of a source are reported each time.
     """
     try:

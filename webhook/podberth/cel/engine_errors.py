@@ -1,6 +1,6 @@
 """Rewrites the CEL engine's error texts into messages and positions that help the author of an expression.
 
-The errors are those of compilation and of evaluation. Only this module parses the engine's texts (cel-expr-python
+The errors are errors of compilation and of evaluation. Only this module parses the engine's texts (cel-expr-python
 0.1.3, cel-cpp's checker). An unknown text passes through unchanged.
 """
 
@@ -69,9 +69,9 @@ class Vocabulary:
     names: frozenset[str]
     """The variables that the expression may use."""
     forbidden: frozenset[str]
-    """The variables that exist, but that this expression may not use."""
+    """The variables that exist, but that the expression may not use."""
     functions: frozenset[str]
-    """The functions that podberth adds to those of the CEL engine."""
+    """The functions that podberth adds to the CEL engine's functions."""
     fields: Mapping[str, Iterable[str]]
     """The field names of each message type, by the type's name."""
 
@@ -119,7 +119,7 @@ def _of_unquoted(source: str, problem: CelProblem) -> CelProblem | None:
 
 
 def _say(said: str, words: Vocabulary) -> tuple[str, str]:
-    """Return podberth's message in place of an engine's message, and the source's name that it is about, or ""."""
+    """Return (podberth's message for an engine's message, the source's name that both are about or "")."""
     if match := _FIELD.search(said):
         field, message = match["field"], match["message"]
         known = [name for name in words.fields.get(message, ()) if not name.startswith("__")]
@@ -163,7 +163,7 @@ def _overload_hint(match: re.Match[str]) -> str:
 
 
 def _placed(source: str, line: int, column: int, name: str, message: str) -> CelProblem:
-    """Return the problem at the position of ``name``; the CEL engine reports that of a dot or parenthesis near it."""
+    """Return the problem at the position of ``name``; the CEL engine reports the position of a dot or bracket near."""
     lines = source.split("\n")
     if not 1 <= line <= len(lines):
         return CelProblem(1, 1, message)
@@ -172,7 +172,7 @@ def _placed(source: str, line: int, column: int, name: str, message: str) -> Cel
 
 
 def _find(text: str, index: int, name: str) -> int:
-    """Return the index of ``name`` near ``index`` in a line of source; ``index`` itself if the name is not there."""
+    """Return the index of ``name`` near ``index`` in a line of source; ``index`` itself if the name is not near."""
     lead = _LEAD.match(text, index)
     if lead and text.startswith(name, lead.end()):  # a field: at the dot
         return lead.end()

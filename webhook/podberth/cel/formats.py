@@ -84,7 +84,7 @@ def _listed(clause: str) -> str:
 
 
 def _parts(node: Node) -> Iterator[Node]:
-    """Yield an expression and, if it is a list or map literal, the expressions in it at any depth."""
+    """Yield an expression and, if it is a list or map literal, the expressions inside the literal at any depth."""
     yield node
     if ast.kind(node) in ("list_expr", "struct_expr"):
         for each in ast.children(node):

@@ -3,8 +3,8 @@
 Each function is a row of a table: a CEL signature, and a Python function of the current review. Each function returns a
 value for all arguments that type-check, so an exception here is a bug. A new function needs only a new row.
 
-In CEL, the result of ``topology.nodes`` is a number: the index of the node set in the review. Its fields are functions
-of that number, so node selector terms are converted for CEL only if they are used.
+In CEL, the result of ``topology.nodes`` is a number: the index of the node set in the review. The fields of the result
+are functions of that number, so node selector terms are converted for CEL only if an expression uses the terms.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -36,9 +36,9 @@ class ReviewContext:
     index: TopologyIndex
     need: Need
     class_resources: frozenset[str] = frozenset()
-    """The extended resources that DeviceClasses serve: they are available although no node lists them."""
+    """The extended resources that DeviceClasses serve: these resources are available although no node lists them."""
     members: int = 0
-    """The number of the gang's pods that request accelerators; 0 if it is unknown."""
+    """The number of the gang's pods that request accelerators; 0 if unknown."""
     roles: Roles = ()
     """The needs of the gang's roles, each with its number of pods; empty if all roles have the same need."""
     authorizer: Authorizer | None = None
@@ -46,7 +46,7 @@ class ReviewContext:
     _sets: list[NodeSet] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def handle(self, nodes: NodeSet) -> int:
-        """Return the number that represents a node set in this review's expressions; equal sets have equal numbers."""
+        """Return the number that represents a node set in the review's expressions; equal sets have equal numbers."""
         # The index remembers its answers, so identity is equality; a review has a handful of questions.
         for number, known in enumerate(self._sets):
             if known is nodes:
@@ -60,18 +60,18 @@ class ReviewContext:
 
     @cached_property
     def mig_nodes(self) -> NodeSet:
-        """The nodes that the pod selects and whose taints it tolerates, whatever devices it requests."""
+        """The nodes that the pod selects and whose taints the pod tolerates, whatever devices the pod requests."""
         return self.index.nodes(replace(self.need, requests=(), per_container=0, memory_mib=0))
 
     @cached_property
     def gpu_nodes(self) -> NodeSet:
-        """The nodes that could run this pod if it requested one whole GPU."""
+        """The nodes that could run the pod if the pod requested one whole GPU."""
         return self.index.nodes(replace(self.need, requests=((_NVIDIA_GPU, 1),), per_container=1, memory_mib=0))
 
     def levels_of_gang(self) -> tuple[str, str]:
-        """Return two levels: the narrowest with a domain that fits the gang, and the narrowest all of whose domains do.
+        """Return (the narrowest level with a domain that fits the gang, the narrowest level with only fitting domains).
 
-        A level's name is empty if there is no such level.
+        A level's name is empty if no level qualifies.
         """
         if self.roles:
             return self.index.levels(self.roles) if self.need.requests else ("", "")
@@ -81,17 +81,19 @@ class ReviewContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function(Overload):
-    """A member function that podberth adds to CEL; its overload id is also its name in the CEL engine at run time."""
+    """A member function that podberth adds to CEL; the overload id is the function's name in the engine at run time."""
 
     call: Callable[..., Any]
-    """The Python implementation; its arguments are the review, and those operands whose types are in ``CARRIED``."""
+    """The Python implementation; the arguments are the review, and the operands with types in ``CARRIED``."""
     reads: tuple[tuple[str, ...], ...] = ()
-    """The access paths that the function's result depends on, besides its operands."""
+    """The access paths that the function's result depends on, besides the operands."""
 
 
 CARRIED = frozenset({"int", "string", "list(string)", NODES.name})
-"""The operand types whose values are passed to the Python function. Operands of other types (topology, mig, gpu) are
-not passed, because the review has their values."""
+"""The operand types whose values are passed to the Python function.
+
+Operands of other types (topology, mig, gpu) are not passed, because the review has the values.
+"""
 
 # ``topology.nodes`` answers for the current pod, so it reads the pod's own selection of nodes beside ``gpu``.
 _CHOICE = tuple(("object", *path) for path in CHOSEN_BY)
@@ -112,7 +114,7 @@ def _smallest(review: ReviewContext, memory_mib: int, slices: int = 0) -> dict[s
 
 
 def _profile(name: str = "", memory_mib: int = 0) -> dict[str, Any]:
-    """Return the MigProfile with this name, in any spelling; if there is none, one whose ``exist`` is False."""
+    """Return the MigProfile with the name ``name``, in any spelling; an unknown profile has ``exist`` False."""
     try:
         profile = mig.parse(name)
     except ValueError:
@@ -148,9 +150,9 @@ def _fits(review: ReviewContext, names: list[Any]) -> bool:
 
 
 def _suggested(review: ReviewContext, name: str) -> Iterator[str]:
-    """Yield names of MIG profiles to suggest in place of ``name``, spelled like it, the best match first.
+    """Yield names of MIG profiles to suggest in place of ``name``, in the spelling of ``name``, the best match first.
 
-    Similar profiles that the cluster's nodes offer come before other existing ones.
+    Similar profiles that the cluster's nodes offer come before other existing profiles.
     """
     is_shared = name.startswith(mig.RESOURCE_PREFIX) and name.endswith(mig.SHARED_SUFFIX)
     offers = filter(_is_shared_mig, review.index.offered) if is_shared else review.mig_nodes.mig_offers
@@ -182,7 +184,7 @@ def _named(_: ReviewContext, name: str) -> dict[str, Any]:
 
 
 def _row(signature: str, call: Callable[..., Any], reads: tuple[tuple[str, ...], ...] = ()) -> Function:
-    """Return the Function with a signature as authors of policies see it, such as "Receiver.name(type, type): type"."""
+    """Return the Function with a signature, for example "Receiver.name(type, type): type"."""
     path, _, rest = signature.partition("(")
     inside, _, result = rest.rpartition("): ")
     receiver, _, name = path.rpartition(".")
@@ -275,4 +277,5 @@ NODES_FIELDS: Mapping[str, Callable[[NodeSet], Any]] = MappingProxyType(
         "missingLabel": lambda nodes: nodes.placement.missing_label,
     }
 )
-"""The fields of the CEL type Nodes (declared in ``cel.typing``), each with the Python function that computes it."""
+"""The fields of the CEL type Nodes (declared in ``cel.typing``), each with the Python function that computes the field.
+"""

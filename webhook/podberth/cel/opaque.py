@@ -1,8 +1,8 @@
 """Values of types that CEL does not have, such as Quantity: protobuf messages that hold the value's text.
 
-The engine has no opaque types, but messages serve as such. A message keeps its type in lists, maps and ``dyn``, equals
-another if their texts are equal, and can be passed to Python functions and back. The type checker declares the same
-type names without fields.
+The engine has no opaque types, but messages serve as opaque types. A message keeps its type in lists, maps and ``dyn``,
+equals another message if the texts are equal, and can be passed to Python functions and back. The type checker declares
+the same type names without fields.
 """
 
 import json
@@ -28,10 +28,10 @@ _CLASSES: Mapping[str, Any] = {
 
 
 def wrap(kind: str, value: Any) -> Any:
-    """Return the result of a Python function as the CEL engine takes it.
+    """Return the result of a Python function in the form that the CEL engine accepts.
 
-    ``kind`` is the CEL type of the result. A result of an opaque type is a text, and becomes a message of that type;
-    any other result is returned unchanged.
+    ``kind`` is the CEL type of the result. A result of an opaque type is a text, and becomes a message of the same
+    type; any other result is returned unchanged.
     """
     made = _CLASSES.get(kind)
     if made is None:
@@ -48,7 +48,7 @@ def shown(value: Any) -> Any:
 
 
 def unwrap(operand: Any) -> tuple[str, Any]:
-    """Return the type name and the text of an opaque value; for any other operand, "" and the operand itself."""
+    """Return the type name and the text of an opaque value; for other operands, ("", the operand itself)."""
     if isinstance(operand, Message):
         name = operand.DESCRIPTOR.full_name
         if name in _CLASSES:

@@ -1,9 +1,9 @@
-"""Splits an expression into a tree of its parts, each with its text in the author's source.
+"""Splits an expression into a tree of its parts, each with the part's text in the author's source.
 
 The type checker keeps one position for each part: an operand's first character, an operator, or a call's parenthesis.
-This module finds the whole text of the part from its position and the brackets around it. The text is an expression
-that can be compiled alone. The parts of a macro are its receiver, and the parts of its body that use no loop variable.
-Nothing is evaluated here.
+This module finds the whole text of the part from the part's position and the brackets around the part. The text is an
+expression that can be compiled alone. The parts of a macro are the macro's receiver, and the parts of the macro's body
+that use no loop variable. Nothing is evaluated here.
 """
 
 import re
@@ -19,7 +19,7 @@ from .typing import VARIABLES
 # ---- tokens: cel-spec doc/langdef.md, Syntax, as far as the text of a part needs them --------------------------------
 
 CLOSING: Final[Mapping[str, str]] = {"(": ")", "[": "]", "[?": "]", "{": "}"}
-"""The closing bracket for each opening bracket."""
+"""A mapping from each opening bracket to the closing bracket."""
 
 _SPACE = r"(?P<space>\s+|//[^\n]*)"
 _RAW = r"""(?:[rR][bB]?|[bB][rR])(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"[^"\n]*"|'[^'\n]*')"""
@@ -31,7 +31,7 @@ _TOKEN = re.compile(rf"{_SPACE}|{_RAW}|{_QUOTED}|{_NAME}|{_NUMBER}|\.\?|\[\?|&&|
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token of the source. Offsets count characters from 0; ``end`` is the offset after its last character."""
+    """A token of the source. Offsets count characters from 0; ``end`` is the offset after the last character."""
 
     text: str
     start: int
@@ -59,7 +59,7 @@ _PER_ELEMENT = frozenset({"all", "exists", "exists_one", "existsOne", "filter", 
 _VARIABLE_AND_BODY = 2
 
 Span: TypeAlias = tuple[int, int]
-"""A range of tokens in the source: the indexes of its first and its last token."""
+"""A range of tokens in the source: the indexes of the range's first and last token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,10 @@ class MacroLoop:
 class SubExpression:
     """A part of an expression that is an expression itself.
 
-    The kind ``path`` is a name with fields and indexes; its children are the values of the shorter paths. The children
-    of the kinds ``and``, ``or`` and ``choice`` are the operands in order; some of them may not be evaluated. The first
-    child of a ``macro`` is its receiver, and the others are parts of its body. Literals are not parts, nor are bare
-    variables such as ``object``, whose value would be too large.
+    The kind ``path`` is a name with fields and indexes; the children are the values of the shorter paths. The children
+    of the kinds ``and``, ``or`` and ``choice`` are the operands in order; some operands may not be evaluated. The first
+    child of a ``macro`` is the receiver, and the other children are parts of the body. Literals are not parts, nor are
+    bare variables such as ``object``, whose value would be too large.
     """
 
     text: str
@@ -87,12 +87,12 @@ class SubExpression:
     """The parts within this part. An operand that is a literal is None, so that the indexes of the other operands stay
     right."""
     variable: str = ""
-    """The name of the policy's variable that the part is; empty if it is no variable."""
+    """The name of the policy's variable that the part is; empty if the part is no variable."""
     loop: MacroLoop | None = None
 
 
 def parts_of(checked: Node, source: str) -> SubExpression | None:
-    """Return the expression as a tree of its parts; None for a literal.
+    """Return the expression as a tree of parts; None for a literal.
 
     Args:
         checked: the checked expression, before ``program.lower`` rewrites it.
@@ -113,7 +113,7 @@ class _Reader:
         self.opening = {last: first for first, last in self.closing.items()}
 
     def read(self, node: Node) -> SubExpression | None:
-        """Return an expression as a part, with the parts within it; None if it is no part, such as a literal."""
+        """Return an expression as a part, with the parts within it; None for a literal and the like."""
         kind = ast.kind(node)
         if not kind or _is_literal(node) or (kind == "ident_expr" and node.ident_expr.name in VARIABLES):
             return None
@@ -145,7 +145,7 @@ class _Reader:
     # ---- macros -----------------------------------------------------------------------------------------------------
 
     def _macro(self, node: Node) -> int | None:
-        """Return the index of the parenthesis of the macro that ``node`` is the expansion of; None if it is none."""
+        """Return the index of the parenthesis of the macro whose expansion is ``node``; None if there is no macro."""
         token = self._token(node)
         if token is None or self.tokens[token].text != "(":
             return None
@@ -158,7 +158,7 @@ class _Reader:
         return self._part(node, "macro", (operand, *free), self._loop(target, parenthesis))
 
     def _target(self, node: Node, parenthesis: int) -> Node:
-        """Return the receiver of a macro; each macro's expansion has it in a different place."""
+        """Return the receiver of a macro; the receiver's place in an expansion depends on the macro."""
         if ast.kind(node) == "call_expr":
             return node.call_expr.args[0].call_expr.target
         loop = node.comprehension_expr
@@ -205,7 +205,7 @@ class _Reader:
     # ---- the text of a part -----------------------------------------------------------------------------------------
 
     def span(self, node: Node) -> Span:
-        """Return the token range of a part, including the parentheses around its operands."""
+        """Return the token range of a part, including the parentheses around the part's operands."""
         token, macro = self._token(node), self._macro(node)
         operands = _operands(node) if macro is None else [self._target(node, macro)]
         inner = [self.span(child) for child in operands if self._token(child) is not None]
@@ -213,7 +213,7 @@ class _Reader:
         return self._balanced(min([start, *(each for each, _ in inner)]), max([end, *(each for _, each in inner)]))
 
     def _own(self, node: Node, token: int) -> Span:
-        """Return the token range of a part without its operands, such as its operator."""
+        """Return the token range of a part without its operands, such as the operator."""
         text = self.tokens[token].text
         if text == "(":  # a call, has(), or a macro; the name of a called function may have dots
             start = token - 1
@@ -233,7 +233,7 @@ class _Reader:
         return token > 0 and self.tokens[token].text == "."
 
     def _balanced(self, start: int, end: int) -> Span:
-        """Return the token range, extended until every bracket in it has its counterpart in it, too."""
+        """Return the token range, extended until every bracket in the range has its counterpart in the range."""
         for at in range(start, end + 1):
             end = max(end, self.closing.get(at, end))
         for at in range(end, start - 1, -1):
@@ -248,7 +248,7 @@ class _Reader:
 
 
 def _closing(tokens: Sequence[Token]) -> dict[int, int]:
-    """Return the index of each closing bracket's token, by the index of its opening bracket's token."""
+    """Return a mapping from the index of each opening bracket's token to the index of the closing bracket's token."""
     found: dict[int, int] = {}
     waiting: list[int] = []
     for number, token in enumerate(tokens):
@@ -270,7 +270,7 @@ def _operands(node: Node) -> Iterator[Node]:
 def _is_opt_map(node: Node) -> bool:
     """Return whether a conditional expression is the expansion of ``optMap`` or ``optFlatMap``.
 
-    Such an expansion has the form ``x.hasValue() ? ... : none``.
+    The expansion has the form ``x.hasValue() ? ... : none``.
     """
     choice = ast.kind(node) == "call_expr" and node.call_expr.function == "_?_:_"
     return choice and node.call_expr.args[0].call_expr.function == "hasValue"

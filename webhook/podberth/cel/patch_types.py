@@ -2,10 +2,11 @@
 
 Upstream resolves each name that begins with ``Object.`` to a type that has all fields, each of type dyn (apiserver
 pkg/cel/mutation/typeresolver.go). The checker here knows declared messages only, so each expression gets the messages
-that it names, with every word of it as a field. A nested name is written with ``_`` for ``.``, because a message cannot
-have a field and an inner message of one name; the text keeps its length, and problems their places.
+that the expression names, with every word of the expression as a field. A nested name is written with ``_`` for ``.``,
+because a message cannot have a field and an inner message of one name; the text keeps its length, and the positions of
+problems stay right.
 
-At run time such an object is a map with its type's name under ``TYPE``, which no JSON field has.
+At run time, an object of such a type is a map with the type's name under ``TYPE``, which no JSON field has.
 """
 
 import re
@@ -57,7 +58,7 @@ def flattened(source: str) -> str:
 
 
 def messages(source: str) -> dict[str, Mapping[str, str]]:
-    """Return the message types that an expression from ``flattened`` may use, each with its fields and their types."""
+    """Return a mapping from each message type of an expression from ``flattened`` to the types of the fields."""
     fields = dict.fromkeys(sorted(set(_WORD.findall(source))), "dyn")
     names = {_OBJECT} | {found["name"] for found in _TOKEN.finditer(source) if found["name"]}
     names |= {word for word in fields if word.startswith(f"{_OBJECT}_")}
@@ -112,7 +113,7 @@ def settled(value: Any) -> Any:
     """Return an Object, or a list of JSONPatches, as plain JSON; any other value as it is.
 
     Raises:
-        EvaluationError: a type's name is not the path of the field that holds it (CheckTypeNamesMatchFieldPathNames,
+        EvaluationError: a type's name is not the path of the field with the object (CheckTypeNamesMatchFieldPathNames,
             apiserver pkg/cel/mutation/dynamic/objects.go).
     """
     if isinstance(value, list) and all(isinstance(each, dict) and TYPE in each for each in value):

@@ -1,8 +1,8 @@
-"""Estimates the cost of compiling and searching a regular expression from its text.
+"""Estimates the cost of compiling and searching a regular expression from the expression's text.
 
 RE2 compiles a pattern to a program, in which repetitions are expanded and a Unicode class takes hundreds of steps. RE2
-searches with a DFA, whose states it computes during the search. If a search can be at many places of the pattern at
-once, the DFA has more states than RE2 keeps. Then RE2 falls back to a slower simulation of all places at once
+searches with a DFA, and computes the DFA's states during the search. If a search can be at many places of the pattern
+at once, the DFA has more states than RE2 keeps. Then RE2 falls back to a slower simulation of all places at once
 (re2/dfa.cc, "bail").
 """
 
@@ -15,7 +15,8 @@ _CLASS: Final = 5
 _NEGATED: Final = 20
 """The program steps of a class with characters beyond ASCII: ``.``, ``\\W``, ``[^a]``, a class with other letters."""
 _UNICODE: Final = 6_000
-"""The program steps of a Unicode class such as ``\\pL``, whose tables RE2 reads; several in one class take 1.7 ms."""
+"""The program steps of a Unicode class such as ``\\pL``, whose tables RE2 reads; several of them in one
+bracket expression take 1.7 ms."""
 _FOLDED: Final = 8
 """The factor for the program steps of the pattern after ``(?i)``, which makes each letter a class."""
 _OPTIONAL: Final = 12
@@ -23,11 +24,13 @@ _OPTIONAL: Final = 12
 _MOST_REPEATS: Final = 1_000
 """The maximum number of repetitions that RE2 accepts (re2/regexp.cc, kMaxRepeat)."""
 _ENDLESS: Final = 1e12
-"""The upper limit for estimated steps: nested repetitions multiply them, possibly beyond the range of a number."""
+"""The upper limit for estimated steps: nested repetitions multiply the steps, possibly beyond the range of a number."""
 _UNREAD: Final = _UNICODE / len(r"\pL")
 """The maximum program steps for each byte of a pattern, for patterns that are only known at evaluation."""
 _FEW: Final = 8
-"""The maximum number of character classes for which RE2 keeps all states of a pattern's DFA: two to the power of it."""
+"""The maximum number of character classes for which RE2 keeps all states of a pattern's DFA; with n classes, the DFA
+has 2^n states.
+"""
 
 _TOKEN: Final = re.compile(
     r"(?P<unicode>\\[pP](?:\{[^}]*\}|.))"
@@ -51,7 +54,7 @@ _END: Final = re.compile(r"(?<!\\)(?:\\\\)*\$\Z")
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """The properties of a regular expression that determine its price."""
+    """The properties of a regular expression that determine the price of a search."""
 
     steps: float
     """The cost of compiling the pattern, as the number of letters of a pattern of letters that costs the same."""
@@ -69,7 +72,7 @@ class _Group:
     steps: float = 0
     characters: float = 0
     wide: float = 0
-    """The number of character classes in the group; a search can be at several of these at once."""
+    """The number of character classes in the group; a search can be in several of these classes at once."""
     endless: bool = False
 
 
@@ -81,7 +84,7 @@ def unread(size: float) -> Pattern:
 def read(text: str) -> Pattern:
     """Return the properties of a literal pattern.
 
-    For an invalid pattern, which is refused elsewhere, they are arbitrary.
+    For an invalid pattern, which is refused elsewhere, the properties are arbitrary.
     """
     groups, last, whole_ways = [_Group()], _Group(), 1
     folded = _FOLDED if "(?" in text and re.search(r"\(\?[a-zA-Z]*i", text) else 1
@@ -142,7 +145,7 @@ def _repeat(group: _Group, last: _Group, token: "re.Match[str]") -> None:
 
 
 def _number(digits: str) -> int:
-    """Return the number in a repetition such as ``{3}``; at most the smallest number that RE2 refuses."""
+    """Return the number in a repetition such as ``{3}``; numbers that RE2 refuses become one more than the maximum."""
     return min(int(digits[:5]), _MOST_REPEATS + 1)
 
 

@@ -1,6 +1,6 @@
 """The cost of the functions and operations of an expression, from the measurements in ``data/turns.json``.
 
-``python -m bench.cel_prices --write`` writes this file (docs/adr/0040-bounds-of-compilation.md). Its unit is the
+``python -m bench.cel_prices --write`` writes the file (docs/adr/0040-bounds-of-compilation.md). The file's unit is the
 *turn*: the time of one round of ``lists.range(1000).all(i, i >= 0)``, measured in the same run. So the figures are
 comparable between machines. Prices here are in microseconds of one idle core.
 """
@@ -25,7 +25,7 @@ class Price:
     """The cost of one function or operation of an expression, in microseconds of one idle core."""
 
     call: float
-    """The price of one call, besides the data that it reads."""
+    """The price of one call, besides the price of the data that the call reads."""
     byte: float
     """The price of each byte of the texts that a call reads."""
     entry: float
@@ -60,8 +60,9 @@ OPERATIONS: Mapping[str, str] = {
     "structure": "a byte of a part of the pod, of any structure, that it hands to Python",
     "checked": "a value that is checked and ordered, to be written into a pod",
 }
-"""The operations that are not functions, such as copying an element; each has the unit that ``Price.entry`` is the
-price of."""
+"""The operations that are not functions, such as copying an element; the value is the unit that ``Price.entry`` is the
+price of.
+"""
 
 
 WITHIN_MACROS: Mapping[str, str] = {"@sortByAssociatedKeys": "sort"}
@@ -70,7 +71,7 @@ _HIGHEST = Price(*(max(getattr(each, part) for each in PRICES.values()) for part
 
 
 def price_of(name: str) -> Price:
-    """Return the price of a function or operation; the highest of all prices if it was not measured."""
+    """Return the price of a function or operation; the highest price of all if unmeasured."""
     return PRICES.get(WITHIN_MACROS.get(name, name), _HIGHEST)
 
 

@@ -1,12 +1,12 @@
-"""Prices each part of a checked expression, and computes the maximum size of its value, for ``cel.cost``.
+"""Prices each part of a checked expression, and computes the maximum size of the part's value, for ``cel.cost``.
 
-A part is priced for each time that it can run, including nested loops. A list or map of the pod is assumed to have the
-maximum length that ``kube.pod_limits`` allows. All strings of a pod together are no longer than the pod. The engine
-stops an evaluation after 10,000 iterations, which bounds every loop. But 10,000 can be too many: ``map`` and ``filter``
-copy their list for each element that they add.
+A part is priced for each time that the part can run, including nested loops. A list or map of the pod is assumed to
+have the maximum length that ``kube.pod_limits`` allows. All strings of a pod together are no longer than the pod. The
+engine stops an evaluation after 10,000 iterations, which bounds every loop. But 10,000 can be too many: ``map`` and
+``filter`` copy the result list for each added element.
 
 The prices are measurements (``cel.prices``) in microseconds of one idle core, for each function on its worst known
-input. They serve to compare functions, and are no statement about a machine's speed.
+input. The prices serve to compare functions, and are no statement about a machine's speed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,14 +55,18 @@ _MIG_NODES = frozenset({"smallest", "nearest", "suggestions", "capacity", "fits"
 _NARROWING = frozenset({"withLinkDomain", "gpuNodes"})
 _LEVELS = frozenset({"narrowestLevel", "narrowestSafeLevel"})
 _ANSWERS: Mapping[str, str] = dict.fromkeys(_MIG_NODES - _NARROWING, "mig") | dict.fromkeys(_LEVELS, "levels")
-"""For each function whose result is cached in a review: the name of the result that it shares with other functions."""
+"""A mapping from each function whose result is cached in a review to the name of the cached result, which several
+functions may share.
+"""
 _TEXT_FUNCTIONS = frozenset({"commands", "flag"})
 
 _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
 _SAME = frozenset({"orValue", "or", "value", "optional.of", "optional.ofNonZeroValue", "dyn", "string", "bytes"})
 _FREE = frozenset({"_&&_", "_||_", "_?_:_", "!_", "@not_strictly_false"})
-"""The operators that read only booleans, and cost no more than any other node. The macros ``all()`` and ``exists()``
-expand to the last one."""
+"""The operators that read only booleans, and cost no more than any other node.
+
+The macros ``all()`` and ``exists()`` expand to the last operator.
+"""
 _CHOICES: Mapping[str, tuple[bool, ...]] = {"_&&_": (True,), "_||_": (False,), "_?_:_": (True, False)}
 """The operators that evaluate further operands depending on the first: for each further operand, the value that the
 first must have."""
@@ -84,12 +88,12 @@ _REGEX_ADVICE = (
     "a pattern is compiled each time; ask ==, startsWith(), endsWith() or contains(), or first what is cheap"
 )
 _LEAST_BYTES = 10
-"""The minimum number of bytes of a value in a pod's JSON, with its key: `{"name":"A"}`."""
+"""The minimum number of bytes of a value in a pod's JSON, with the value's key: `{"name":"A"}`."""
 _TEXT_ADVICE = "a text of any length is read or made each time; compare first, or take it out of the loop"
 
 
 class Meter:
-    """Computes the price of one expression from its checked tree."""
+    """Computes the price of one expression from the checked tree."""
 
     def __init__(self, checked: Node, variables: Mapping[str, Bounds]) -> None:
         """Create the object; ``variables`` has the bounds of the value of each ``variables.<name>``."""
@@ -98,12 +102,14 @@ class Meter:
         self.sum = 0.0
         """The sum of the prices of the parts visited so far, in microseconds."""
         self.worst: tuple[float, int, str] = (0.0, 0, "")
-        """The most expensive part: its microseconds, the id of its node, and advice on a cheaper way to write it."""
+        """The most expensive part: (microseconds, the id of the part's node, advice on a cheaper way to write the
+        part).
+        """
         self.remembered: dict[str, float] = {}
-        """The microseconds for results that are cached within a review, by the query that computes them."""
+        """The microseconds for results that are cached within a review, by the query that computes the result."""
 
     def result_price(self, value: Bounds) -> float:
-        """Return the price of converting the expression's value to Python and of checking it."""
+        """Return the price of converting the expression's value to Python and of checking the value."""
         node = self._checked.expr
         handed = self._handed(node, value, 1)
         if ast.type_of(self._checked, node).name in _PLAIN:
@@ -120,7 +126,7 @@ class Meter:
         return byte * value.bytes_at(times) + _HANDED * times * value.values
 
     def visit(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
-        """Add the price of an expression that is evaluated ``times`` times; return the bounds of its value.
+        """Add the price of an expression that is evaluated ``times`` times; return the bounds of the value.
 
         ``scope`` has the bounds of the loop variables by name.
         """
@@ -174,7 +180,7 @@ class Meter:
     def _where(
         self, condition: Node, times: float, scope: Mapping[str, Bounds], *, holds: bool
     ) -> Mapping[str, Bounds]:
-        """Return the bounds of the loop variables where ``condition`` has the value ``holds``, or has an error."""
+        """Return the bounds of all variables where ``condition`` has the value ``holds``, or has an error."""
         inside = dict(scope)
         for name, longest in longest_texts(self._checked, condition, holds=holds).items():
             of_policy = name.partition(".")[2]
@@ -241,7 +247,7 @@ class Meter:
         return self._result(node, values, times)
 
     def _charge_answer(self, node: Node, times: float) -> None:
-        """Add the price of reading a field of Nodes: of each read, and of computing it once for each node set."""
+        """Add the price of reading a field of Nodes: of each read, and of one computation for each node set."""
         name = node.select_expr.field
         price = field_price(name)
         self._charge(node, price.call * times, _LOOP_ADVICE)
@@ -260,7 +266,7 @@ class Meter:
             self.remembered[key] = charged
 
     def _charge_plain(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
-        """Add the price of a call that reads texts and lists: by their bytes and their entries."""
+        """Add the price of a call that reads texts and lists: by the bytes and the entries."""
         function = node.call_expr.function
         price = price_of(function)
         charged = price.call * times
@@ -284,7 +290,7 @@ class Meter:
         self._charge(node, charged, _TEXT_ADVICE if price.byte else _LOOP_ADVICE)
 
     def _charge_bytes(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
-        """Add the price of a call of the CEL engine's or a library's function, by the number of bytes that it reads."""
+        """Add the price of a call of the CEL engine's or a library's function, by the number of bytes read."""
         function = node.call_expr.function
         price = price_of(function)
         read = [value.bytes_at(times) for value in values]
@@ -357,8 +363,8 @@ class Meter:
         """Add the price of comparing each element of one list with each element of another.
 
         ``left`` and ``right`` are the bytes and the length of each list. The comparison of two elements ends with the
-        shorter one. The comparison of two texts ends at their first difference, so its price is part of the price of a
-        pair.
+        shorter element. The comparison of two texts ends at the first difference, so its price is part of the price of
+        a pair.
         """
         kind = ast.type_of(self._checked, listed)
         elements = kind.parameters[0].name if kind.name == "list" else kind.name
@@ -427,7 +433,7 @@ class Meter:
         return result
 
     def _growing(self, step: Node, added: Node, rounds: float, scope: Mapping[str, Bounds]) -> Bounds:
-        """Add the price of one round of ``map`` or ``filter``; return the bounds of the element that it adds."""
+        """Add the price of one round of ``map`` or ``filter``; return the bounds of the added element."""
         if ast.kind(step) == "call_expr" and step.call_expr.function == "_?_:_":
             condition = step.call_expr.args[0]
             self.visit(condition, rounds, scope)
@@ -445,7 +451,7 @@ def _pattern(node: Node, size: float) -> Pattern:
 
 
 def _sets(asked: Node) -> float:
-    """Return the maximum number of different node sets that a query has when it is evaluated in a loop."""
+    """Return the maximum number of different node sets that a query in a loop can have as results."""
     narrowed = 1.0
     for node in ast.walk(asked):
         call = node.call_expr

@@ -28,21 +28,23 @@ VARIABLES_PREFIX = "variables."
 _BY_ID = {row.id: row for row in FUNCTIONS}
 _LIBRARY = {row.id: row for row in (*LIBRARIES, *AUTHORIZATION)}
 _MAKE_OPTIONALS = frozenset(row.name for row in (*NATIVE, *LIBRARIES) if OPTIONAL in row.result) - {"_[_]"}
-"""The functions that make optionals. The static type of such a call does not show the optional if an operand is dyn."""
+"""The functions that make optionals. The static type of a call does not show the optional if an operand is dyn."""
 _RANGE = "lists.range"
 _BLOCK = "cel.@block"
 """The name of the CEL engine's construct for common subexpressions (cel-cpp): a list of values that are evaluated
-lazily and only once, and an expression that refers to them as @index0, @index1, ..."""
+lazily and only once, and an expression that refers to the values as @index0, @index1, ...
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lowered:
-    """One expression in its run-time form, which works on plain JSON. It refers to its variables by name."""
+    """One expression in its run-time form, which works on plain JSON. The expression refers to variables by name."""
 
     checked: Node
     variables: Mapping[str, "Lowered"]
-    """The variables that the expression may use and that are expressions themselves; others get their values at run
-    time."""
+    """The variables that the expression may use and that are expressions themselves; other variables get values at run
+    time.
+    """
     type: CelType
     reads: frozenset[FieldPath]
     functions: frozenset[str]
@@ -51,7 +53,7 @@ class Lowered:
     writes_times: bool
     """Whether the expression may write as text a time that was read elsewhere (see ``correcting.forget_offsets``)."""
     parts: int
-    """The number of nodes of the expression, without the nodes of its variables."""
+    """The number of nodes of the expression, without the nodes of variables."""
 
     @property
     def named(self) -> list["Lowered"]:
@@ -61,7 +63,7 @@ class Lowered:
 
     @property
     def parts_in_all(self) -> int:
-        """The number of nodes in the expression's program: its own, and those of each variable that it needs."""
+        """The number of nodes in the expression's program: the expression's nodes and the needed variables' nodes."""
         found, waiting = {id(self): self}, [self]
         while waiting:
             new = {id(each): each for each in waiting.pop().named if id(each) not in found}
@@ -134,11 +136,11 @@ def field_function(name: str) -> str:
 
 
 def assemble(elements: Iterable[Lowered], *, as_list: bool) -> bytes:
-    """Return several expressions as one serialised program; a variable that they share is evaluated only once.
+    """Return several expressions as one serialised program; a shared variable is evaluated only once.
 
     If ``as_list`` is true, the program's value is the list of the expressions' values. Otherwise there is one
-    expression, and the program has its value. An optional then becomes a list of at most one item, because the engine
-    cannot return an optional.
+    expression, and the program has the value of the expression. An optional then becomes a list of at most one item,
+    because the engine cannot return an optional.
     """
     builder = _Builder()
     roots = list(elements)
@@ -158,9 +160,9 @@ def assemble(elements: Iterable[Lowered], *, as_list: bool) -> bytes:
 
 
 def assemble_alone(variable: Lowered) -> bytes:
-    """Return a serialised program of one variable, without the variables that its expression refers to.
+    """Return a serialised program of one variable, without the variables that the variable's expression refers to.
 
-    If the engine cannot read the expression in this program, it cannot read any program that needs the variable.
+    If the engine cannot read the expression in the program, the engine cannot read any program that needs the variable.
     """
     builder = _Builder()
     builder.add_variable(replace(variable, variables={}))
@@ -169,20 +171,22 @@ def assemble_alone(variable: Lowered) -> bytes:
 
 
 class _Builder:
-    """Copies several expressions into one tree, in which every node has its own id."""
+    """Copies several expressions into one tree, in which every node has a unique id."""
 
     def __init__(self) -> None:
         self.checked = ast.new_checked()
         self._writes_times = False
         self._last_id = 0
         self._places: dict[int, int] = {}
-        """The index of each variable in the program's list of variables, by the ``id()`` of its Lowered object."""
+        """A mapping from the ``id()`` of a variable's Lowered object to the index of the variable in the program's list
+        of variables.
+        """
         self._variables: list[Lowered] = []
 
     def add_variables(self, element: Lowered) -> None:
         """Give an index to every variable that the expression needs, directly or not.
 
-        The index of a variable is higher than the indexes of the variables that it needs.
+        The index of a variable is higher than the indexes of the variables that this variable needs.
         """
         self._writes_times = self._writes_times or element.writes_times
         for variable in element.named:
@@ -191,12 +195,12 @@ class _Builder:
                 self.add_variable(variable)
 
     def add_variable(self, variable: Lowered) -> None:
-        """Give the next free index to a variable."""
+        """Give the next free index in the program's list of variables to a variable."""
         self._places[id(variable)] = len(self._variables)
         self._variables.append(variable)
 
     def body(self) -> Node:
-        """Write the list of variables, if there are any, into the program; return the node for its expression."""
+        """Write the list of variables, if not empty, into the program; return the node for the program's expression."""
         root = self.checked.expr
         if not self._variables:
             root.id = self._next()
@@ -212,7 +216,7 @@ class _Builder:
         return body
 
     def copy(self, element: Lowered, target: Node) -> None:
-        """Copy an expression into ``target``, with new node ids and with its variables replaced by their indexes."""
+        """Copy an expression into ``target``, with new node ids and with indexes in place of variables."""
         target.CopyFrom(element.checked.expr)
         references = element.checked.reference_map
         for node in ast.walk(target):
@@ -251,7 +255,7 @@ def _lower_select(checked: Node, node: Node) -> None:
 
 
 def _lower_call(checked: Node, node: Node, reads: set[FieldPath], apply: Apply) -> str:
-    """Replace a call of one of podberth's functions by its run-time form; return a problem, or an empty text."""
+    """Replace a call of one of podberth's functions by its run-time form; return a problem, or ""."""
     call = node.call_expr
     operands = list(ast.children(node))
     overloads = ast.overloads(checked, node)
@@ -272,11 +276,11 @@ def _lower_call(checked: Node, node: Node, reads: set[FieldPath], apply: Apply) 
 
 
 def _lower_library(checked: Node, node: Node, rows: list[Overload], apply: Apply) -> None:
-    """Replace a call of a library function by its implementation; ``rows`` are the overloads that the types allow.
+    """Replace a call of a library function by the implementation; ``rows`` are the overloads that the types allow.
 
     The implementation is a function in Python, or a body: a CEL expression that takes the place of the call. A call of
     the engine's own function stays. If an operand is dyn, there may be several overloads. A function in Python selects
-    its overload at run time, and all overloads share one body. If some overloads are the engine's (for strings) and
+    the overload at run time, and all overloads share one body. If some overloads are the engine's (for strings) and
     others have a body (for lists), the call becomes a conditional expression, which tests the type of the receiver.
     """
     operands = list(map(ast.copy_of, ast.children(node)))

@@ -1,4 +1,4 @@
-"""Finds the paths of fields that an expression reads, without evaluating it."""
+"""Finds the paths of fields that an expression reads, without an evaluation."""
 
 from collections.abc import Mapping
 
@@ -8,8 +8,9 @@ from .types import OPTIONAL
 from .typing import UNESCAPED
 
 _ONLY_NAMED = frozenset({("nodes", "gpu"), ("narrowestLevel", "gang"), ("narrowestSafeLevel", "gang")})
-"""The functions, each with an argument whose value they do not read; ``functions`` has the paths that they read
-instead."""
+"""The functions, each with an argument whose value the function does not read; the function's row (``functions``) has
+the paths that the function reads instead.
+"""
 _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
 """The operators whose constant string argument is a field name: a['x'], a[?'x'] and a.?x."""
 
@@ -17,12 +18,12 @@ _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
 def reads(checked: ast.Node) -> frozenset[FieldPath]:
     """Return the paths that an expression reads.
 
-    A path includes everything below it. It ends at a key that is not constant, or at a value that the expression makes.
-    ``has()`` counts as reading, a constant string key is a field, and ``variables.x`` is ("variables", "x"). The names
-    of types are among the variables.
+    A path includes everything below the path. A path ends at a key that is not constant, or at a value that the
+    expression makes. ``has()`` counts as reading, a constant string key is a field, and ``variables.x`` is
+    ("variables", "x"). The names of types are among the variables.
 
     ELEMENT stands for an element of a list at any index, and for the variable of a loop over a list. The path of a
-    filtered list is that of the list. The variable of a loop over any other value has the path of that value.
+    filtered list is the path of the list. The variable of a loop over any other value has the path of that value.
 
     The field "", which no object has, stands for the presence of the object, or for the number of elements.
 
@@ -40,7 +41,7 @@ _POD = "object"
 class _Reader:
     """Collects the paths that one expression reads.
 
-    A scope maps the variables of loops to the paths of their values; None if the expression makes the value.
+    A scope maps the variables of loops to the paths of the values; None if the expression makes the value.
     """
 
     def __init__(self, checked: ast.Node, found: set[FieldPath]) -> None:
@@ -48,15 +49,15 @@ class _Reader:
         self._found = found
 
     def visit(self, node: ast.Node, scope: Mapping[str, FieldPath | None]) -> None:
-        """Add the paths that an expression reads; ``scope`` has the paths of the variables of the loops around it."""
+        """Add the paths that an expression reads; ``scope`` has the paths of the variables of the enclosing loops."""
         path = self._resolve(node, scope)[0]
         if path:
             self._found.add(path)
 
     def _resolve(self, node: ast.Node, scope: Mapping[str, FieldPath | None]) -> tuple[FieldPath | None, bool]:
-        """Return the path of an expression's value, and whether the path of a field of the value may be formed from it.
+        """Return (the path of an expression's value, whether a path of a field of the value may begin with that path).
 
-        All other paths that the expression reads are recorded. If the expression makes a value, its path is None.
+        All other paths that the expression reads are recorded. The path is None if the expression makes the value.
         """
         match ast.kind(node):
             case "ident_expr":
@@ -120,9 +121,9 @@ class _Reader:
         return UNESCAPED.get(name, name) if holder.is_message else name
 
     def _loop(self, loop: ast.Node, scope: Mapping[str, FieldPath | None]) -> tuple[FieldPath | None, bool]:
-        """Record the reads of a loop; return the path of its value, and whether a field may be added to the path.
+        """Record the reads of a loop; return (the path of the loop's value, whether a field may be added to the path).
 
-        The path of a ``filter`` is that of the filtered list. Any other loop makes a value, and its path is None.
+        The path of a ``filter`` is the path of the filtered list. Any other loop makes a value, so the path is None.
         """
         range_path, is_open = self._resolve(loop.iter_range, scope)
         element = range_path
@@ -148,7 +149,7 @@ class _Reader:
 
 
 def _named(name: str, scope: Mapping[str, FieldPath | None]) -> tuple[FieldPath | None, bool]:
-    """Return the path of a variable's value, None for a made value, and whether a field may be added to the path."""
+    """Return (the path of a variable's value or None for a made value, whether a field may be added to the path)."""
     if name.startswith("."):  # absolute: never a loop's variable
         return tuple(name[1:].split(".")), True
     # The checker resolves a declared name with dots (variables.x) to one identifier.

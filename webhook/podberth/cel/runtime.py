@@ -1,8 +1,8 @@
-"""Wraps the CEL engine's objects: declares functions and types, runs programs, and converts their values to Python.
+"""Wraps the CEL engine's objects: declares functions and types, runs programs, and converts values to Python.
 
 All workarounds for cel-expr-python 0.1.3 are here, in ``cel.calls`` or in ``cel.program``
-(docs/adr/0002-cel-engine.md). The engine has no type information, so its objects are ``Any``; they are not used outside
-``cel``.
+(docs/adr/0002-cel-engine.md). The engine has no type information, so the engine's objects are ``Any``, and are not used
+outside ``cel``.
 """
 
 import ctypes
@@ -41,7 +41,7 @@ _REMEMBERED = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Activation:
-    """The variables of one review with their values, converted to the CEL engine's form at their first use."""
+    """The variables of one review with values, which are converted to the CEL engine's form at the first use."""
 
     engine: Any
     review: ReviewContext
@@ -50,11 +50,11 @@ class Activation:
 
 
 def _keep_none() -> None:
-    """Make None immortal on Python 3.11, as it is from Python 3.12 on (PEP 683).
+    """Make None immortal on Python 3.11, as Python 3.12 and later do (PEP 683).
 
-    cel-expr-python 0.1.3 releases one reference too many to None for every null that it converts. On 3.11 this crashes
-    the process after some ten thousand nulls ("none_dealloc"). This function raises the reference count so far that it
-    never reaches zero.
+    cel-expr-python 0.1.3 releases one reference too many to None for every converted null. On 3.11, the missing
+    references crash the process after some ten thousand nulls ("none_dealloc"). This function raises the reference
+    count so far that the count never reaches zero.
     """
     if sys.version_info < (3, 12):
         # ob_refcnt is the first field of every object: https://docs.python.org/3.11/c-api/structures.html#c.PyObject
@@ -83,14 +83,14 @@ class Runner:
         )
 
     def load(self, serialized: bytes) -> Any:
-        """Return the loaded program; None if it is nested more deeply than the 100 messages that protobuf reads."""
+        """Return the loaded program; None if nested more deeply than the 100 messages that protobuf reads."""
         try:
             return self._engine.deserialize(serialized)
         except RuntimeError:
             return None
 
     def activation(self, bindings: Mapping[str, object], review: ReviewContext) -> Activation:
-        """Return the variables of a review with their values from ``bindings``; a missing variable is null."""
+        """Return the variables of a review with the values in ``bindings``; a missing variable is null."""
         named = {**self._names, **bindings}
         return Activation(self._engine.Activation(named), review, named)
 
@@ -118,8 +118,8 @@ class Runner:
     def _raise_fault(self) -> None:
         """Raise EvaluationError if one of podberth's functions raised an exception, which is a bug.
 
-        ``||`` and ``&&`` do not absorb this error. The policy's failurePolicy applies to it, so the review still gets
-        an answer.
+        ``||`` and ``&&`` do not absorb the error. The policy's failurePolicy applies to the error, so the review still
+        gets an answer.
         """
         fault, self._calls.fault = self._calls.fault, None
         if isinstance(fault, Exception):
@@ -152,7 +152,7 @@ class Checker:
     """Type-checks expressions: against the types of variables, message types and functions."""
 
     def __init__(self, pool: DescriptorPool) -> None:
-        """Declare to the CEL engine the functions by their names in policies; ``pool`` has the message types."""
+        """Declare to the CEL engine the functions by the names in policies; ``pool`` has the message types."""
         self._pool = pool
         self._engines: dict[frozenset[tuple[str, CelType]], Any] = {}
         self._functions = [

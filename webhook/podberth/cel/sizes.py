@@ -1,4 +1,4 @@
-"""The maximum sizes of the values in an expression for the largest possible pod; ``cel.cost`` computes with them."""
+"""The maximum sizes of the values in an expression for the largest possible pod; the input of ``cel.cost``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,8 +25,10 @@ _LISTS = {
     COMMANDS: MOST_WORDS,
     (*COMMANDS, ELEMENT): MOST_WORDS,
 }
-"""The maximum number of entries of lists that are not in the pod, by path. For a path that ends with ELEMENT, it is
-that of all elements together."""
+"""The maximum number of entries of lists that are not in the pod, by path.
+
+For a path that ends with ELEMENT, the number counts the entries of all elements together.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +50,20 @@ class Bounds:
     element: "Bounds | None" = None
     """The bounds of the largest element, if the value is a list that the expression makes."""
     values: float = 1
-    """The maximum number of nested values, including the value itself; a part of the pod counts as one."""
+    """The maximum number of nested values, including the value itself; a part of the pod counts as one value."""
     has_parts: bool = False
-    """Whether the value is or contains an object or list of the pod, which may have any structure of its size."""
+    """Whether the value is or contains an object or list of the pod, which may have any structure."""
 
     def bytes_at(self, times: float) -> float:
         """Return the maximum number of bytes of the values in ``times`` evaluations together."""
         return self.total if times <= self.times else times * self.size
 
     def whole_at(self, times: float) -> float:
-        """Return how many uses of the whole value at ``path`` cost as much as ``times`` uses of its elements.
+        """Return how many uses of the whole value at ``path`` cost as much as ``times`` uses of the value's elements.
 
-        Up to ``self.times`` uses may be of one element each, and together cost ``self.whole`` uses of the whole. If
-        there are more, all may be of the largest element, which may be nearly the whole, as in
-        ``c.args.all(a, c.env.all(e, …))``: each then counts as a use of the whole.
+        Up to ``self.times`` uses may be of one element each, and together cost ``self.whole`` uses of the whole. With
+        more uses, all uses may be of the largest element, which may be nearly the whole, as in ``c.args.all(a,
+        c.env.all(e, …))``: each use then counts as a use of the whole.
         """
         return self.whole if times <= self.times else times
 

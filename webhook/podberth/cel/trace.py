@@ -30,7 +30,7 @@ class ExpressionResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Element:
-    """One element of a loop, with the result of the loop's body for it."""
+    """One element of a loop, with the result of the loop's body for the element."""
 
     element: Any
     answer: ExpressionResult
@@ -38,16 +38,16 @@ class Element:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traced:
-    """A part of an expression in a trace: its text, its result, and the parts within it.
+    """A part of an expression in a trace: the text, the result, and the parts within the part.
 
-    ``asked`` is False if the engine did not need the part; then it has neither a value nor parts.
+    ``asked`` is False if the engine did not need the part; then the part has neither a value nor parts.
     """
 
     text: str
     answer: ExpressionResult = ExpressionResult()
     asked: bool = True
     variable: str = ""
-    """The name of the policy's variable that the part is; empty if it is no variable."""
+    """The name of the policy's variable that the part is; empty if the part is no variable."""
     parts: tuple["Traced", ...] = ()
     elements: tuple[Element, ...] = ()
     """The first elements of the loop, if the part is a loop; else empty."""
@@ -66,14 +66,14 @@ class Tracer:
         self._compiled: dict[str, Expression | None] = {}
 
     def trace(self, source: str, activation: Activation) -> Traced | None:
-        """Return the tree of an expression's parts, with their values; None if the expression is a literal."""
+        """Return the tree of an expression's parts, with the parts' values; None if the expression is a literal."""
         if source not in self._parts:
             self._parts[source] = self._environment.parts(source, self._variables)
         part = self._parts[source]
         return None if part is None else self._trace(part, activation)
 
     def reached(self, source: str, activation: Activation) -> dict[str, ExpressionResult]:
-        """Return the results of the policy's variables that an expression needed, even indirectly, by name."""
+        """Return a mapping from each policy variable that an expression needed, directly or not, to the result."""
         found: dict[str, ExpressionResult] = {}
         waiting = [source]
         while waiting:
@@ -85,7 +85,7 @@ class Tracer:
         return found
 
     def answer(self, source: str, activation: Activation) -> ExpressionResult | None:
-        """Return the result of an expression's part, evaluated alone; None if it cannot be compiled alone.
+        """Return the result of an expression's part, evaluated alone; None if the part cannot be compiled alone.
 
         The result of an expression that is a set of nodes is ``{"nodes": COUNT}``.
         """
@@ -127,7 +127,7 @@ class Tracer:
         return Traced(text=part.text, answer=answer, variable=part.variable, parts=parts, elements=elements, more=more)
 
     def _operands(self, part: SubExpression, activation: Activation) -> list[tuple[SubExpression | None, bool]]:
-        """Return the direct parts of a part, each with whether the CEL engine, from left to right, evaluates it."""
+        """Return the operands of a part, each with whether the CEL engine evaluates the operand."""
         first = part.children[0] if part.children else None
         if first is None or part.kind not in ("and", "or", "choice", "macro"):
             return [(child, True) for child in part.children]
@@ -150,7 +150,7 @@ class Tracer:
         return None if answer is None else answer.value
 
     def _elements(self, loop: MacroLoop, activation: Activation) -> tuple[tuple[Element, ...], int]:
-        """Return the results of a loop's body for the loop's first elements, and the number of its other elements."""
+        """Return (the results of a loop's body for the loop's first elements, the number of other elements)."""
         listed = f"({loop.range}).map({loop.variable}, {loop.variable})"
         everything = self.answer(listed, activation)
         if everything is None or not isinstance(everything.value, list):
@@ -164,5 +164,5 @@ class Tracer:
 
 
 def _asked(tree: Traced) -> list[Traced]:
-    """Return the root of a traced expression and all parts below it that were evaluated."""
+    """Return the root of a traced expression and all evaluated parts below the root."""
     return [tree, *(found for part in tree.parts if part.asked for found in _asked(part))] if tree.asked else []

@@ -1,7 +1,7 @@
 """The syntax tree of a checked expression as plain Python values, for code that analyses expressions.
 
 Macros are expanded, as the checker leaves them. Two equal parts at different positions are equal values. Unlike the
-engine's messages (``ast``), this tree may be used outside the package ``cel``.
+engine's messages (``ast``), the tree may be used outside the package ``cel``.
 """
 
 from collections.abc import Iterator
@@ -17,8 +17,9 @@ from .typing import UNESCAPED
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Placed:
     line: int = field(default=1, compare=False)
-    """The line of the part in the source, from 1: for a call the line of its parenthesis, for an operator that of the
-    operator."""
+    """The line of the part in the source, from 1; for a call the line of the parenthesis, for an operator the
+    operator's line.
+    """
     column: int = field(default=1, compare=False)
 
 
@@ -55,19 +56,19 @@ class Call(_Placed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Items(_Placed):
-    """A list literal with the trees of its items."""
+    """A list literal with the trees of the items."""
 
     items: tuple["Tree", ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entries(_Placed):
-    """A map literal with the trees of its keys and values."""
+    """A map literal with the trees of the keys and values."""
 
     entries: tuple[tuple["Tree", "Tree"], ...]
 
     def get(self, key: str) -> "Tree | None":
-        """Return the tree of the value with the constant key ``key``; None if the map literal has no such key."""
+        """Return the tree of the value with the constant key ``key``; None if the map literal lacks the key."""
         return next((value for name, value in self.entries if isinstance(name, Literal) and name.value == key), None)
 
 
@@ -110,7 +111,7 @@ def children(tree: Tree) -> tuple[Tree, ...]:
 
 
 def walk(tree: Tree) -> Iterator[Tree]:
-    """Yield the expression and all of its subexpressions; each comes before its own subexpressions."""
+    """Yield the expression and all subexpressions at any depth; an expression comes before its subexpressions."""
     yield tree
     for child in children(tree):
         yield from walk(child)

@@ -9,13 +9,13 @@ _MESSAGE_PACKAGES = ("k8s.", "podberth.")
 
 @dataclass(frozen=True, slots=True)
 class CelType:
-    """A CEL type: its name in the language ("int", "list", "k8s.Pod") and its type parameters."""
+    """A CEL type: the name in the language ("int", "list", "k8s.Pod") and the type parameters."""
 
     name: str
     parameters: tuple["CelType", ...] = ()
 
     def __str__(self) -> str:
-        """Return the type as CEL's own messages write it: ``list(map(string, dyn))``."""
+        """Return the type in the format of CEL's own messages: ``list(map(string, dyn))``."""
         return f"{self.name}({', '.join(map(str, self.parameters))})" if self.parameters else self.name
 
     @property
@@ -53,13 +53,15 @@ LIST = CelType("list", (DYN,))
 MAP = CelType("map", (STRING, DYN))
 POD = CelType("k8s.Pod")
 NODES = CelType("podberth.Nodes")
-"""The CEL type of a query's result from the index of nodes. At run time the value is a number (``cel.functions``), so
-its fields are not JSON."""
+"""The CEL type of a query's result from the index of nodes.
+
+At run time the value is a number (``cel.functions``), so the value's fields are not JSON.
+"""
 OPTIONAL = "optional_type"
 
 
 class Want(Enum):
-    """The type that an expression's value must have for its field; a member's value is the type's name in messages."""
+    """The type that a field requires of an expression's value; a member's value is the type's name in messages."""
 
     BOOL = "bool"
     STRING = "string"

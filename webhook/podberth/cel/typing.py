@@ -1,7 +1,7 @@
 """The types of the names in an expression: message types from the Pod schema, and podberth's own types.
 
 Message types are used only for type checking. At run time every value is plain JSON, so this module makes no values.
-Field names are those of the JSON.
+Field names are the same as in JSON.
 """
 
 import json
@@ -24,10 +24,12 @@ def _types_of(file: str) -> dict[str, Fields]:
 
 
 DECLARED: dict[str, Fields] = _types_of("types.json")
-"""podberth's own message types, each with its fields and their types. A type is bool, int, double, string, dyn, a
-message's name, list(...) or map(string, ...) of one of these.
+"""podberth's own message types, each with the types of its fields.
 
-Upstream's ``request`` has no uid, object or oldObject: apiserver pkg/admission/plugin/cel/compile.go."""
+A type is bool, int, double, string, dyn, a message's name, or list(...) or map(string, ...) of another type.
+
+Upstream's ``request`` has no uid, object or oldObject: apiserver pkg/admission/plugin/cel/compile.go.
+"""
 
 _NATIVE: dict[str, Fields] = _types_of("native_types.json")
 """The message types of the variables in ``NATIVE_VARIABLES`` that are not among ``DECLARED``."""
@@ -54,7 +56,7 @@ VARIABLES: Mapping[str, str] = MappingProxyType(
         "models": "podberth.Models",
     }
 )
-"""The variables that an expression may use, besides ``variables``, with their message types."""
+"""The variables that an expression may use, besides ``variables``, each with a message type."""
 
 NATIVE_VARIABLES: Mapping[str, str] = MappingProxyType(
     {
@@ -71,7 +73,8 @@ NATIVE_VARIABLES: Mapping[str, str] = MappingProxyType(
 """The variables of ValidatingAdmissionPolicy and MutatingAdmissionPolicy with their types.
 
 Source: createEnvForOpts, BuildRequestType and BuildNamespaceType, apiserver pkg/admission/plugin/cel/compile.go. The
-times of a namespace are dyn here: upstream declares timestamps, but their values are strings."""
+times of a namespace are dyn here: upstream declares timestamps, but the values are strings.
+"""
 
 NULLABLE: frozenset[str] = frozenset({"k8s.Pod", "k8s.Namespace", "k8s.ConfigMap", "podberth.Namespace"})
 """The message types of variables that may be null: a created object has no ``oldObject``, and a policy without a
@@ -80,7 +83,7 @@ paramRef no ``params``. Every other value of a message type is a map."""
 # apiserver pkg/cel/escaping.go: reserved words of CEL have this form in field names. Here are those that occur.
 _ESCAPED: Mapping[str, str] = {"namespace": "__namespace__"}
 UNESCAPED: Mapping[str, str] = {spelling: name for name, spelling in _ESCAPED.items()}
-"""The field names by their escaped forms in upstream's CEL; the CEL engine's parser needs no escapes."""
+"""A mapping from escaped field names in upstream's CEL to field names; the CEL engine's parser needs no escapes."""
 
 _SCALARS: Mapping[str, "descriptor_pb2.FieldDescriptorProto.Type.ValueType"] = {
     "bool": descriptor_pb2.FieldDescriptorProto.TYPE_BOOL,
@@ -98,7 +101,7 @@ _JSON: Mapping[str, str] = {
 
 
 def messages(schema: PodSchema) -> dict[str, Fields]:
-    """Return every message type that an expression may use, by name, with its fields and their types.
+    """Return a mapping from each message type that an expression may use to the types of the fields.
 
     The name of a type is the last part of its definition's name, such as ``k8s.Container``.
 

@@ -1,4 +1,4 @@
-"""Checks whether the value of an expression has the type that its field wants."""
+"""Checks whether the value of an expression has the type that the policy's field requires."""
 
 import math
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ affinity may name 10,000 nodes (``kube.pod_limits``). Checking one value takes 0
 def misfit(plain: Any, want: Want) -> str:
     """Return a message if a value does not have the wanted type; else an empty text.
 
-    Null is accepted as "no change", unless a bool is wanted. Maps must consist of JSON values, because they are written
+    Null is accepted as "no change", unless a bool is wanted. Maps must consist of JSON values, because maps are written
     into a manifest.
     """
     if want in (Want.ANY, Want.PART) or (plain is None and want is not Want.BOOL):

@@ -32,7 +32,7 @@ def wrong_by_crd(
 
     Args:
         content: the object.
-        fields: the fields that its CRD has.
+        fields: the fields that the object's CRD has.
         pods: the paths of the object's parts that are checked as parts of a pod (``checked_as_pods``).
         path: the path from the document to the object.
     """
@@ -41,7 +41,7 @@ def wrong_by_crd(
 
 @cache
 def checked_as_pods(version: str, kind: str) -> frozenset[tuple[str, ...]]:
-    """Return the paths of a kind's pod templates and their parts, which ``unknown_fields`` checks as parts of Pods."""
+    """Return the paths of a kind's pod templates and of the parts that ``unknown_fields`` checks as parts of Pods."""
     row = row_for({"apiVersion": version, "kind": kind})
     return frozenset(path for place in (row.places if row else ()) for path in _parts(place))
 
@@ -74,7 +74,7 @@ class _Level(NamedTuple):
 
 
 class _Walk:
-    """Walks through an object and compares its fields with those of its CRD."""
+    """Walks through an object and compares the object's fields with the fields of the CRD."""
 
     def __init__(self, pods: frozenset[tuple[str, ...]], path: Path) -> None:
         self._pods = pods
@@ -83,7 +83,7 @@ class _Walk:
     def __call__(
         self, value: object, fields: Fields, at: Path, around: tuple[_Level, ...] = (), names: tuple[str, ...] = ()
     ) -> Iterator[tuple[Path, str]]:
-        """Yield each misspelt or misplaced field in a value: the path, and a message about it.
+        """Yield each misspelt or misplaced field in a value: the path, and a message about the field.
 
         Args:
             value: the unchecked value.
@@ -121,7 +121,7 @@ def _about(key: str, level: _Level, around: tuple[_Level, ...]) -> str:
 
 
 def _is_near(got: str, want: str) -> bool:
-    """Return whether two field names are alike: the same letters in any case, or the same words with typing errors."""
+    """Return whether two field names have the same letters in any case, or the same words with typing errors."""
     ours, theirs = _words(got), _words(want)
     if "".join(ours) == "".join(theirs):
         return True
@@ -136,8 +136,8 @@ def _words(name: str) -> list[str]:
 def _place(key: str, level: _Level, around: tuple[_Level, ...]) -> Path | None:
     """Return the path of the object to which a misplaced field belongs; None if that is unclear.
 
-    The object does not have a field of this name yet. It is inside the value ``level``, or else around it. Inside,
-    objects that the document has come first, then objects that are less deep.
+    The object does not have a field of this name yet. Objects inside the value ``level`` come first, then objects
+    around the value. Inside, objects that the document has come first, then objects that are less deep.
     """
     found: list[tuple[bool, int, Path]] = []
     for path, fields in _objects_below(level.fields):

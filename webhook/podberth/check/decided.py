@@ -20,7 +20,7 @@ from .result import Wrote
 
 
 class Decided(NamedTuple):
-    """The decisions on the pod of one template, each with the phase (mutate or validate) in which it was made."""
+    """The decisions on the pod of one template, each with the phase of the decision (mutate or validate)."""
 
     pod: dict[str, Any]
     """The pod after the mutations."""
@@ -34,7 +34,7 @@ class Decided(NamedTuple):
 
     @property
     def denied(self) -> bool:
-        """Whether the cluster would refuse the pod."""
+        """Whether the cluster would refuse the template's pod."""
         return any(each.action == "deny" for _, each in self.decisions)
 
     @property
@@ -81,7 +81,7 @@ def decide(
 def unasked(template: Template, earlier: Sequence[Written]) -> Decided:
     """Return a template's pod with the writes of MutatingAdmissionPolicies alone.
 
-    It is for pods that never reach podberth.
+    The function is for pods that never reach podberth.
     """
     patches = [each.patch for each in earlier]
     whole = [operation for each in patches for operation in each]

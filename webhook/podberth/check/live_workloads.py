@@ -1,7 +1,7 @@
-"""Checks the workloads of a cluster as if their pods were created now, and counts the results by effect.
+"""Checks the workloads of a cluster as if the workloads' pods were created now, and counts the results by effect.
 
-If a live pod's record has the writes of a policy already, they count as no change. This module reads nothing from the
-cluster.
+If a live pod's record has the writes of a policy already, the writes count as no change. This module reads nothing from
+the cluster.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -20,7 +20,7 @@ from .sources import Document
 
 Supposition: TypeAlias = Literal["deny", "rolled-out"]
 SUPPOSITIONS: Final[tuple[Supposition, ...]] = get_args(Supposition)
-"""The assumptions that a user can make about policies: their validationActions are Deny, or they have no rollout."""
+"""The assumptions that a user can make about policies: all validationActions are Deny, or no policy has a rollout."""
 
 _ALL: Final = 100
 _PODBERTH: Final = "podberth"
@@ -50,7 +50,7 @@ def _supposed(parsed: ParsedPolicy, as_if: Collection[Supposition]) -> ParsedPol
 def check_workload(
     owner: TopOwner, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document]
 ) -> tuple[Result, ...]:
-    """Return one result for each pod template of a workload, without the changes that a live pod of it already has.
+    """Return one result for each pod template of a workload, without the changes that a live pod already has.
 
     ``known`` are the other objects that the workload may refer to, such as a TrainingRuntime.
     """
@@ -125,7 +125,7 @@ def live_report(
 
 
 def _counts(found: Sequence[tuple[Result, ...]], policies: Iterable[ParsedPolicy]) -> tuple[PolicyCount, ...]:
-    """Return, for each policy, how many workloads it denies, changes and so on."""
+    """Return, for each policy, the numbers of workloads that the policy denies, changes and so on."""
     named = {each.policy.name: each.policy.spec for each in policies}
     columns = {
         name: dict.fromkeys(("denied", "changed", "warned", "audited", "in_force", "held_back"), 0) for name in named
@@ -146,7 +146,7 @@ def _counts(found: Sequence[tuple[Result, ...]], policies: Iterable[ParsedPolicy
 
 
 def _columns(results: Sequence[Result]) -> dict[str, set[str]]:
-    """Return, for each effect (``denied``, ``changed`` and so on), the names of the policies that have it."""
+    """Return a mapping from each effect, such as ``denied``, to the names of the policies with that effect."""
     return {
         "denied": {each.policy for one in results for each in one.denials},
         "changed": {each.policy for one in results for each in one.wrote},

@@ -1,4 +1,4 @@
-"""Finds values of a wrong type and invalid amounts in a pod template, each with its place in the document."""
+"""Finds values of a wrong type and invalid amounts in a pod template, each with the path in the document."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -17,7 +17,7 @@ _BUILT_IN: Final = frozenset(
 
 
 def misshapen(template: Template, api_version: str) -> Iterator[tuple[str, Path]]:
-    """Yield each error in a template as (message, path); ``api_version`` is the apiVersion of its document.
+    """Yield each error in a template as (message, path); ``api_version`` is the document's apiVersion.
 
     Amounts are checked only if all types are right, and the number of containers only if all amounts are right, too.
     """

@@ -1,6 +1,6 @@
-"""Finds misspelt and misplaced fields of operators' objects, such as a PyTorchJob, outside their pod templates.
+"""Finds misspelt and misplaced fields of operators' objects, such as a PyTorchJob, outside pod templates.
 
-If ``kinds.crd_fields`` has the kind's CRD, ``crd_slips`` finds the fields. Otherwise a field is reported if its name
+If ``kinds.crd_fields`` has the kind's CRD, ``crd_slips`` finds the fields. Otherwise a field is reported if the name
 differs only by a typing error (``slips``) from a field that podberth reads and that the object lacks. Other unknown
 fields are never reported, because the types of operators grow. Fields that an operator is known never to read are
 reported as well.
@@ -27,13 +27,13 @@ _SPEC: Final = ("spec",)
 _JOB_SPEC: Final = "io.k8s.api.batch.v1.JobSpec"
 
 _Names = dict[str, Any]
-"""The known names of an object's fields, each with the names of the fields inside it; ELEMENT is any list element."""
+"""A mapping from the names of an object's fields to the names inside each field; ELEMENT is any list element."""
 
 
 def misspelt_fields(content: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield the path of each misspelt or misplaced field, and a message about it.
+    """Yield the path of each misspelt or misplaced field, and a message about the field.
 
-    The fields are those of the document and of the objects that it wraps.
+    The fields of the document, and of the objects that the document wraps, are searched.
     """
     for path, each in objects_in(content):
         version, kind = each.get("apiVersion"), each.get("kind")

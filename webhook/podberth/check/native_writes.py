@@ -1,7 +1,7 @@
-"""Applies MutatingAdmissionPolicies to an object of a file, and to the pods of its templates.
+"""Applies MutatingAdmissionPolicies to an object of a file, and to the pods of the object's templates.
 
-The API server evaluates these policies before it calls podberth. ``native.mutating`` evaluates them; this module turns
-the results into changes of the document, and findings.
+The API server evaluates MutatingAdmissionPolicies before calling podberth. ``native.mutating`` evaluates the policies;
+this module turns the results into changes of the document, and findings.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class NativeFindings(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OnObject:
-    """The result of applying MutatingAdmissionPolicies to an object as a whole, not to the pods that it will have."""
+    """The result of applying MutatingAdmissionPolicies to an object as a whole, not to the object's future pods."""
 
     content: dict[str, Any]
     """The object with the changes of the MutatingAdmissionPolicies."""
@@ -57,12 +57,12 @@ class OnPod:
 
     @property
     def said(self) -> NativeFindings:
-        """The findings of MutatingAdmissionPolicies about the pod, at the place of its template."""
+        """The findings of MutatingAdmissionPolicies about the pod, at the place of the pod's template."""
         return _said(self.source, self.path, self.mutated.decisions if self.mutated else ())
 
     @property
     def over(self) -> Verdict | None:
-        """The verdict if it is final: ``denied``, or ``error`` if podberth cannot evaluate a policy; else None."""
+        """The verdict if final: ``denied``, or ``error`` if podberth cannot evaluate a policy; else None."""
         return _over(self.said)
 
     @property
@@ -74,7 +74,7 @@ class OnPod:
         ]
 
     def asked_again(self, pod: dict[str, Any]) -> tuple[Finding, ...]:
-        """Return an error for each MutatingAdmissionPolicy that would change ``pod`` when it is evaluated again.
+        """Return an error for each MutatingAdmissionPolicy that would change ``pod`` when evaluated again.
 
         ``pod`` is the pod after the writes of podberth's policies.
         """
@@ -84,9 +84,9 @@ class OnPod:
 
 
 def on_object(natives: Natives | None, source: Source, content: dict[str, Any]) -> OnObject | None:
-    """Return the result of MutatingAdmissionPolicies for an object; None if they neither change nor judge it.
+    """Return the result of MutatingAdmissionPolicies for an object; None if no policy changes or judges the object.
 
-    For a Pod the result is None, because ``on_pod`` returns it.
+    For a Pod the result is None, because ``on_pod`` returns the result for Pods.
     """
     if natives is None or (source.api_version, source.kind) == ("v1", "Pod") or is_part_of_a_tool(source):
         return None

@@ -1,8 +1,8 @@
-"""Evaluates native policies, those of Kubernetes itself, for the checked objects.
+"""Evaluates native policies (Kubernetes' own admission policies) for the checked objects.
 
 The policies come from the policies' folder and from the checked files. The API server evaluates
-MutatingAdmissionPolicies before podberth's webhook, and ValidatingAdmissionPolicies after all mutations. It evaluates
-both for every object: for a workload itself, and for each of its pods.
+MutatingAdmissionPolicies before podberth's webhook, and ValidatingAdmissionPolicies after all mutations. The API server
+evaluates both kinds for every object: for a workload itself, and for each pod of the workload.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,17 +23,17 @@ from .sources import Document, Source, SourceFile, without_place
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The documents of the policies' folder that are neither GPUPolicies nor ConfigMaps, each with its file."""
+    """The documents of the policies' folder that are neither GPUPolicies nor ConfigMaps, each with the file."""
 
     documents: tuple[tuple[str, PositionedDocument], ...] = ()
 
     @property
     def contents(self) -> list[Document]:
-        """The documents, without their files and positions."""
+        """The documents as plain objects, without files and positions."""
         return [each.document for _, each in self.documents]
 
     def located(self) -> list[Located]:
-        """Return the native policies among the documents, with their positions."""
+        """Return the native policies among the documents, each with the position in the file."""
         return [Located.of(file, each) for file, each in self.documents if is_native(each.document)]
 
 
@@ -50,8 +50,8 @@ class Natives:
         """Read and compile the policies.
 
         Args:
-            beside: the policies of the policies' folder, with their params and CRDs.
-            documents: the policies of the checked files, with their params and CRDs.
+            beside: the policies of the policies' folder, with params and CRDs.
+            documents: the policies of the checked files, with params and CRDs.
             snapshot: the cluster's Namespaces and ConfigMaps.
             about: the namespace of documents that name none, and the user who applies them.
         """
@@ -77,7 +77,7 @@ class Natives:
         """The problems of policies in the policies' folder; ``added`` has the problems of policies in checked files."""
 
     def problems_of(self, source: Source) -> list[Problem]:
-        """Return the problems of a native policy in a checked file, for which the API server or podberth refuses it."""
+        """Return the problems of a native policy in a checked file, each a reason to refuse the policy."""
         place = source if not source.root else without_place(source.file, source.content)
         located = Located(source.file, source.content, place.positions)
         return [replace(each, line=each.line or source.line()) for each in self._judge.compiled([located])[2]]
@@ -90,7 +90,7 @@ class Natives:
         Args:
             results: the results of podberth's own policies, one for each template.
             source: the object.
-            pods: the pods that validation gets, by the paths of their templates.
+            pods: the pods that validation gets, by the paths of the templates.
             content: the object with the writes of mutations.
         """
         if is_native(source.content):
@@ -120,7 +120,7 @@ class Natives:
         return [finding(source, ("metadata", "name"), said.format(each)) for each in where]
 
     def _added(self, result: Result, source: Source, path: Path, document: Document | None) -> Result:
-        """Return the result with the decisions of ValidatingAdmissionPolicies on creating ``document`` added to it.
+        """Return the result, and add the decisions of ValidatingAdmissionPolicies on the creation of ``document``.
 
         ``path`` is the place of ``document`` in the object.
         """
@@ -157,7 +157,7 @@ def natives_of(
 
 
 def finding(source: Source, path: Path, message: str, decision: NativeDecision | None = None) -> Finding:
-    """Return a finding at a field of an object; ``decision`` is the native policy's decision that it reports."""
+    """Return a finding at a field of an object; ``decision`` is the reported decision of a native policy."""
     return Finding(
         policy=decision.policy if decision else "",
         message=" ".join(message.split()),
@@ -169,7 +169,7 @@ def finding(source: Source, path: Path, message: str, decision: NativeDecision |
 
 
 def _refused(result: Result, problems: Sequence[Problem], others: Sequence[Finding]) -> Result:
-    """Return the result for a native policy that is itself a checked object, with its problems as errors.
+    """Return the result for a native policy that is itself a checked object, with the policy's problems as errors.
 
     ``others`` are warnings about policies of the same name.
     """

@@ -65,7 +65,7 @@ _EXPAND: Final = "expand it first, for example: {} | podberth check -"
 
 
 def advice(placeholder: str) -> str:
-    """Return advice on how to replace a placeholder such as ``${N}``: by helm template, by envsubst or by hand."""
+    """Return advice on how to replace a placeholder such as ``${N}``, by helm template, by envsubst or by hand."""
     if "{{" in placeholder or "{%" in placeholder:
         return _EXPAND.format("helm template …")
     if "$" in placeholder:
@@ -84,19 +84,19 @@ def holds_placeholder(key: str) -> bool:
 
 
 def is_placeholder(value: object) -> bool:
-    """Return whether a value is a placeholder, with or without a unit after it, such as ``${MEMORY}Gi``."""
+    """Return whether a value is a placeholder, with or without a unit, such as ``${MEMORY}Gi``."""
     return isinstance(value, str) and _PLACEHOLDER.fullmatch(value) is not None
 
 
 class Numbers(NamedTuple):
-    """The placeholders and invalid numbers that prevent a decision on a document's pods, each with its path."""
+    """The placeholders and invalid numbers that prevent a decision on a document's pods, each as (path, text)."""
 
     unfilled: list[tuple[Path, str]]
     """The placeholders that stand for numbers."""
     wrong: list[tuple[Path, str]]
     """A message about each integer that no API server accepts."""
     later: list[tuple[Path, str]]
-    """A message about each placeholder that an operator fills in itself; no decision on the pods is made before."""
+    """A message about each placeholder that an operator fills in itself; podberth does not decide on such pods."""
 
 
 def numbers_in(document: dict[str, Any]) -> Numbers:
@@ -125,7 +125,7 @@ def is_of_a_placeholder(message: str) -> bool:
 def place_of_number(document: dict[str, Any], message: str) -> Path:
     """Return the path in ``document`` of the invalid number of pods that an error message quotes.
 
-    The path is empty if the message quotes none, or the document has no such number.
+    The path is empty if the message quotes no number, or a number that the document does not have.
     """
     quoted = _QUOTED.search(message)
     found = (path for path, value in values(document) if quoted and value == quoted[1] and _is_number(path))

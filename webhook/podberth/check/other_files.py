@@ -1,7 +1,7 @@
 """Recognises files of a repository that are not plain manifests: charts, patches, templates, YAML of other programs.
 
 A file that the user names is always checked. A file that is found in a folder and is no manifest is skipped and
-counted; if it may have pods, the report has a warning or a note about it.
+counted; if the file may have pods, the report has a warning or a note about the file.
 """
 
 import re
@@ -34,10 +34,10 @@ _PATCH_FIELDS: Final = ("patches", "patchesJson6902", "patchesStrategicMerge", "
 
 
 def is_foreign(file: SourceFile) -> bool:
-    """Return whether a file that cannot be parsed is surely not meant as a manifest.
+    """Return whether an unparsable file is surely no manifest.
 
-    That is so if it was found in a folder, no object could be read from it, and it begins with a list or has YAML tags
-    of another program.
+    A file is no manifest if it was found in a folder, no object could be read from the file, and the text begins with a
+    list or has YAML tags of another program.
     """
     if not file.found or not file.problems or file.sources or _OBJECT.search(file.text):
         return False
@@ -47,8 +47,8 @@ def is_foreign(file: SourceFile) -> bool:
 def is_other_data(content: Mapping[str, Any]) -> bool:
     """Return whether a document is no Kubernetes object, such as the values of a Helm chart.
 
-    Such a document has no apiVersion. In addition, its kind is absent or does not have the form of a Kubernetes kind,
-    or it has neither metadata nor spec.
+    Other data has no apiVersion. In addition, the field ``kind`` is absent or has no name in the form of a Kubernetes
+    kind, or the document has neither metadata nor spec.
     """
     if "apiVersion" in content:
         return False
@@ -60,8 +60,8 @@ def is_other_data(content: Mapping[str, Any]) -> bool:
 def asserts(file: SourceFile) -> bool:
     """Return whether a file that was found in a folder holds assertions for the test tool Chainsaw, and no objects.
 
-    Objects of Kyverno are not searched for assertions, because their conditional anchors have the same form
-    (https://kyverno.io/docs/policy-types/cluster-policy/validate/#anchors).
+    Objects of Kyverno are not searched for assertions, because conditional anchors in Kyverno's policies have the same
+    form (https://kyverno.io/docs/policy-types/cluster-policy/validate/#anchors).
     """
     if not file.found or not _ASSERTION.search(file.text):
         return False
@@ -77,7 +77,7 @@ def is_part_of_a_tool(source: Source) -> bool:
 
 
 def _split(path: str) -> tuple[str, str]:
-    """Return the folder of a path and its last component."""
+    """Return (the folder of a path, the last component of the path)."""
     folder, _, name = path.rpartition("/")
     return folder or ".", name
 
@@ -93,7 +93,7 @@ def patches_of(kustomization: Mapping[str, Any]) -> Iterator[str]:
 
 
 def only_unexpanded(report: Report) -> bool:
-    """Return whether a report has only skipped results, among them an unexpanded template (of a Helm chart, say)."""
+    """Return whether a report has only skipped results, and at least one is an unexpanded template, as in a chart."""
     return {each.verdict for each in report.results} == {"skipped"} and any(
         each.kind in (_HELM_CHART, _TEMPLATE) for each in report.results
     )
@@ -105,13 +105,13 @@ def only_unexpanded(report: Report) -> bool:
 def skipped_file(file: str, kind: str = "", line: int = 1) -> Result:
     """Return a result with the verdict ``skipped``, for a file or a document that has nothing to check.
 
-    ``kind`` is the sort of file in the report, such as ``Helm chart``; empty if it has no name.
+    ``kind`` is the sort of file in the report, such as ``Helm chart``; empty if the sort has no name.
     """
     return Result(file=file, line=line, api_version="", kind=kind, namespace="", name="", path="", verdict="skipped")
 
 
 def chart_result(folder: str, templates: int) -> Result:
-    """Return the result for a Helm chart; ``templates`` is the number of its template files, which are not checked."""
+    """Return the result for a Helm chart; ``templates`` is the number of template files, which are not checked."""
     several = f"{templates} templates are" if templates > 1 else "template is"
     message = f"its {several} not checked; check its output: helm template {folder} | podberth check -"
     finding = Finding(policy="", message=message, field="", line=1)
@@ -129,7 +129,7 @@ def patch_result(file: SourceFile) -> Result:
 def folded(results: Iterable[Result]) -> Iterator[Result]:
     """Yield the results, with the results of all unexpanded templates in one folder combined into one.
 
-    The combined result is at the position of the folder's first such result.
+    The combined result is at the position of the first combined result.
     """
     kept = list(results)
     folders: dict[str, list[Result]] = {}

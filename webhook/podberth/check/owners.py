@@ -1,7 +1,7 @@
-"""Selects the objects of a cluster that are workloads: each top owner, and none of the objects that it created.
+"""Selects the objects of a cluster that are workloads: each top owner, without the objects that the owner created.
 
-A top owner is an object that no other object owns. It is a workload if podberth can predict its pods. If the owner is
-not among the objects, each object that it created is a workload itself.
+A top owner is an object that no other object owns. A top owner is a workload if podberth can predict the owner's pods.
+If the owner is not among the objects, each object that the owner created is a workload itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,8 @@ class TopOwner:
 
     source: Source
     pods: tuple[Document, ...]
-    """The live pods of the workload with their state in the cluster; a Pod without an owner is its own workload."""
+    """The live pods of the workload with the pods' state in the cluster; a Pod without an owner is itself the workload.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class TopOwners:
 
     owners: tuple[TopOwner, ...]
     owned: int
-    """The number of objects that another object of the input owns, so that they are part of its workload."""
+    """The number of objects that another object of the input owns, and that are part of the owner's workload."""
     finished: int
     """The number of workloads that create no more pods."""
     exempt: int
@@ -64,7 +65,7 @@ def top_owners(
 
     ``known`` are the documents that workloads may refer to. ``namespaces`` are the cluster's Namespaces by name.
     Workloads in namespaces for which the API server does not call podberth are only counted: in exempt namespaces, and
-    in those that podberth's ValidatingWebhookConfiguration leaves out, if it is among ``sources``.
+    in namespaces that podberth's ValidatingWebhookConfiguration leaves out, if the configuration is among ``sources``.
     """
     return _Owners(sources, settings, known).select(namespaces)
 
@@ -76,14 +77,19 @@ class _Owners:
         self.unknown: dict[str, int] = {}
         found = {_uid(each.content) or str(id(each)): each for each in sources if self._may_make_pods(each)}
         self.workloads = list(found.values())
-        """The objects that are workloads or parts of one; each once, even if it was listed in two versions of its API
-        group."""
+        """The objects that are workloads or parts of a workload.
+
+        An object that was listed in two versions of the object's API group occurs once.
+        """
         self._own = frozenset(map(id, self.workloads))
         holding = [each for each in sources if isinstance(each.content.get("metadata"), dict)]
         self.by_uid = {uid: each for each in holding if (uid := _uid(each.content))} | {
             uid: each for each in self.workloads if (uid := _uid(each.content))
         }
-        """All objects by uid. An object whose kind creates no pods may still be between a pod and its top owner."""
+        """All objects by uid.
+
+        An object whose kind creates no pods may still be between a pod and the pod's top owner.
+        """
         self.by_name = {self._place(each, each.kind, each.name): each for each in self.workloads}
         self._with_templates: dict[int, bool] = {}
         self._configuration = next((each.content for each in sources if _is_registration(each)), None)
@@ -108,7 +114,7 @@ class _Owners:
     def _is_sent(self, namespace: str, namespaces: Mapping[str, Mapping[str, Any]]) -> bool:
         """Return whether the API server calls podberth for the pods of a namespace.
 
-        The webhook configuration's own namespaceSelector decides if it is known.
+        If the webhook configuration is known, its own namespaceSelector decides.
         """
         if is_exempt(namespace, namespaces):
             return False
@@ -128,7 +134,7 @@ class _Owners:
         return is_pod or row_for(content) is not None or source.kind in self.settings.template_paths
 
     def _top(self, source: Source) -> Source:
-        """Return the highest owner of an object whose pods podberth can predict; the object itself if it has none."""
+        """Return the highest owner of an object whose pods podberth can predict; without owners, the object itself."""
         top = here = source
         for _ in range(_DEEPEST):
             above = self._above(here)
@@ -141,7 +147,7 @@ class _Owners:
         return top
 
     def _above(self, source: Source) -> Source | None:
-        """Return the owner of an object by its uid; by its name if objects between the two were not listed.
+        """Return the owner of an object by uid, or by name if objects between the owner and the object were not listed.
 
         None if the owner is not among the objects.
         """
@@ -161,7 +167,7 @@ class _Owners:
         return found
 
     def _is_near(self, owner: Source, source: Source) -> bool:
-        """Return whether an object can own another one: it is cluster-scoped, or in the same namespace."""
+        """Return whether ``owner`` can own ``source``: the owner is cluster-scoped, or in the same namespace."""
         where = owner.content["metadata"].get("namespace")
         return not where or where == source.namespace(self.settings.namespace)
 
@@ -205,7 +211,7 @@ def _uid(content: Document) -> str:
 
 
 def _ended(content: Document) -> bool:
-    """Return whether a workload creates no more pods, because it has finished or is being deleted."""
+    """Return whether a workload creates no more pods, because the workload has finished or is being deleted."""
     if content["metadata"].get("deletionTimestamp"):
         return True
     group = str(content.get("apiVersion")).rpartition("/")[0]
@@ -213,7 +219,7 @@ def _ended(content: Document) -> bool:
 
 
 def as_created(source: Source) -> Source:
-    """Return an object of the cluster as it was created: a Pod without the fields that the cluster has set since then.
+    """Return an object of the cluster as at creation: a Pod without the fields that the cluster has set since.
 
     The object has no line numbers, because finding a line in the JSON of thousands of objects takes long.
     """

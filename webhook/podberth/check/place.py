@@ -1,6 +1,6 @@
-"""Finds the field of a pod that a decision is about: the field in its message, or else one that the policy reads.
+"""Finds the field of a pod that a decision is about: the field in the message, or else a field that the policy reads.
 
-Paths lead into the pod that is predicted from a template; ``place_in`` translates them to the document.
+Paths lead into the pod that is predicted from a template; ``place_in`` translates a path to the document.
 """
 
 import re
@@ -36,10 +36,10 @@ _KEYED: Final[tuple[Path, ...]] = (("metadata", "annotations"), ("metadata", "la
 def field_of(
     message: str, reads: Iterable[tuple[str, ...]], pod: dict[str, Any], own: Mapping[str, Any], gpu: GpuFacts
 ) -> Path:
-    """Return the path of the field in ``pod`` that a decision with this message is about; empty if it is unknown.
+    """Return the path of the field in ``pod`` that a decision with this message is about; empty if unknown.
 
     ``reads`` are the paths that the policy reads (``cel.reads``), empty for podberth's own decisions. ``own`` is the
-    pod with only those fields that the document has.
+    pod with only the fields that the document has.
     """
     named = _named(message, pod)
     if named is not None:
@@ -48,17 +48,17 @@ def field_of(
 
 
 def named_path(text: str) -> Path:
-    """Return the path of the pod's field that a message names at its beginning, before a colon; else an empty path."""
+    """Return the path of the pod's field that a message names at the beginning, before a colon; else an empty path."""
     where = text.partition(": ")[0]
     return steps_of(where) if _PATH.fullmatch(where) else ()
 
 
 def reads_of(policy: CompiledPolicy, phase: str, message: str) -> frozenset[tuple[str, ...]]:
-    """Return the paths of the pod that a policy read for the decision with this message.
+    """Return the paths of the pod that a policy read for the decision with the message ``message``.
 
-    If ``phase`` is "mutate", these are the paths that its mutations read. If it is "validate", these are the paths that
-    its validations read, or that its audit annotations read if ``message`` is about an audit annotation. If there are
-    no such paths, the result has the paths that the policy's matchConditions read.
+    If ``phase`` is "mutate", the policy's mutations read the paths. If ``phase`` is "validate", the policy's
+    validations read the paths, or the policy's audit annotations if ``message`` is about an audit annotation. If there
+    are no such paths, the result has the paths that the policy's matchConditions read.
     """
     if phase == "mutate":
         read = [entry.reads for entry in policy.mutations]
@@ -70,7 +70,7 @@ def reads_of(policy: CompiledPolicy, phase: str, message: str) -> frozenset[tupl
 
 
 def without_field(message: str, path: Path, pod: dict[str, Any]) -> str:
-    """Return a message without the field or container at its beginning, if ``path`` leads to that field."""
+    """Return a message without the field or container at the beginning, if ``path`` leads to that field."""
     said = message.removeprefix(f"{render_path(path)}: ")
     found = _BEGINNING.match(said)
     if found is None or (container := _container(found[1], pod)) is None or path[: len(container)] != container:
@@ -86,7 +86,7 @@ def place_in(template: Template, path: Path) -> Path:
     """Return the path in the document that corresponds to a path in the pod of a template.
 
     If the document has no such field, the result is the field from which the operator derives the pod's field, or else
-    the nearest path above it that the document has.
+    the nearest parent that the document has.
     """
     for steps, elsewhere in template.fixed:
         if path[: len(steps)] == steps and (found := _PATH.search(elsewhere)):
@@ -152,10 +152,10 @@ def _existing(document: object, path: Path) -> Path:
 
 
 def _read(reads: Iterable[tuple[str, ...]], pod: dict[str, Any], own: Mapping[str, Any], gpu: GpuFacts) -> Path:
-    """Return the deepest path that a policy reads and the document has.
+    """Return the deepest path that a policy reads and that the document has.
 
-    If there is none, return the path of the accelerator request or of the gang, if the policy reads facts about either.
-    Paths through lists come last, because it is unknown which element the decision is about.
+    Without such a path, return the path of the accelerator request or of the gang, if the policy reads facts about
+    requests or gangs. Paths through lists come last, because it is unknown which element the decision is about.
     """
     paths = list(reads)
     read = [path[1:] for path in paths if path[0] == "object"]
@@ -170,7 +170,7 @@ def _read(reads: Iterable[tuple[str, ...]], pod: dict[str, Any], own: Mapping[st
 
 
 def _deepest(own: Mapping[str, Any], paths: Iterable[tuple[str, ...]]) -> Path:
-    """Return the deepest of the paths that ``own`` has, the first by name if several are; empty if it has none."""
+    """Return the deepest of the paths that ``own`` has, the first by name among equals; empty if there is none."""
     places = [found for path in paths if (found := _resolve(own, path)) is not None]
     places = [path for path in places if path not in _KEYED and len(path) > 1]
     return min(places, key=lambda path: (-len(path), tuple(map(str, path))), default=())
@@ -198,7 +198,7 @@ def _resolve(document: object, path: tuple[str, ...]) -> Path | None:
 
 
 def value_at(document: Any, path: Path) -> object:
-    """Return the value at a path in a document; None if the document has no such path."""
+    """Return the value at a path in a document; None if the document does not have the path."""
     for step in path:
         try:
             document = document[step]
@@ -208,7 +208,7 @@ def value_at(document: Any, path: Path) -> object:
 
 
 def _asking(pod: dict[str, Any], gpu: GpuFacts) -> Path:
-    """Return the path of the pod's first accelerator request, or of its resourceClaims; empty if there is none."""
+    """Return the path of a pod's first accelerator request, or of the pod's resourceClaims; empty if there is none."""
     for request in gpu.requests:
         for each in containers(pod):
             held = (each.body.get("resources") or {}).get("limits") or {}

@@ -1,7 +1,7 @@
 """The result of a check: a report that every output format is made from, and that ``-o json`` prints.
 
-Field names here are those of the JSON, in snake case. The JSON's format is versioned: ``VERSION`` grows with each
-incompatible change.
+The fields of the classes have the names of the JSON's fields, in snake case. The JSON's format is versioned:
+``VERSION`` grows with each incompatible change.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ _MOST_NAMED: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A denial, a warning or an error about a document, with the field that it is about."""
+    """A denial, a warning or an error about a document, with the field that the message is about."""
 
     policy: str
     """The policy's name; empty for podberth's own findings, such as invalid YAML or a wrong type."""
@@ -30,13 +30,17 @@ class Finding:
     field: str
     """The field's path in the document, as ``kube.positions.render_path`` writes it; empty for the whole document."""
     line: int
-    """The line of the field in the file, counted from 1; if the field is absent, that of its nearest parent. 0 if no
-    line is known."""
+    """The line of the field in the file, counted from 1.
+
+    If the field is absent, the line of the nearest parent; 0 if no line is known.
+    """
     action: str = ""
-    """The action of the policy's decision (``admission.outcome.Action``); empty for podberth's own findings. Not in
-    JSON."""
+    """The action of the policy's decision (``admission.outcome.Action``); empty for podberth's own findings.
+
+    The JSON omits the action.
+    """
     rule: str = ""
-    """The part of the policy that the decision is from: ``mutations`` or ``validations``. Not in JSON."""
+    """The part of the policy that the decision is from: ``mutations`` or ``validations``. The JSON omits this part."""
 
 
 def shown(names: Sequence[str], separator: str = ", ") -> str:
@@ -56,7 +60,7 @@ def skips_once(found: Iterable[Finding]) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentChange:
-    """One JSON Patch operation (RFC 6902) by which a policy changes a document; ``path`` is a JSON Pointer into it."""
+    """One JSON Patch operation (RFC 6902) by which a policy changes a document; ``path`` is a JSON Pointer."""
 
     policy: str
     op: Literal["add", "replace", "remove"]
@@ -67,7 +71,7 @@ class DocumentChange:
 
     @classmethod
     def of(cls, root: Path, policy: str, operation: Mapping[str, Any], reason: str) -> Self:
-        """Return a policy's patch operation on an object as a change of its document.
+        """Return a policy's patch operation on an object as a change of the object's document.
 
         ``root`` is the path of the object in the document.
         """
@@ -77,7 +81,7 @@ class DocumentChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrote:
-    """All writes of one policy on a pod, including those for which the checked document has no field."""
+    """All writes of one policy on a pod, including writes for which the checked document has no field."""
 
     policy: str
     recorded: Mapping[str, Any] = field(hash=False)
@@ -90,8 +94,8 @@ class Result:
     """The result of checking one pod template, or a document without a template.
 
     The verdict ``skipped`` means that nothing was decided: the document is no Kubernetes object, or podberth cannot
-    predict its pods or does not decide on them. If pods may stay unchecked, a warning or a note says why. The verdict
-    ``error`` means that the document could not be checked; ``errors`` says why.
+    predict the document's pods or does not decide on the pods. If pods may stay unchecked, a warning or a note says
+    why. The verdict ``error`` means that the document could not be checked; ``errors`` says why.
     """
 
     file: str
@@ -112,20 +116,22 @@ class Result:
     knows."""
     changes: tuple[DocumentChange, ...] = ()
     audits: tuple[Finding, ...] = ()
-    """Findings that are only entries of the audit log; they are in JSON only for live workloads."""
+    """Findings that are only entries of the audit log; the JSON has these findings only for live workloads."""
     held_back: tuple[str, ...] = ()
-    """The policies whose rollout does not include this workload; they are in JSON only for live workloads."""
+    """The policies whose rollout does not include the workload; the JSON has them only for live workloads."""
     in_force: tuple[str, ...] = ()
-    """The policies whose writes a live pod already has; they are in JSON only for live workloads."""
+    """The policies whose writes a live pod already has; the JSON has them only for live workloads."""
     wrote: tuple[Wrote, ...] = field(default=(), compare=False, repr=False)
     """The writes of each policy on the pod. Not in JSON."""
     earlier: tuple[DocumentChange, ...] = field(default=(), compare=False, repr=False)
-    """The changes for the earlier templates of the document; ``changes`` apply after these. Not in JSON."""
+    """The changes for the earlier templates of the document; ``changes`` apply after ``earlier``. Not in JSON."""
     unexpanded: bool = field(default=False, compare=False, repr=False)
     """Whether the file is an unexpanded template that was found in a folder. Not in JSON."""
     source: PositionedDocument | None = field(default=None, compare=False, repr=False)
-    """The document, from which the difference and the patched text are made; None if it could not be read. Not in
-    JSON."""
+    """The document, from which the difference and the patched text are made; None if the document could not be read.
+
+    Not in JSON.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +142,7 @@ class PolicyCount:
     actions: tuple[str, ...]
     """The validationActions in the policy's spec, whatever the check assumes."""
     percent: int
-    """The percentage of the policy's rollout; 100 if it has none."""
+    """The percentage of the policy's rollout; 100 without a rollout."""
     denied: int
     changed: int
     warned: int
@@ -151,7 +157,7 @@ class PolicyCount:
 class Live:
     """The numbers of a cluster's workloads, by verdict and by policy.
 
-    A workload with several templates has the most severe verdict of these.
+    A workload with several templates has the most severe verdict of the templates.
     """
 
     workloads: int
@@ -160,7 +166,7 @@ class Live:
     changed: int
     unchanged: int
     warned: int
-    """The number of workloads with a warning, whatever their verdict."""
+    """The number of workloads with a warning, whatever the verdict."""
     owned: int
     """The number of objects that are not counted because another object, their owner, is the workload."""
     finished: int
@@ -168,9 +174,9 @@ class Live:
     exempt: int
     """The number of workloads in namespaces for which the API server does not call podberth."""
     unknown: Mapping[str, int]
-    """For each kind of which podberth does not know whether it creates pods, the number of objects."""
+    """A mapping from each kind of which podberth does not know whether it creates pods to the number of objects."""
     missing: tuple[str, ...]
-    """The kinds that could not be listed, with the reasons; the report does not cover them."""
+    """The kinds that could not be listed, with the reasons; the report does not cover these kinds."""
     policies: tuple[PolicyCount, ...]
 
     def as_json(self) -> dict[str, Any]:
@@ -212,7 +218,7 @@ class Report:
     files: int
     """The number of files that were read."""
     documents: int
-    """The number of documents in the files that were read, without empty ones."""
+    """The number of documents in the files that were read, without empty documents."""
     live: Live | None = None
     """The numbers of a cluster's workloads; None for a check of manifests."""
 
@@ -222,7 +228,7 @@ class Report:
 
     @property
     def skipped_kinds(self) -> dict[str, int]:
-        """The number of skipped documents by apiVersion and kind, as ``apps/v1 Deployment``."""
+        """A mapping from a skipped kind, as ``apps/v1 Deployment``, to the number of skipped documents of that kind."""
         counted: dict[str, int] = {}
         for result in self.results:
             if result.verdict == "skipped":

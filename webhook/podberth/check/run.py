@@ -63,13 +63,13 @@ class Checked:
 
     file: str
     documents: int
-    """The number of the file's documents, including unreadable ones."""
+    """The number of the file's documents, including unreadable documents."""
     results: tuple[Result, ...]
     """The results, ordered by line."""
 
 
 def report(checked: Sequence[Checked]) -> Report:
-    """Return the report about the results of several files, in their order."""
+    """Return the report about the results of several files, in the order of the files."""
     return Report(
         results=tuple(folded(result for each in checked for result in each.results)),
         files=len(checked),
@@ -128,7 +128,7 @@ def _judged(item: "_Object") -> list[Result]:
 def check_object(
     source: Source, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document]
 ) -> list[Result]:
-    """Return the results for an object of a cluster, decided on as if its pods were created now."""
+    """Return the results for an object of a cluster, decided on as if the object's pods were created now."""
     return list(_Object(source, snapshot, settings, known, named=True, written=False).results())
 
 
@@ -158,7 +158,7 @@ class _Object:
         self.changes: tuple[DocumentChange, ...] = ()
         """The changes that ``content`` already has."""
         self._made: list[tuple[Template, dict[str, Any]]] = []
-        """The templates decided on so far, each with its pod after the mutations."""
+        """The templates decided on so far, each with the template's pod after the mutations."""
         self.pods: dict[Path, dict[str, Any]] = {}
         """The pods as validations would get them, by the path of the pod's template."""
 
@@ -211,9 +211,9 @@ class _Object:
         yield from self._with_groups(results, found)
 
     def _with_groups(self, results: Sequence[Result], found: Sequence[Template]) -> Iterator[Result]:
-        """Yield the results with the problems of the workload's groups added, each at its template or at the first one.
+        """Yield the results with the problems of the workload's groups added to a template's or to the first result.
 
-        No problems are added for a Pod, whose review reports them, or if a template could not be decided on.
+        No problems are added for a Pod, whose review reports the problems, or if a template could not be decided on.
         """
         if len(self._made) < len(found) or not found or self.source.kind == "Pod":
             yield from results
@@ -224,7 +224,7 @@ class _Object:
             yield replace(result, warnings=(*result.warnings, *mine))
 
     def _unknown(self, found: Sequence[Template]) -> list[UnknownField]:
-        """Return the object's unknown fields; none if it comes from the API server or never reaches podberth."""
+        """Return the object's unknown fields; empty if it came from the API server or never reaches podberth."""
         if not self.written or is_exempt(self.namespace, self.snapshot.facts.namespaces):
             return []
         every = unknown_fields_in(self.content, found, self.snapshot.environment.schema)
@@ -265,7 +265,7 @@ class _Object:
         return self._result((), "skipped", warnings=found)
 
     def _native(self) -> Result | None:
-        """Apply MutatingAdmissionPolicies to the object itself and return the result; None if they do nothing."""
+        """Apply MutatingAdmissionPolicies to the object itself and return the result; None if no policy acts."""
         made = on_object(self.settings.natives, self.source, self.content)
         if made is None:
             return None
@@ -296,7 +296,7 @@ class _Object:
         return self._decided(template, decided, first)
 
     def _stopped(self, template: Template, unfilled: Sequence[Finding], refused: Sequence[Finding]) -> Result | None:
-        """Return the result for a template whose pod cannot be decided on; None if it can."""
+        """Return the result for a template whose pod cannot be decided on; None if podberth can decide."""
         shape = () if unfilled else misshapen(template, self.source.api_version)
         errors = [*unfilled, *(self._finding(message, path) for message, path in shape), *refused]
         if errors:
@@ -309,7 +309,7 @@ class _Object:
         return None
 
     def _exempt(self, template: Template, first: OnPod) -> tuple[Result, Patch]:
-        """Return the result and the patch for a template in an exempt namespace, whose pods never reach podberth.
+        """Return (result, patch) for a template in an exempt namespace, whose pods never reach podberth.
 
         ``first`` is the result of MutatingAdmissionPolicies.
         """
@@ -367,7 +367,7 @@ class _Object:
         return replace(found, action=decision.action, rule=rule if decision.policy else "")
 
     def _changes(self, template: Template, decided: Decided) -> tuple[tuple[DocumentChange, ...], tuple[Finding, ...]]:
-        """Return the policies' changes of the document, and findings for the writes for which it has no field."""
+        """Return (the policies' changes of the document, findings for writes for which the document has no field)."""
         changes: list[DocumentChange] = []
         notes: list[Finding] = []
         authors = [(each.policy, each.reason) for each in decided.written] + [_RECORD]

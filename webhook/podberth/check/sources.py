@@ -1,4 +1,4 @@
-"""Reads the objects of manifests, and the items of Lists, with their positions; unreadable documents become problems.
+"""Reads the objects of manifests, and the items of Lists, with positions; unreadable documents become problems.
 
 This module does no I/O; ``run`` interprets the objects.
 """
@@ -22,7 +22,7 @@ Document = dict[str, Any]
 class Source:
     """One object of a file, with its position.
 
-    ``root`` is the object's path in its document; it is empty if the object is the whole document.
+    ``root`` is the object's path in the document; ``root`` is empty if the object is the whole document.
     """
 
     file: str
@@ -34,22 +34,22 @@ class Source:
 
     @property
     def api_version(self) -> str:
-        """The object's apiVersion; empty if it is absent or no string."""
+        """The object's apiVersion; empty if the field is absent or no string."""
         return _text(self.content.get("apiVersion"))
 
     @property
     def kind(self) -> str:
-        """The object's kind; empty if it is absent or no string."""
+        """The object's kind; empty if the field is absent or no string."""
         return _text(self.content.get("kind"))
 
     @property
     def name(self) -> str:
-        """The object's name, or its generateName; empty if neither is a string."""
+        """The object's name or generateName; empty if neither field is a string."""
         metadata = self.content.get("metadata")
         return _text(metadata.get("name")) or _text(metadata.get("generateName")) if isinstance(metadata, dict) else ""
 
     def namespace(self, default: str) -> str:
-        """Return the object's namespace; ``default`` if it names none or has a placeholder there."""
+        """Return the object's namespace; ``default`` if the field is absent or a placeholder."""
         named = self._namespace
         return default if not named or is_filled_in_later(named) else named
 
@@ -69,7 +69,7 @@ class Source:
         return self.document.positions
 
     def line(self, path: Path = ()) -> int:
-        """Return the line of the key at a path in the object; if the path is absent, the line of its nearest parent."""
+        """Return the line of the key at a path in the object; if the path is absent, the line of the nearest parent."""
         return self.positions.key((*self.root, *path)).line
 
     def repeated_fields(self) -> list[str]:
@@ -91,7 +91,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFile:
-    """A file with its objects; ``problems`` are the documents that could not be read."""
+    """A file with the file's objects; ``problems`` are the documents that could not be read."""
 
     name: str
     text: str
@@ -105,7 +105,7 @@ class SourceFile:
 
 
 def read(name: str, text: str, *, found: bool = False, patch_of: str = "") -> SourceFile:
-    """Return the objects and problems in the text of a file with this name; no text raises an error.
+    """Return the objects and problems in the text of a file with the name ``name``; no text raises an error.
 
     ``found`` and ``patch_of`` are the fields of the returned SourceFile.
     """
@@ -126,13 +126,13 @@ def read(name: str, text: str, *, found: bool = False, patch_of: str = "") -> So
 
 
 def without_place(file: str, content: Document) -> Source:
-    """Return a source for an object that was not read from a text, so that it has no line numbers."""
+    """Return a source for an object that was not read from a text, so that the source has no line numbers."""
     nowhere = Place(position=Position(0, 0), chunk=Chunk("", 0), index=0)
     return Source(file=file, document=PositionedDocument(content, Positions(lambda: nowhere)), root=(), content=content)
 
 
 def _opened(source: Source, problems: list[Problem]) -> Iterator[Source]:
-    """Yield the items of a List object, also of Lists inside it; the object itself if it is no List."""
+    """Yield the items of a List object, also of Lists inside it; the object itself if the object is no List."""
     items = source.content.get("items")
     if not (source.kind.endswith("List") and source.api_version and isinstance(items, list)):
         yield source
@@ -156,7 +156,7 @@ def _opened(source: Source, problems: list[Problem]) -> Iterator[Source]:
 
 
 def _with_repeated(sources: Sequence[Source], repeated: Sequence[Problem]) -> Iterator[Source]:
-    """Yield the objects of a document in order of line, each with the duplicate keys that are inside it."""
+    """Yield the objects of a document in order of line, each with the duplicate keys inside the object."""
     starts = [source.line() for source in sources]
     for source, start, end in zip(sources, starts, [*starts[1:], math.inf], strict=True):
         first = 0 if source is sources[0] else start

@@ -1,4 +1,4 @@
-"""Collects those objects of the checked files on which decisions depend: namespaces, parameters, groups, runtimes.
+"""Collects the objects of the checked files on which decisions depend: namespaces, parameters, groups, runtimes.
 
 Users apply a folder as a whole, so an object in one file affects the decisions on pods in another.
 """
@@ -41,18 +41,19 @@ def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
 
 
 def assumed(name: str) -> Document:
-    """Return a Namespace of this name without labels and annotations of a user.
+    """Return a Namespace with the name ``name``, without labels and annotations of a user.
 
-    It stands for a Namespace that the files do not contain, but that must exist because they put objects into it.
+    The result stands for a Namespace that the files do not contain, but that must exist because the files put objects
+    into that Namespace.
     """
     return with_name_label({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
 
 def within(snapshot: Snapshot, documents: Sequence[Document]) -> Snapshot:
-    """Return the snapshot with the objects ``documents`` added to its facts.
+    """Return the snapshot with the objects ``documents`` added to the snapshot's facts.
 
-    A document replaces the object of its kind and name; a Namespace that is only ``assumed`` replaces none. Each
-    Namespace gets the label that the API server writes.
+    A document replaces the object of the same kind and name; a Namespace that is only ``assumed`` replaces no object.
+    Each Namespace gets the label that the API server writes.
     """
     given = [each for each in documents if _kinds(each)]
     facts = snapshot.facts.fold(*map(_as_served, (each for each in given if not _is_assumed(each))))
@@ -75,7 +76,7 @@ def _as_served(document: Document) -> Document:
 
 
 def _is_sound(source: Source) -> bool:
-    """Return whether all labels and data of an object are strings, so that selectors and policies can read them."""
+    """Return whether all labels and data of an object are strings, so that selectors and policies can read both."""
     metadata = source.content["metadata"]
     data = source.content.get("data")
     return all(
@@ -85,7 +86,7 @@ def _is_sound(source: Source) -> bool:
 
 
 def _named(source: Source, namespace: str) -> Document:
-    """Return an object with its namespace filled in, if it has none and its kind is namespaced."""
+    """Return an object with the namespace filled in, if the object has none and the kind is namespaced."""
     metadata = source.content["metadata"]
     if metadata.get("namespace") or any(each.of_cluster for each in kinds_of(source.content)):
         return source.content

@@ -12,7 +12,7 @@ from ..workload.templates import Template
 
 
 def apart(found: Sequence[Template]) -> frozenset[Path]:
-    """Return the paths of templates that do not overlap: no other has the same path, is inside, or is around it."""
+    """Return the paths of templates that do not overlap: no other template has that path, is inside or is around."""
     above = Counter(each.path[:length] for each in found for length in range(len(each.path) + 1))
     paths = {each.path for each in found}
     return frozenset(
@@ -33,13 +33,13 @@ def _inside(path: Path, template: Template) -> bool:
 def is_of(path: Path, index: int, found: Sequence[Template]) -> bool:
     """Return whether a path belongs to the template at ``index`` in ``found``.
 
-    A path outside all templates belongs to the first one.
+    A path outside all templates belongs to the first template.
     """
     return _inside(path, found[index]) or not (index or _in_any(path, found))
 
 
 def innermost(path: Path, found: Sequence[Template]) -> int:
-    """Return the index of the innermost template that contains a path; the first template's, 0, if none contains it."""
+    """Return the index of the innermost template that contains a path; 0 (the first template) if none does."""
     return max(range(len(found)), key=lambda index: len(found[index].path) if _inside(path, found[index]) else -1)
 
 

@@ -1,7 +1,8 @@
-"""Finds fields of workloads that their types do not have: kubectl refuses them, or they never reach the pod.
+"""Finds the fields of a workload that its type lacks: fields that kubectl refuses, or that never reach the pod.
 
 An object of one of Kubernetes' own kinds is checked completely. In an object of another kind the pod templates are
-checked, as far as their form is known. Outside the templates, only misspelt and misplaced fields are found.
+checked, as far as the form of the templates is known. Outside the templates, only misspelt and misplaced fields are
+found.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +32,10 @@ class UnknownField(NamedTuple):
     path: Path
     message: str
     refused: bool
-    """Whether kubectl refuses the object. If not, its CRD decides: the field is dropped, or the object is refused."""
+    """Whether kubectl refuses the object.
+
+    If not, the object's CRD decides: the field is dropped, or the object is refused.
+    """
 
 
 def unknown_fields_in(content: Mapping[str, Any], found: Sequence[Template], schema: PodSchema) -> list[UnknownField]:
@@ -79,7 +83,7 @@ def _of(definitions: Definitions, roots: Iterable[Typed], *, refused: bool) -> I
 
 
 def _typed(template: Template, definitions: Definitions) -> Iterator[Typed]:
-    """Yield the parts of a pod template whose types are known, each with its type."""
+    """Yield the parts of a pod template whose types are known, each with the part's type."""
     form, path = template.form, template.path
     place = forms.find(template.document, path)
     if form is TEMPLATE:
@@ -104,7 +108,7 @@ def _typed(template: Template, definitions: Definitions) -> Iterator[Typed]:
 
 
 def _of_spec(form: Form, whole: Typed, fields: Mapping[str, Schema]) -> Iterator[Typed]:
-    """Yield a PodSpec as one value; if only some of its fields have known types, yield these fields one by one."""
+    """Yield a PodSpec as one value; if only some fields have known types, yield these fields one by one."""
     if (form.fields is None or form.others is not None) and not form.adds:
         yield Typed(whole.kind, whole.value, whole.path, form.others or frozenset())
         return
@@ -114,7 +118,7 @@ def _of_spec(form: Form, whole: Typed, fields: Mapping[str, Schema]) -> Iterator
 
 
 def _with_others(typed: Typed) -> Iterator[Typed]:
-    """Yield a value; if the operator permits further fields in its containers, yield the containers one by one."""
+    """Yield a value; if the operator permits further fields in containers, yield the containers one by one."""
     element = typed.kind.element
     if typed.others and element is not None and element.message == _CONTAINER and isinstance(typed.value, list):
         for at, each in enumerate(typed.value):

@@ -14,7 +14,7 @@ from .result import shown
 # The field by which a PodSpec is recognised
 _CONTAINERS: Final = "containers"
 _CHARTS: Final = frozenset({("helm.toolkit.fluxcd.io", "HelmRelease"), ("helm.cattle.io", "HelmChart")})
-"""The API groups and kinds of the objects that install a Helm chart, with the chart's values in them."""
+"""The API groups and kinds of the objects that install a Helm chart, and that contain the chart's values."""
 _RENDER: Final = "render the chart first, for example: helm template … | podberth check -"
 
 
@@ -34,7 +34,7 @@ def why_without_pods(
     """Return why a document without pod templates is not checked; None if the report needs no reason.
 
     Args:
-        stated: the document as it is written.
+        stated: the document in the user's text.
         content: the document as native policies leave it.
         template_paths: the paths of further pod templates by kind.
     """
@@ -69,7 +69,7 @@ def _of_unknown(version: str, kind: str, content: Mapping[str, Any]) -> str:
 
 
 def names_accelerators(content: Mapping[str, Any]) -> bool:
-    """Return whether a document contains the name of an accelerator resource; if not, its pods need not be known."""
+    """Return whether a document contains the name of an accelerator resource."""
     for _, key, value in _fields(content):
         if recognise(key) is not None:
             return True
@@ -94,7 +94,7 @@ def places_of_pods(content: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _fields(content: Mapping[str, Any]) -> Iterator[tuple[Path, str, Any]]:
-    """Yield each field of a document in order, as (path of the object that has it, key, value)."""
+    """Yield each field of a document in order, as (path of the object with the field, key, value)."""
     for path, value in values(content):
         if path and isinstance(path[-1], str):
             yield path[:-1], path[-1], value

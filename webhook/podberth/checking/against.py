@@ -73,7 +73,7 @@ def read_snapshot(paths: Sequence[str], stdin: BinaryIO) -> Gathered:
 
 
 def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Done:
-    """Check every workload against the policies, and return the outcome; unreadable objects are part of its report.
+    """Check every workload against the policies, and return the outcome; the outcome's report names unreadable objects.
 
     Raises:
         UsageError: a setting is invalid.

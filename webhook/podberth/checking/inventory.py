@@ -1,6 +1,7 @@
-"""Lists a cluster's workloads, and the other objects on which decisions about them depend, kind by kind and in pages.
+"""Lists a cluster's workloads, and the other objects on which decisions about workloads depend.
 
-API discovery is read first. A kind that may not be listed is reported, and the other kinds are still listed.
+The objects are listed kind by kind and in pages. API discovery is read first. A kind that may not be listed is
+reported, and the other kinds are still listed.
 """
 
 import asyncio
@@ -59,8 +60,9 @@ _REGISTRATION: Final = collection_path(_ADMISSION, "validatingwebhookconfigurati
 """The API path of podberth's ValidatingWebhookConfiguration, which says for which namespaces' pods podberth is
 called."""
 _BESIDES: Final = {(each.group, each.kind): each for each in FOLLOWED if each.role != "owner"}
-"""The kinds that ``podberth serve`` follows besides workloads, by group and kind: decisions may depend on their
-objects."""
+"""The kinds that ``podberth serve`` follows besides workloads, by group and kind: decisions may depend on the objects
+of these kinds.
+"""
 
 _Answer = TypeVar("_Answer")
 
@@ -78,13 +80,13 @@ class Lister:
     """Lists objects from one API server, and repeats a request that fails for a transient reason."""
 
     def __init__(self, client: Client, timing: Timing, *, page: int = PAGE) -> None:
-        """Create the lister; it requests ``page`` objects at a time."""
+        """Create the lister; a request is for ``page`` objects."""
         self._client = client
         self._timing = timing
         self._page = page
 
     async def versions(self) -> dict[str, tuple[str, ...]]:
-        """Return the served versions of each API group except the core group, the preferred version first.
+        """Return a mapping from each API group but the core group to the served versions, the preferred version first.
 
         Raises:
             ClusterError: the API server does not answer, or refuses.
@@ -92,7 +94,7 @@ class Lister:
         return read_versions(await self._again(lambda: self._client.get(ApiPath("apis"), {})))
 
     async def kinds(self, version: str) -> dict[str, ServedKind]:
-        """Return the kinds of the API version ``version`` that can be listed, by the kind's name.
+        """Return a mapping from name to kind, for the kinds of the API version ``version`` that can be listed.
 
         Raises:
             ClusterError: as ``versions``.
@@ -112,7 +114,7 @@ class Lister:
         """Return one object by its path.
 
         Raises:
-            ClusterError: the object cannot be read; its ``status`` is 404 if there is none.
+            ClusterError: the object cannot be read; the error's ``status`` is 404 if there is no object.
         """
         return read_object(await self._again(lambda: self._client.get(path, {})), f"GET {path}")
 
@@ -136,9 +138,9 @@ class Lister:
 
 
 async def take_inventory(lister: Lister, namespace: str, extra: Collection[str], *, nodes: bool) -> Inventory:
-    """List the workloads of a namespace (of all, if it is empty), and the objects that decisions about them depend on.
+    """List a namespace's workloads (if empty, all workloads), and the objects that decisions on workloads depend on.
 
-    ``extra`` are further kinds of workloads. Nodes and their topology are listed only if ``nodes`` is true.
+    ``extra`` are further kinds of workloads. Nodes and the nodes' topology are listed only if ``nodes`` is true.
 
     Raises:
         ClusterError: API discovery cannot be read.
@@ -179,7 +181,7 @@ async def take_inventory(lister: Lister, namespace: str, extra: Collection[str],
 
 
 async def _is_makerless(lister: Lister) -> bool:
-    """Return whether surely no replica of podberth's controller runs; False if its Lease cannot be read."""
+    """Return whether no replica of podberth's controller runs; False if the controller's Lease cannot be read."""
     try:
         leases = await lister.objects(CONTROLLER)
     except ClusterError:  # the same collection as the heartbeats, which is then in ``missing``
@@ -190,7 +192,7 @@ async def _is_makerless(lister: Lister) -> bool:
 async def _registration(lister: Lister, missing: list[str]) -> list[Document]:
     """Return podberth's ValidatingWebhookConfiguration, as a list of at most one object.
 
-    If it cannot be read, the reason is added to ``missing``.
+    If the configuration cannot be read, the reason is added to ``missing``.
     """
     try:
         found = await lister.object(_REGISTRATION)
@@ -213,10 +215,10 @@ def _discovered(version: str) -> Document:
 
 
 async def _served(lister: Lister, extra: Collection[str], missing: list[str]) -> tuple[list[ServedKind], list[str]]:
-    """Return the kinds to list, Pods first, and the known kinds that the cluster does not serve.
+    """Return (the kinds to list, Pods first; the names of known kinds that the cluster does not serve).
 
-    Each kind is listed in one version, the API server's preferred one, because its objects are the same in every
-    version. A version whose kinds cannot be read, such as that of an aggregated API whose server is away, is added to
+    Each kind is listed in the API server's preferred version only, because the objects are the same in every version. A
+    version whose kinds cannot be read, such as a version of an aggregated API whose server is away, is added to
     ``missing``.
     """
     versions = {"": ("v1",), **await lister.versions()}
@@ -243,7 +245,7 @@ async def _served(lister: Lister, extra: Collection[str], missing: list[str]) ->
 
 
 def kinds_to_list() -> dict[tuple[str, str], set[str]]:
-    """Return the API versions of every kind of workload that podberth knows, by the kind's group and name."""
+    """Return a mapping from (group, kind) to the API versions, for every kind of workload that podberth knows."""
     wanted: dict[tuple[str, str], set[str]] = {("", "Pod"): {"v1"}}
     for row in _LISTED:
         for version in row.api_versions:
@@ -252,7 +254,7 @@ def kinds_to_list() -> dict[tuple[str, str], set[str]]:
 
 
 def _kinds_besides() -> dict[tuple[str, str], set[str]]:
-    """Return the API versions of the kinds besides workloads that decisions depend on, by the kind's group and name."""
+    """Return a mapping from (group, kind) to the API versions, for kinds besides workloads that decisions depend on."""
     return {
         (group, kind): {f"{group}/{version}" for version in row.versions} for (group, kind), row in _BESIDES.items()
     }
@@ -263,7 +265,7 @@ def _group(version: str) -> str:
 
 
 def _trimmed(document: Document, *, pod: bool) -> Document:
-    """Return an object without the fields that no check reads; these make up most of a pod's size."""
+    """Return an object without the fields that no check reads, which make up most of a pod's size."""
     metadata = {key: value for key, value in document["metadata"].items() if key != "managedFields"}
     status = document.get("status")
     if pod and isinstance(status, dict):

@@ -1,4 +1,4 @@
-"""Finds the pods that were created while podberth did not answer: those that request accelerators and have no record.
+"""Finds the pods that were created while podberth did not answer: pods that request accelerators and have no record.
 
 A pod that podberth wrote on has a record. For each pod without a record this module decides as if the pod were created
 now, with the policies in force and the known nodes. A pod that would be changed or denied was created without podberth,
@@ -26,20 +26,22 @@ from ..policy.every_pod import MUTATING, sends_namespace
 from .run import Policies, policies_in
 
 _SHIPPED: Final = "/etc/podberth/policies"
-"""The directory of the shipped policies in podberth's image; the policies of the ConfigMap are mounted below it."""
+"""The directory of the shipped policies in podberth's image; the policies of the ConfigMap are mounted below this
+directory.
+"""
 _OWN: Final = f"{_SHIPPED}/own"
 """The directory in podberth's image with the policies of the ConfigMap alone (manifests/components/own-policies)."""
 _MOST_JUDGED: Final = 2000
 """The maximum number of pods to decide on; a decision takes some milliseconds."""
 _Texts: TypeAlias = Sequence[tuple[str, str]]
-"""Texts of policies as pairs: the name of the file or object, and its text."""
+"""The type of policies as texts: pairs (name of the file or object, text)."""
 
 
 def let_through(observed: InstallationState) -> Read[LetThrough] | None:
-    """Return the pods without a record that the policies would change or deny if they were created now.
+    """Return the pods without a record that the policies would change or deny if the pods were created now.
 
-    None if podberth's webhook is not registered. If something that is needed could not be read, the result is the
-    ``Unread`` with the reason. Pods from before the webhook's registration are left out.
+    None if podberth's webhook is not registered. If a needed object could not be read, the result is the ``Unread``
+    with the reason. Pods from before the webhook's registration are left out.
     """
     configuration, pods, namespaces = observed.configurations.get(MUTATING), observed.unrecorded, observed.namespaces
     if configuration is None or isinstance(configuration, Unread):
@@ -84,7 +86,7 @@ def _sent(pods: Iterable[Document], configuration: Document, namespaces: Iterabl
 
 
 def _policies(observed: InstallationState) -> Read[Policies]:
-    """Return the policies that podberth's webhook serves: those of files, and GPUPolicies.
+    """Return the policies that podberth's webhook serves: the policies of files, and the GPUPolicies.
 
     A GPUPolicy replaces the policy of the same name from files.
     """

@@ -26,10 +26,10 @@ _OURS: Final = ",".join(f"{key}={value}" for key, value in LABELS.items())
 
 
 class ReportWriter:
-    """Writes the PolicyReports of one cluster, in the API that the cluster serves for them."""
+    """Writes the PolicyReports of one cluster, in the API for reports that the cluster serves."""
 
     def __init__(self, client: Client, lister: Lister, dialect: tuple[str, str, str]) -> None:
-        """Create the writer of reports of one API: ``dialect`` is its apiVersion, kind and plural name."""
+        """Create the writer of reports of one API: ``dialect`` is (apiVersion, kind, plural name)."""
         self._client = client
         self._lister = lister
         self._version, self._kind, self._plural = dialect
@@ -39,7 +39,7 @@ class ReportWriter:
         """The reports that could not be written or removed, with the reasons."""
 
     async def put(self, report: Report, namespace: str) -> None:
-        """Write the findings of ``report`` to the reports of a namespace, or of all namespaces if it is empty.
+        """Write the findings of ``report`` to the reports of a namespace; an empty ``namespace`` means all namespaces.
 
         A report that cannot be written is noted in ``refused``. A report without findings is removed, unless some kinds
         of workloads could not be listed.
@@ -69,7 +69,7 @@ class ReportWriter:
                 self.refused.append(f"{self._kind} {namespace}/{NAME}: {error}")
 
     async def _apply(self, namespace: str, body: Mapping[str, Any], *, known: bool) -> None:
-        """Write a report, unless a report of the same name belongs to another program."""
+        """Write a report, unless another program's report has the same name."""
         document = {
             "apiVersion": self._version,
             "kind": self._kind,
@@ -97,12 +97,12 @@ class ReportWriter:
 
 
 async def dialect_of(lister: Lister) -> tuple[str, str, str]:
-    """Return the apiVersion, kind and plural name of the reports that the cluster serves.
+    """Return (apiVersion, kind, plural name) of the reports that the cluster serves.
 
-    They are those of PolicyReport (preferred) or of OpenReports.
+    The kind is PolicyReport's (preferred) or OpenReports'.
 
     Raises:
-        ClusterError: the cluster serves neither.
+        ClusterError: the cluster serves neither API.
     """
     versions = {each for found in (await lister.versions()).values() for each in found}
     for dialect in DIALECTS:

@@ -57,7 +57,7 @@ class CheckRequest:
     """The directory of the policies; None for the policies that podberth ships."""
     topology: Path | None
     jobs: int | None
-    """The number of processes; None if it follows from the number of files."""
+    """The number of processes that check files; None if the number of files decides."""
     sources: bool
     """Whether the results keep the parsed documents, which some output formats need."""
     cluster_files: ClusterFiles = field(default_factory=ClusterFiles)
@@ -83,25 +83,29 @@ class Done:
 
 @dataclass(frozen=True, kw_only=True)
 class Policies:
-    """The policies of a check as texts, each with its file's name, and the problems of reading them.
+    """The policies of a check as texts, each with the name of the file, and the problems of reading the files.
 
-    ``where`` says where the policies come from, and is the end of the line "checked with N policies" for the user.
+    ``where`` says where the policies come from, and ends the line "checked with N policies" for the user.
     """
 
     texts: Sequence[tuple[str, str]]
     problems: Sequence[Problem]
     where: str
     objects: Sequence[tuple[str, str]] = ()
-    """The cluster's GPUPolicies as (name, text); they replace the policies of the same names in ``texts``."""
+    """The cluster's GPUPolicies as (name, text); these GPUPolicies replace the policies of the same names in ``texts``.
+    """
     tested: bool = False
-    """Whether all policies are those that podberth ships, which the tests of every release have compiled."""
+    """Whether podberth ships all policies of the check; the tests of every release have compiled the shipped policies.
+    """
     natives: bool = False
-    """Whether the files may also have native policies, CRDs and params; if False, these are reported as problems."""
+    """Whether the files may also have native policies, CRDs and params; if False, such objects are reported as
+    problems.
+    """
 
     def load(
         self, objects: ClusterFacts, as_if: Collection[Supposition], cluster_files: ClusterFiles, now: datetime
     ) -> tuple[Snapshot, ParsedPolicies, tuple[Problem, ...]]:
-        """Compile the policies; return a snapshot with them, the policies as written, and all of their problems.
+        """Compile the policies; return (a snapshot with the policies, the policies as written, all problems).
 
         Policies that do not compile are not in the snapshot. A GPUPolicy that does not compile is replaced by the
         policy of the same name from files.
@@ -134,16 +138,17 @@ class Policies:
         return snapshot.at(now), parsed, problems
 
     def counted(self, snapshot: Snapshot) -> str:
-        """Return a line for the user that says how many policies the snapshot has, and where they come from."""
+        """Return a line for the user that says how many policies the snapshot has, and where the policies come from."""
         count = len(snapshot.policies)
         return f"checked with {count} polic{'y' if count == 1 else 'ies'}{self.where}"
 
 
 def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPolicies:
-    """Return the policies of a check: those of files, and the GPUPolicies ``objects`` of the cluster.
+    """Return the policies of a check: the policies of files, and the GPUPolicies ``objects`` of the cluster.
 
     ``objects`` has the result of parsing each GPUPolicy. A GPUPolicy replaces the policy of the same name from files,
-    unless it cannot be parsed. The caller leaves out GPUPolicies that do not compile. Disabled policies are left out.
+    unless the GPUPolicy cannot be parsed. The caller leaves out GPUPolicies that do not compile. Disabled policies are
+    left out.
     """
     policies = {each.policy.name: each for each in files.policies}
     exceptions = {each.source.name: each for each in files.exceptions}
@@ -177,7 +182,7 @@ def policies_in(directory: Path | None) -> Policies:
 
 
 def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
-    """Check every file and return the outcome; unreadable files are part of its report.
+    """Check every file and return the outcome; the outcome's report names unreadable files.
 
     Raises:
         UsageError: a setting is invalid.
@@ -219,7 +224,7 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
 
 
 def processes_for(files: int) -> int:
-    """Return the number of processes with which to check ``files`` files: one below 1,000 files or outside Linux.
+    """Return the number of processes that check ``files`` files: one process below 1,000 files or outside Linux.
 
     Outside Linux, the processors that this process may use are not known, and system libraries may not survive a fork.
     """
@@ -242,7 +247,7 @@ class _Item:
     """The kustomization that uses the file as a patch; empty if none does."""
 
     def read(self) -> SourceFile | Problem:
-        """Return the file with its objects, or the problem of reading it."""
+        """Return the file with its objects, or the problem of reading the file."""
         text = self.given or read_manifest(self.file)
         return text if isinstance(text, Problem) else read(*text, found=self.found, patch_of=self.patch_of)
 
@@ -263,7 +268,10 @@ def _items(listing: Listing, templates: Container[str], stdin: BinaryIO) -> list
 
 
 class _Share:
-    """Some of the files to check; one process decides on their objects once the files of all processes are read."""
+    """A part of the files to check.
+
+    One process decides on this part's objects once all processes have read their files.
+    """
 
     def __init__(self, items: Iterable[_Item], settings: CheckSettings, beside: Beside) -> None:
         self._settings = settings
@@ -271,11 +279,11 @@ class _Share:
         self._files = deque(each.read() for each in items)
 
     def surroundings(self) -> list[Document]:
-        """Return the objects in the share's files on which decisions about other objects depend, such as Namespaces."""
+        """Return the objects in the part's files on which decisions about other objects depend, such as Namespaces."""
         return surroundings(self._read(), self._settings.namespace)
 
     def params(self, documents: Sequence[Document]) -> list[Document]:
-        """Return the objects in the share's files that the native policies of any file may have as params.
+        """Return the objects in the part's files that the native policies of any file may have as params.
 
         ``documents`` are the surroundings from all processes, which include all native policies and ConfigMaps.
         """
@@ -285,10 +293,10 @@ class _Share:
     def decide(
         self, snapshot: Snapshot, documents: Sequence[Document], params: Sequence[Document], *, sources: bool
     ) -> "tuple[list[_Done], Natives | None]":
-        """Return the results for all files of the share, and remove each file from the share to free its memory.
+        """Return the results for all files of this part, and remove each file from the part to free memory.
 
-        ``documents`` and ``params`` are objects from the files of all shares. The results keep the parsed documents of
-        the files only if ``sources`` is true.
+        ``documents`` and ``params`` are objects from the files of all processes. The results keep the parsed documents
+        of the files only if ``sources`` is true.
         """
         known = tuple(referred(documents))
         whole = within(snapshot, documents)
@@ -323,9 +331,9 @@ def _together(share: _Share, snapshot: Snapshot, *, sources: bool) -> "tuple[lis
 def _apart(
     shares: Sequence[Sequence[_Item]], snapshot: Snapshot, settings: CheckSettings, beside: Beside
 ) -> "tuple[list[_Done], Natives | None]":
-    """Decide on each share of the files in a process of its own, and return the results of all processes.
+    """Decide on each part of the files in a separate process, and return the results of all processes.
 
-    The processes are forked, so that they inherit the compiled policies.
+    The processes are forked, so that each process inherits the compiled policies.
     """
     import multiprocessing  # noqa: PLC0415 - most checks do not need it
 
@@ -348,7 +356,7 @@ def _apart(
 
 
 def _gathered(pipes: "Sequence[Connection]") -> list[Document]:
-    """Receive the objects that each process has read, send all of them to every process, and return them."""
+    """Receive the objects that each process has read, send all objects to every process, and return all objects."""
     found = [document for pipe in pipes for document in pipe.recv()]
     for pipe in pipes:
         pipe.send(found)
@@ -370,13 +378,13 @@ def _work(
 def _without_sources(checked: Checked) -> Checked:
     """Return a file's results without the parsed documents, to be sent through a pipe.
 
-    Parsing the documents again is cheaper than sending them.
+    Parsing the documents again is cheaper than sending documents.
     """
     return replace(checked, results=tuple(replace(each, source=None) for each in checked.results))
 
 
 def _with_sources(checked: Checked, text: str) -> _Done:
-    """Return a file's results and its text; the results get the documents that are parsed again from the text."""
+    """Return a file's results with the documents, which are parsed again from ``text``, and the file's text."""
     documents = load_documents(text, checked.file, last_wins=True)[0]
     starts = [each.positions.root.position.line for each in documents]
     results = tuple(

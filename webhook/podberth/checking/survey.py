@@ -1,4 +1,4 @@
-"""Lists a live cluster and writes a check's findings to its reports: the I/O of ``podberth check --cluster``."""
+"""Lists a live cluster and writes the findings to the cluster's reports: the I/O of ``podberth check --cluster``."""
 
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
@@ -21,13 +21,16 @@ class Survey:
 
     gathered: Gathered
     policies: Policies
-    """The policies of files. If the user wants them, GPUPolicies of the cluster replace those of the same names."""
+    """The policies of files.
+
+    If the user wants them, GPUPolicies of the cluster replace the files' policies of the same names.
+    """
     talk: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyedCluster:
-    """The cluster that is checked: how to reach its API server, and which namespace to check."""
+    """The cluster that is checked: the way to reach the API server, and the namespace to check."""
 
     kubeconfig: Kubeconfig | None
     """The kubeconfig; None if the service account of the pod is used."""
@@ -39,19 +42,19 @@ class SurveyedCluster:
     async def survey(
         self, extra: frozenset[str], *, nodes: bool, policies: Policies, objects: bool, reports: bool
     ) -> Survey:
-        """List the objects of the cluster that are to be checked, and return them with the policies.
+        """List the objects of the cluster that are to be checked, and return the objects with the policies.
 
         Args:
-            extra: kinds of workloads to list besides those that podberth knows.
+            extra: kinds of workloads to list besides the kinds that podberth knows.
             nodes: whether nodes and their topology are listed.
             policies: the policies from files.
-            objects: whether the cluster's GPUPolicies are read, too; they replace the policies of their names in
-                ``policies``.
-            reports: whether reports are to be written, so that the cluster has to serve an API for them.
+            objects: whether the cluster's GPUPolicies are read, too; the GPUPolicies replace the policies of the same
+                names in ``policies``.
+            reports: whether reports are to be written, so that the cluster has to serve an API for reports.
 
         Raises:
             UsageError: the cluster's client is not installed, or no cluster is configured.
-            ClusterError: the cluster or its policies cannot be read, or it serves no API for reports.
+            ClusterError: the cluster or its policies cannot be read, or the cluster serves no API for reports.
         """
         async with connected("--cluster", self.kubeconfig, self.timing) as client:
             lister = Lister(client, self.timing, page=self.page)
@@ -67,7 +70,7 @@ class SurveyedCluster:
         """Write the findings to the cluster's reports; return the writer, which has the number of reports.
 
         Raises:
-            ClusterError: the cluster serves no API for reports, or they cannot be listed.
+            ClusterError: the cluster serves no API for reports, or the reports cannot be listed.
         """
         async with connected("--cluster", self.kubeconfig, self.timing) as client:
             lister = Lister(client, self.timing, page=self.page)

@@ -1,4 +1,4 @@
-"""The command line flags that several commands share, and functions that read them."""
+"""The command line flags that several commands share, and functions that read the flags' values."""
 
 import argparse
 import os
@@ -65,7 +65,7 @@ def add_pod_schema(parser: argparse.ArgumentParser) -> None:
 
 
 def add_cluster_files(parser: argparse.ArgumentParser) -> None:
-    """Add the flags for the files that describe a cluster: its conventions and its Pod schema."""
+    """Add the flags for the files that describe a cluster: the conventions and the Pod schema."""
     add_conventions(parser)
     add_pod_schema(parser)
 
@@ -144,7 +144,7 @@ def outputs_of(given: Sequence[str], formats: Sequence[str]) -> list[tuple[str, 
         formats: the formats that the command has.
 
     Raises:
-        UsageError: a value is not of this form, a format is unknown, or two outputs have the same file.
+        UsageError: a value has neither form, a format is unknown, or two outputs have the same file.
     """
     found: list[tuple[str, str]] = []
     for each in given or formats[:1]:

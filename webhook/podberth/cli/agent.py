@@ -1,4 +1,4 @@
-"""``podberth agent``: reads this node's accelerators, and publishes or prints the document that describes them."""
+"""``podberth agent``: reads the node's accelerators, and publishes or prints the topology document."""
 
 import argparse
 import os
@@ -79,8 +79,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Publish the node's topology document, or print it if ``--print`` is set; return the exit code.
 
-    Each change is published or printed, too, until a signal arrives. ``--print --once`` prints one document only, and
-    with ``--simulate`` there is only one.
+    Each change is published or printed, too, until a signal arrives. ``--print --once`` prints one document only; with
+    ``--simulate``, there is only one document.
     """
     arguments.node = _node_name(arguments.node)
     if arguments.metrics_listen is not None and (arguments.once or arguments.simulate):
@@ -137,9 +137,9 @@ def _watch(arguments: argparse.Namespace, say: Say) -> Iterator[DeviceWatch]:
 def _metered(
     reader: UsageReader, arguments: argparse.Namespace, say: Say
 ) -> Iterator[tuple[Reader, Callable[[], None]]]:
-    """Yield the reader to use, and a function that counts changes of the document for the metrics.
+    """Yield (the reader to use, a function that counts changes of the document for the metrics).
 
-    While the context is open, the metrics are served, if the user wants them.
+    While the context is open, the metrics are served, if the user wants metrics.
     """
     if arguments.metrics_listen is None:
         yield reader, lambda: None

@@ -101,7 +101,7 @@ async def _status(shared: SharedAuthorities, arguments: argparse.Namespace) -> i
 
 
 def _presented(address: str, server_name: str, configurations: tuple[ReadConfiguration, ...]) -> Presented:
-    """Return the certificate that a server presents, and the reason why the API server would refuse it.
+    """Return (the certificate that a server presents, the reason why the API server would refuse the certificate).
 
     The call makes two TLS handshakes.
     """
@@ -119,7 +119,7 @@ def _presented(address: str, server_name: str, configurations: tuple[ReadConfigu
 
 
 def _reachable(address: str) -> tuple[str, int]:
-    """Return the host and the port in the value of --connect; unlike ``parse_address``, it requires both."""
+    """Return (host, port) from the value of --connect; unlike ``parse_address``, this function requires both."""
     try:
         where = parse_address(address)
     except ValueError:
@@ -130,7 +130,7 @@ def _reachable(address: str) -> tuple[str, int]:
 
 
 def _refusal(host: str, port: int, server_name: str, authorities: str) -> str:
-    """Return why a TLS handshake with a server fails that trusts ``authorities`` (PEM); empty if it succeeds."""
+    """Return why a TLS handshake that trusts ``authorities`` (PEM) fails with a server; empty if there is no error."""
     try:
         # No certificate at all is an error of ssl's own.
         _handshake(host, port, server_name, ssl.create_default_context(cadata=authorities))
@@ -163,7 +163,7 @@ async def _rotate(shared: SharedAuthorities, *, force: bool, wait: timedelta | N
 
 
 async def _begin(shared: SharedAuthorities, *, force: bool) -> None:
-    """Start a rotation: write a new CA, which is to be the next one, into the Secret."""
+    """Start a rotation: write a new CA, the future one, into the Secret."""
     while True:
         secret = await shared.secret()
         if secret is None:

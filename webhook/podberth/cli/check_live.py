@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collection[str]) -> tuple[Done, bool]:
-    """Check the live workloads; return the outcome, and whether the check is complete.
+    """Check the live workloads; return (the outcome, whether the check is complete).
 
-    It is not complete if a kind of objects could not be listed, or a report could not be written.
+    The check is incomplete if a kind of objects could not be listed, or a report could not be written.
 
     Raises:
         UsageError: flags contradict each other.

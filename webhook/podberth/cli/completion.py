@@ -1,8 +1,8 @@
 """``podberth completion``: prints a script that completes commands in a shell, made from the commands' parsers.
 
-The script contains everything that can be completed, so that a key press starts no Python; the user has to print it
-again after an upgrade. The text of the script is in ``data``. shtab, the usual library for completion scripts, does not
-support fish.
+The script contains everything that can be completed, so that a key press starts no Python; the user has to print the
+script again after an upgrade. The text of the script is in ``data``. shtab, the usual library for completion scripts,
+does not support fish.
 """
 
 import argparse
@@ -44,12 +44,12 @@ _POLICY = "POLICY"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """A flag of a command, in all its spellings."""
+    """A flag of a command, with all spellings of the flag."""
 
     spellings: tuple[str, ...]
     takes_value: bool
     values: tuple[str, ...]
-    """The possible values of the flag; empty if it takes any text, so that the shell offers files."""
+    """The possible values of the flag; empty if the flag takes any text, so that the shell offers files."""
     help: str
 
 
@@ -57,17 +57,17 @@ class Flag:
 class Grammar:
     """The flags and words that can follow a command.
 
-    ``path`` is the command with the names of its parent commands before it.
+    ``path`` is the command preceded by the names of the parent commands.
     """
 
     path: tuple[str, ...]
     flags: tuple[Flag, ...]
     words: tuple[tuple[str, str], ...]
-    """The subcommands, choices and names that can follow the command, each with its description."""
+    """The subcommands, choices and names that can follow the command, each with a description."""
 
 
 def grammars(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[Grammar]:
-    """Yield the Grammar of the command that the parser is for, and those of all of its subcommands."""
+    """Yield the Grammar of the command that the parser is for, and of all subcommands."""
     flags: list[Flag] = []
     words: list[tuple[str, str]] = []
     below: list[tuple[str, argparse.ArgumentParser]] = []
@@ -101,7 +101,7 @@ def _values(action: argparse.Action) -> tuple[str, ...]:
 
 
 def _first(text: str) -> str:
-    """Return the first part of a help text, which a shell shows beside the word that it completes."""
+    """Return the first part of a help text, which a shell shows beside the completed word."""
     return text.partition(" (")[0].partition(";")[0].partition(": ")[0] if text != argparse.SUPPRESS else ""
 
 
@@ -129,7 +129,7 @@ def bash(grammars: Sequence[Grammar], shell: str = "bash") -> str:
 
 
 def _after(path: Sequence[str]) -> str:
-    """Return the path of a command as the bash script compares it: the parent commands, a blank, the last command."""
+    """Return a command's path in the bash script's form: the parent commands, a blank, the last command."""
     return f"{' '.join(path[:-1])} {path[-1]}"
 
 
@@ -202,8 +202,8 @@ def answer(words: Sequence[str]) -> str:
     """Return the completions of the last word of ``kubectl podberth ...``, in the format that kubectl reads.
 
     When a user presses the tab key, kubectl runs ``kubectl_complete-podberth`` with the words so far, the last one
-    unfinished. It reads lines with a word, a tab and a description, and then a line with a colon and a number (kubectl
-    pkg/cmd/plugin_completion.go, cobra's ShellCompDirective).
+    unfinished. kubectl then reads lines with a word, a tab and a description, and then a line with a colon and a number
+    (kubectl pkg/cmd/plugin_completion.go, cobra's ShellCompDirective).
     """
     *before, last = words or ("",)
     known = {grammar.path: grammar for grammar in grammars(parser_of_everything())}

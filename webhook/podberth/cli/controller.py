@@ -123,7 +123,7 @@ async def _control(arguments: argparse.Namespace, kubeconfig: Kubeconfig | None,
 
 
 async def _until(stop: asyncio.Event, tasks: list[asyncio.Task[None]]) -> None:
-    """Wait for the stop signal or the end of a task; then cancel all tasks, the last one first.
+    """Wait for the stop signal or the end of a task; then cancel all tasks, the last task first.
 
     So a leader releases its Lease while its watches still run.
     """

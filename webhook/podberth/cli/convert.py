@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the converted documents, and on stderr what they leave out; return the exit code."""
+    """Print the converted documents, and on stderr the parts that are left out; return the exit code."""
     files = find_policies(arguments.paths)
     texts = [(file, text) for file, text in files.policies if file in files.asked]
     of_gpu = new_environment(read_pod_schema(arguments.pod_schema))

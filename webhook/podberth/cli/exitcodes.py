@@ -1,4 +1,4 @@
-"""podberth's exit codes and their meanings, in one table."""
+"""The table of podberth's exit codes with the meaning of each code."""
 
 from enum import IntEnum
 
@@ -10,7 +10,7 @@ class ExitCode(IntEnum):
 
     OK = 0
     FINDINGS = 1
-    """The command worked, and found problems in its input."""
+    """The command worked, and found problems in the input."""
     USAGE = 2
     """A flag, a file or a setting is wrong; argparse exits with the same code."""
     CLUSTER = 3

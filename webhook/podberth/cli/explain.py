@@ -291,6 +291,6 @@ def _explanation(request: AdmissionRequest, snapshot: Snapshot, choice: _Choice)
 
 
 def _with_namespace(snapshot: Snapshot, name: str) -> Snapshot:
-    """Return the snapshot with the Namespace of this name added: it must exist when the pod is created."""
+    """Return the snapshot with the Namespace ``name`` added, because it must exist when the pod is created."""
     known = name in snapshot.facts.namespaces
     return snapshot if known else replace(snapshot, facts=snapshot.facts.fold(assumed(name)))

@@ -1,4 +1,4 @@
-"""The JSON output of ``podberth explain``. Its format is versioned: ``VERSION`` grows with an incompatible change."""
+"""The JSON output of ``podberth explain``. The format is versioned: ``VERSION`` grows with an incompatible change."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedPod:
-    """One explained pod, with the nodes on which it could run before and after mutations."""
+    """One explained pod, with the nodes on which the pod could run before and after mutations."""
 
     file: str
     line: int

@@ -82,7 +82,7 @@ def _named(nodes: Sequence[str]) -> str:
 def _distinct_reviews(policy: Explained) -> Iterator[PolicyExplained]:
     """Yield the explanations of a policy's decisions in /mutate and /validate.
 
-    If the policy did not match in both, for the same reason, only one is yielded.
+    If the policy matched in neither, for the same reason, only one explanation is yielded.
     """
     shown: list[PolicyExplained] = []
     for asking in policy.askings:
@@ -104,9 +104,10 @@ _NOTHING = Span("")
 
 @dataclass(slots=True)
 class _Row:
-    """A row in the tree of expressions: a text, its value, and the rows below it.
+    """A row in the tree of expressions: a text, a value, and the rows below.
 
-    If text and value are too long for the line, both are truncated, and a part of each is always shown.
+    If text and value are too long for the line, both are truncated, and a part of the text and of the value is always
+    shown.
     """
 
     text: Span
@@ -115,7 +116,7 @@ class _Row:
     below: list["_Row"] = field(default_factory=list)
 
     def add(self, text: Span | str, value: Span = _NOTHING, between: str = " = ") -> "_Row":
-        """Add a row below this one, and return the new row."""
+        """Add a row below ``self``, and return the added row."""
         source, style = (text.text, text.style) if isinstance(text, Span) else (text, "")
         row = _Row(
             Span(visible(" ".join(source.split())), style),
@@ -147,7 +148,7 @@ def _block(policy: Explained, asking: PolicyExplained) -> _Row:
 
 
 def _add(row: _Row, expression: Evaluated) -> None:
-    """Add a row for an expression to ``row``: its path and value, and below these its parts with their values."""
+    """Add a row for an expression to ``row``: the path and the value, and below them the parts with values."""
     label = expression.path.removeprefix("spec.").removesuffix(".expression")
     branch = row.add(Span(label, "bold"), _shown(expression.answer))
     if expression.tree is not None:
@@ -180,9 +181,9 @@ def _json(value: Any) -> str:
 
 
 def _drawn(row: _Row, width: int, lead: str = "", below: str = "") -> Iterator[Line]:
-    """Yield the lines that show a row and the rows below it, with the lines of the tree between them.
+    """Yield the output lines of a row and of the rows below, with the strokes that connect the rows to a tree.
 
-    ``lead`` is the prefix of the row's own line, ``below`` the prefix of the lines below it.
+    ``lead`` is the prefix of the row's own line, ``below`` the prefix of the lines below the row.
     """
     room = max(width - len(lead) - len(row.between), 2 * _NARROWEST_VALUE)
     value = cut(row.value.text, max(_NARROWEST_VALUE, room // 2, room - columns(row.text.text)))

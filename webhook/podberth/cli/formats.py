@@ -1,6 +1,6 @@
 """The output formats of ``podberth check``, as one table with the function that writes each format.
 
-A format's module is imported when it is used, so that a check of one manifest stays fast.
+A format's module is imported when the format is used, so that a check of one manifest stays fast.
 """
 
 import json
@@ -99,7 +99,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     Format("github", "annotations of a GitHub Actions workflow", _github),
     Format("gitlab", "a Code Quality report of GitLab", _gitlab),
 )
-"""All output formats of ``podberth check``; the first one is the default."""
+"""All output formats of ``podberth check``; the first format is the default."""
 
 
 def write(name: str, done: Done, file: str) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .terminal import Terminal
 
 VERSION: Final = 1
-"""The version of the format that ``podberth lint -o json`` prints. It grows with each incompatible change."""
+"""The version of the format that ``podberth lint -o json`` prints. Each incompatible change raises the version."""
 _FINGERPRINT: Final = "podberthLint/v1"
 _COMMANDS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}
 
@@ -25,7 +25,7 @@ _INDENT = "  "
 
 
 def show(report: LintReport, level: Level, terminal: "Terminal", *, costs: bool) -> None:
-    """Print the findings of ``level`` and above, the costs if they are wanted, and the counts."""
+    """Print the findings of ``level`` and above, the costs if ``costs`` is true, and the counts."""
     for finding in report.at_least(level):
         _show(finding, terminal)
     if costs:

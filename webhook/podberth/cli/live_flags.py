@@ -81,7 +81,7 @@ def wanted(arguments: argparse.Namespace) -> bool:
 
 
 def directory_of(policies: Sequence[str]) -> Path | None:
-    """Return the first directory in the values of --policies; None if they name none."""
+    """Return the first directory in the values of --policies; None if no value is a directory."""
     return next(iter(_directories(policies)), None)
 
 

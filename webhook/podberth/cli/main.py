@@ -1,4 +1,4 @@
-"""The entry point of ``podberth``: runs the command, and turns its errors into messages and exit codes.
+"""The entry point of ``podberth``: runs the command, and turns the command's errors into messages and exit codes.
 
 Results are written to stdout, messages to stderr.
 """
@@ -21,10 +21,10 @@ class CommandModule(Protocol):
     """The interface of a module that implements a command."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        """Add the command's arguments to its parser."""
+        """Add the command's arguments to ``parser``."""
 
     def run(self, arguments: argparse.Namespace) -> int:
-        """Run the command and return its exit code, or raise a PodberthError."""
+        """Run the command and return the exit code, or raise a PodberthError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def _run(argv: Sequence[str], program: str) -> int:
 
 
 def parser_of_everything() -> argparse.ArgumentParser:
-    """Return a parser with every command's arguments, for documentation and completion; it imports all commands."""
+    """Import all commands; return a parser with every command's arguments, for documentation and completion."""
     parser = _parser(PROGRAM)
     commands = next(each for each in parser._actions if isinstance(each, argparse._SubParsersAction))  # noqa: SLF001 - made below
     for command in COMMANDS:
@@ -111,7 +111,7 @@ def _unknown(name: str, known: Iterable[str]) -> str:
 
 
 def _parser(program: str) -> argparse.ArgumentParser:
-    """Return the parser for a command line that names no valid command: it prints help, the version or an error."""
+    """Return the parser for a command line without a valid command, which prints help, the version or an error."""
     parser = argparse.ArgumentParser(
         prog=program,
         description="Gives every GPU pod its berth: an admission webhook and policy engine for Kubernetes.",

@@ -18,7 +18,7 @@ def fields_of(problem: Problem) -> dict[str, Any]:
 
 
 def command(level: str, title: str, problem: Problem, file: str = "") -> str:
-    """Return the GitHub workflow command that shows a problem at its line; ``file`` is used if the problem has none."""
+    """Return the GitHub workflow command that shows a problem at a line; ``file`` is for problems without a file."""
     properties = {
         "file": (problem.file or file).removeprefix("./"),
         "line": str(problem.line or ""),

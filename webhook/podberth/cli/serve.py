@@ -179,7 +179,7 @@ def _follow(
 
 
 def _listeners(settings: Settings, state: ServingState, events: Events | None) -> dict[str, Listener]:
-    """Return, by path of the webhook, the functions that are called with each review and its answer."""
+    """Return a mapping from a path of the webhook to the function that is called with each review and the answer."""
     if events is None:
         return {}
     reviewed = ReviewEvents(events, lambda: state.snapshot, proved=settings.client_ca is not None)
@@ -187,7 +187,7 @@ def _listeners(settings: Settings, state: ServingState, events: Events | None) -
 
 
 def _tracer(log: Log) -> ReviewTracer | None:
-    """Return the tracer of reviews (OpenTelemetry); None if the environment asks for none or it cannot be set up."""
+    """Return the tracer of reviews (OpenTelemetry); None if not wanted by the environment, or if the set-up fails."""
     try:
         if not asked_for(os.environ):
             return None
@@ -222,7 +222,7 @@ def _use_no_key(_secret: bytes, _where: str) -> None:
 
 
 def _record_key(settings: Settings, keys: RecordKeys) -> list[Watched]:
-    """Return the watch that reloads the record key from its file, as a list; empty if the key is in the Secret."""
+    """Return a list with the watch that reloads the record key from the key's file; empty if the Secret has the key."""
     path = settings.record_key or settings.tls_key
     if path is None and settings.self_signed is not None:
         path = ensure_record_key(settings.self_signed)

@@ -1,6 +1,6 @@
 """Makes elements of SVG 1.1: shapes, text with everything escaped, and a style sheet for light and dark mode.
 
-Colours are classes with plain values, and not variables, so that viewers that are no browsers show them too.
+Colours are classes with plain values, and not variables, so that viewers that are no browsers show the colours, too.
 """
 
 from collections.abc import Iterable
@@ -62,7 +62,7 @@ def fits(text: str, room: float, size: float) -> bool:
 
 
 def fitted(text: str, room: float, size: float) -> str:
-    """Return a text, truncated so that it fits into ``room`` pixels at font size ``size``."""
+    """Return a text, truncated to fit into ``room`` pixels at font size ``size``."""
     most = max(int(room / (size * FONT_WIDTH)), 0)
     shown = visible(text)
     return shown if len(shown) <= most else shown[: max(most - 1, 0)] + "…" if most else ""
@@ -71,15 +71,15 @@ def fitted(text: str, room: float, size: float) -> str:
 def text(x: float, y: float, words: str, look: str = "ink", *, size: float = 13, anchor: str = "start") -> str:
     """Return the SVG element for one line of text, ``words``, with its baseline at ``y``.
 
-    ``look`` is the CSS class of the text, ``size`` its font size in pixels. ``anchor`` is SVG's ``text-anchor``: which
-    part of the text is at ``x``.
+    ``look`` is the CSS class of the text, ``size`` the font size in pixels. ``anchor`` is SVG's ``text-anchor``: the
+    part of the text (start, middle or end) that is at ``x``.
     """
     at = "" if anchor == "start" else f' text-anchor="{anchor}"'
     return f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" class="{look}"{at}>{safe(words)}</text>'
 
 
 def box(x: float, y: float, width: float, height: float, look: str, *, tip: str = "") -> str:
-    """Return the SVG element for a rectangle of the CSS class ``look``; ``tip`` is its tooltip, empty for none."""
+    """Return the SVG element for a rectangle of the CSS class ``look``; ``tip`` is the tooltip, empty for none."""
     said = f"<title>{safe(tip)}</title>" if tip else ""
     return (
         f'<rect x="{x:g}" y="{y:g}" width="{max(width, 0):g}" height="{height:g}" rx="3" class="{look}">{said}</rect>'
@@ -87,7 +87,7 @@ def box(x: float, y: float, width: float, height: float, look: str, *, tip: str 
 
 
 def drawing(width: float, height: float, title: str, description: str, parts: Iterable[str]) -> str:
-    """Return an SVG picture that has the elements ``parts``; it can be a file, or be embedded in a page."""
+    """Return an SVG picture of the elements ``parts``, which can be a file, or be embedded in an HTML page."""
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" class="pb" role="img" '
         'aria-labelledby="pb-title" aria-describedby="pb-desc" '

@@ -1,7 +1,7 @@
 """Prints text to a terminal: width, colour, wrapped lines, aligned columns.
 
-Only this module imports rich. Commands that print data for programs do not import it, because importing rich takes
-time.
+Only this module imports rich. Commands that print data for programs do not import this module, because importing rich
+takes time.
 """
 
 import io
@@ -27,19 +27,19 @@ _HELD: Final = "\ue0ff"
 
 
 def columns(text: str) -> int:
-    """Return the number of columns that a line of text takes: wide characters take two, combining ones none."""
+    """Return the number of columns that a line of text takes: two for a wide character, 0 for a combining one."""
     return cell_len(text)
 
 
 def cut(text: str, room: int) -> str:
-    """Return the beginning of a line that fits into ``room`` columns; if it is truncated, a mark is at its end."""
+    """Return the beginning of a line that fits into ``room`` columns; a mark ends a truncated line."""
     line = Text(text)
     line.truncate(max(room, 1), overflow="ellipsis")
     return line.plain
 
 
 class Terminal:
-    """An output stream, with its width in columns and whether it shows colours."""
+    """An output stream, with the width in columns and whether colours are shown."""
 
     def __init__(self, stream: TextIO, *, colour: bool, width: int) -> None:
         """Create the terminal that writes to ``stream``, with lines of at most ``width`` columns."""
@@ -61,7 +61,7 @@ class Terminal:
 
     @classmethod
     def of(cls, stream: TextIO) -> "Terminal":
-        """Return the Terminal for a stream; it has colours only on a terminal, without NO_COLOR (no-color.org)."""
+        """Return the Terminal for a stream, with colours only on a terminal, without NO_COLOR (no-color.org)."""
         if isinstance(stream, io.TextIOWrapper):
             # If the locale lacks a character, its code is better than no text
             stream.reconfigure(errors="backslashreplace")
@@ -71,18 +71,18 @@ class Terminal:
         return cls(stream, colour=colour, width=max(_NARROWEST, columns))
 
     def put(self, lines: Iterable[Line]) -> None:
-        """Print lines, each wrapped if it is too long; control characters in them are printed as visible text."""
+        """Print lines, wrapped where too long; control characters in the lines are printed as visible text."""
         for line in lines:
             for row in self._wrapped(line):
                 self._write(row)
         self._stream.flush()
 
     def line(self, text: str = "", style: str = "") -> None:
-        """Print one line, wrapped if it is too long."""
+        """Print one line, wrapped if too long."""
         self.put([Line((Span(text, style),))])
 
     def paragraph(self, text: str, style: str = "", *, first: Sequence[Span] = (), hanging: int | None = None) -> None:
-        """Print ``first`` and then ``text`` as one line, which is wrapped if it is too long.
+        """Print ``first`` and then ``text`` as one line, which is wrapped if too long.
 
         Continuation lines are indented by ``hanging`` columns; if None, to the column where ``text`` begins.
         """
@@ -96,12 +96,12 @@ class Terminal:
         self.put([Line(()), Line((Span(f"{dash * 2} {text} ", "bold cyan"), Span(rest, "cyan")))])
 
     def has(self, characters: str) -> bool:
-        """Return whether the encoding of the stream can represent these characters."""
+        """Return whether the encoding of the stream can represent ``characters``."""
         encoding = self._stream.encoding or "utf-8"
         return characters.encode(encoding, "ignore").decode(encoding) == characters
 
     def table(self, rows: Sequence[Sequence[str | Span]], *, indent: str = "") -> None:
-        """Print rows in aligned columns; the first row is the head, and long cells are wrapped inside their columns."""
+        """Print rows in aligned columns; the first row is the head, and long cells are wrapped inside the column."""
         head, *body = rows
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
         for cell in head:
@@ -151,7 +151,7 @@ def _released(text: Text) -> Text:
     """Return a wrapped row with ordinary spaces in place of no-break spaces.
 
     A row that starts with ``::`` gets a backslash. Folding a long word can produce such a row, and a CI runner would
-    take it for a command.
+    take the row for a command.
     """
     text.plain = text.plain.replace(_HELD, " ")
     text.rstrip()

@@ -1,4 +1,4 @@
-"""``podberth test``: runs the test suites that are beside policies, with the same code that decides in the cluster."""
+"""``podberth test``: runs the test suites beside policies, with the code that decides in the cluster."""
 
 import argparse
 import re
@@ -105,7 +105,7 @@ def _write(name: str, file: str, tests: Tests) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _SuiteRunner:
-    """Runs test suites, each against the policies in its folder."""
+    """Runs test suites, each against the policies in the suite's folder."""
 
     environment: Environment
     conventions: Conventions
@@ -113,9 +113,9 @@ class _SuiteRunner:
     wants_coverage: bool
 
     def run(self, files: SuiteFiles) -> Tested:
-        """Run one test suite and return its result.
+        """Run one test suite and return the result.
 
-        With --update, new expectations are written to it first, if there are any, and it is run again.
+        With --update, new expectations, if any, are first written to the suite, and the suite is run again.
         """
         tested = self._run(files)
         if not self.arguments.update or tested.suite is None:

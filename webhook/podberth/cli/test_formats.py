@@ -19,7 +19,7 @@ from .problem_output import command, fields_of
 from .test_text import Tested, Tests, show
 
 VERSION: Final = 1
-"""The version of the format that ``podberth test -o json`` prints. It grows with each incompatible change."""
+"""The version of the format that ``podberth test -o json`` prints. Each incompatible change raises the version."""
 
 # Longer than any finding: each finding has one line, for programs and for searches.
 _UNWRAPPED = 10_000

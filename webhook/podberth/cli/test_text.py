@@ -1,4 +1,4 @@
-"""The results of ``podberth test``, and their output as text."""
+"""The results of ``podberth test``, and the output of the results as text."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tested:
-    """The result of running one test suite, including the problems of the policies in its folder."""
+    """The result of running one test suite, including the problems of the policies in the suite's folder."""
 
     file: str
     suite: Suite | None
@@ -45,7 +45,7 @@ class Tested:
 
     @property
     def failed(self) -> bool:
-        """Whether the suite or its policies have any problem."""
+        """Whether the suite or the tested policies have any problem."""
         return bool(self.findings or self.result.violations)
 
 
@@ -57,7 +57,7 @@ class Tests:
     wrong: tuple[str, ...] = field(default=())
     """The problems of the run as a whole, which belong to no suite."""
     coverage: float | None = None
-    """The coverage (``suite.coverage``) of all suites together, in percent; None if it was not requested."""
+    """The coverage (``suite.coverage``) of all suites together, in percent; None if not requested."""
     with_cost: bool = False
 
     @property
@@ -67,7 +67,7 @@ class Tests:
 
 
 def show(tests: Tests, terminal: "Terminal") -> None:
-    """Print a line for each suite with its findings below it, then coverage and costs if they were requested."""
+    """Print a line for each suite with the suite's findings below, then coverage and costs if requested."""
     terminal.put(lines(tests))
     if tests.with_cost:
         terminal.line()
@@ -81,7 +81,7 @@ def show(tests: Tests, terminal: "Terminal") -> None:
 
 
 def lines(tests: Tests) -> Iterator[Line]:
-    """Yield the lines of the results, and of the coverage if it was measured; costs are not among them."""
+    """Yield the lines of the results, and of the coverage if measured, but not of the costs."""
     for tested in tests.tested:
         yield from _suite(tested)
     if tests.coverage is not None:
@@ -104,7 +104,7 @@ def _suite(tested: Tested) -> Iterator[Line]:
 
 
 def _difference(case: CaseResult) -> Iterator[Line]:
-    """Yield the lines that show how the pod of a case differs from its golden file."""
+    """Yield the lines that show how the pod of a case differs from the case's golden file."""
     if case.golden is None:
         return
     for line in difference(case.golden, case.pod):

@@ -1,4 +1,4 @@
-"""``podberth topology``: shows nodes as a picture, writes a snapshot of them, or compares two snapshots."""
+"""``podberth topology``: shows nodes as a picture, writes a snapshot of the nodes, or compares two snapshots."""
 
 import argparse
 import json
@@ -111,7 +111,7 @@ def _show(arguments: argparse.Namespace) -> int:
 def _print(form: str, subject: Literal["node", "cluster", "difference"], found: object) -> None:
     """Print a picture of a node or a cluster, or a difference, in the output format ``form``.
 
-    Only the module of this format is imported.
+    Only the module of the format is imported.
     """
     module = import_module(f".topology_{form}", __package__)
     if form == "text":

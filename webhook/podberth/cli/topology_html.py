@@ -1,4 +1,7 @@
-"""An HTML page with a picture of nodes, and tables of the same content for screen readers. It loads no other files."""
+"""An HTML page with a picture of nodes, and tables of the same content for screen readers.
+
+The page loads no other files.
+"""
 
 from collections.abc import Iterable, Iterator
 from importlib import resources

@@ -1,7 +1,7 @@
 """Pictures of a node or a cluster as SVG.
 
-The picture of a node shows the GPUs by NUMA node with their MIG slices, and the link matrix. The picture of a cluster
-shows a square for each node, grouped by kind, and the domains of every level as bars.
+The picture of a node shows the GPUs by NUMA node with the MIG slices of each GPU, and the link matrix. The picture of a
+cluster shows a square for each node, grouped by kind of node, and the domains of every level as bars.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,9 +20,9 @@ _ROW: Final = 34
 _BAR: Final = 24
 _BASE: Final = _BAR / 2 + 4
 _NAME: Final = 62
-"""The width in pixels of a GPU's name (``GPU 63``), to the left of its bar."""
+"""The width in pixels of a GPU's name (``GPU 63``), to the left of the GPU's bar."""
 _STATE: Final = 76
-"""The width in pixels of a GPU's state, to the right of its bar."""
+"""The width in pixels of a GPU's state, to the right of the GPU's bar."""
 _CELL: Final = (18, 54)
 _LEGIBLE: Final = 30
 """The smallest size in pixels at which a cell of the link matrix has text; smaller cells have only a colour."""
@@ -62,7 +62,7 @@ def _header(node: NodePicture, parts: list[str]) -> float:
 
 
 def _gpus(node: NodePicture, parts: list[str], top: float) -> float:
-    """Append a panel for each NUMA node's GPUs, two in a row, to ``parts``; return the y coordinate below them."""
+    """Append a panel for each NUMA node's GPUs, two in a row, to ``parts``; return the y coordinate below."""
     pictures = {each.gpu.index: each for each in node.gpus}
     across = 1 if len(node.numa) == 1 else 2
     width = (_WIDTH - 2 * _MARGIN - (across - 1) * _GAP) / across
@@ -80,7 +80,7 @@ def _gpus(node: NodePicture, parts: list[str], top: float) -> float:
 
 
 def _gpu(each: GpuPicture, x: float, y: float, width: float) -> Iterator[str]:
-    """Yield the SVG elements for one GPU: its name, its bar and its state."""
+    """Yield the SVG elements for one GPU: the name, the bar of MIG slices and the state."""
     base = y + _BASE
     yield text(x, base, f"GPU {each.gpu.index}", "ink b")
     yield from (_slices if each.segments else _whole)(each, x + _NAME, y, width - _NAME - _STATE)
@@ -102,7 +102,7 @@ def _slices(each: GpuPicture, left: float, y: float, room: float) -> Iterator[st
 
 
 def _whole(each: GpuPicture, left: float, y: float, room: float) -> Iterator[str]:
-    """Yield the SVG elements of a bar that is not divided into MIG slices, with the GPU's problem if it has one."""
+    """Yield the SVG elements of a bar that is not divided into MIG slices, with the GPU's problem, if any."""
     gpu = each.gpu
     memory = f", {gpu.memory_mib / 1024:.0f} GiB" if gpu.memory_mib else ""
     model = f"{gpu.product or 'GPU'}{memory}"
@@ -145,7 +145,7 @@ def _matrix(node: NodePicture, parts: list[str], top: float) -> float:
 
 
 def _legend(entries: Iterable[tuple[str, str]], x: float, y: float) -> Iterator[str]:
-    """Yield the SVG elements of a legend: coloured squares with their meanings, side by side."""
+    """Yield the SVG elements of a legend: coloured squares with the meaning of each colour, side by side."""
     for look, words in entries:
         yield box(x, y - 10, 12, 12, look)
         yield text(x + 18, y, words, "faint", size=11)
@@ -185,7 +185,7 @@ def cluster_svg(cluster: ClusterPicture) -> str:
 
 
 def _kind(each: KindCount, ill: set[str], parts: list[str], top: float) -> float:
-    """Append a panel with the nodes of one kind to ``parts``; return the y coordinate below it."""
+    """Append a panel with the nodes of one kind to ``parts``; return the y coordinate below the panel."""
     room = _WIDTH - 2 * _MARGIN - 28
     state = {name: reason for reason, names in each.transient.items() for name in names}
     every = -(-each.count // _MOST_SQUARES)
@@ -221,9 +221,9 @@ def _title(each: KindCount) -> str:
 
 
 def _level(level: LevelSummary, parts: list[str], top: float) -> float:
-    """Append a bar of a level's domains to ``parts``, and return the y coordinate below it.
+    """Append a bar of a level's domains to ``parts``, and return the y coordinate below the bar.
 
-    The width of a domain is its share of the nodes; the smallest domains are drawn as one.
+    The width of a domain is proportional to the domain's number of nodes; the smallest domains are drawn as one.
     """
     room = _WIDTH - 2 * _MARGIN
     ordered = sorted(level.domains, key=lambda one: (-one[1], one[0]))

@@ -24,7 +24,7 @@ MOST_LISTED: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class TableSection:
-    """A heading and a table, whose first row is its head; ``more`` is the text below the table."""
+    """A heading and a table, whose first row is the head; ``more`` is the text below the table."""
 
     title: str
     rows: tuple[Row, ...]
@@ -32,7 +32,7 @@ class TableSection:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Return indexes as a text with ranges, such as ``0-3, 6``."""
+    """Return indexes as a text with ranges, like ``0-3, 6``."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and number == runs[-1][-1] + 1:
@@ -79,7 +79,7 @@ def _links(node: NodePicture) -> str:
 
 
 def node_sections(node: NodePicture) -> Iterator[TableSection]:
-    """Yield the tables about a node; the link matrix and the MIG bars are not among them."""
+    """Yield the tables about a node, without the link matrix and the MIG bars."""
     if node.gpus:
         yield TableSection("GPUs", (("GPU", "NUMA", "product", "memory", "MIG", "state"), *map(_gpu_row, node.gpus)))
     if node.offers:
@@ -129,9 +129,9 @@ def _gpu_row(each: GpuPicture) -> Row:
 
 
 def cuts(node: NodePicture) -> list[tuple[str, GpuPicture]]:
-    """Return the GPUs in MIG mode, grouped by how they are partitioned.
+    """Return the GPUs in MIG mode, grouped by the partition into MIG instances.
 
-    Each entry has the names of the GPUs of a group as text, such as ``GPU 2-7``, and one of these GPUs.
+    Each entry is (the names of the GPUs of a group as text, such as ``GPU 2-7``; one GPU of the group).
     """
     alike: dict[tuple[object, ...], list[GpuPicture]] = {}
     for each in node.gpus:
@@ -151,7 +151,7 @@ def room_of(gpu: GpuPicture) -> str:
 
 
 def summary(cluster: ClusterPicture) -> str:
-    """Return one line with the number of nodes and how many of them are unhealthy."""
+    """Return one line with the number of nodes and the number of unhealthy nodes."""
     unhealthy = len(cluster.unhealthy)
     health = f"{unhealthy} unhealthy" if unhealthy else "all healthy"
     if not cluster.nodes:
@@ -213,7 +213,7 @@ def _use_row(each: KindCount, use: Mapping[str, Tally]) -> Row:
 
 
 def _short(place: str) -> str:
-    """Return the name of a domain for a table, truncated: it may be any label value."""
+    """Return the name of a domain for a table, truncated, because the name may be any label value."""
     return place if len(place) <= _LONGEST_PLACE else f"{place[: _LONGEST_PLACE - 1]}…"
 
 

@@ -74,7 +74,7 @@ def _show_section(section: TableSection, terminal: Terminal) -> None:
 
 
 def _unstacked(row: Row) -> Iterator[tuple[Cell, ...]]:
-    """Yield the lines of one table row as rows of their own, because a cell may have several lines."""
+    """Yield the lines of one table row as separate rows, because a cell may have several lines."""
     stacks = [cell if isinstance(cell, tuple) and not isinstance(cell, Span) else (cell,) for cell in row]
     for line in range(max(map(len, stacks))):
         yield tuple(stack[line] if line < len(stack) else "" for stack in stacks)
@@ -122,7 +122,7 @@ def _show_cuts(node: NodePicture, terminal: Terminal) -> None:
 
 
 def _bar(gpu: GpuPicture, lead: str, terminal: Terminal) -> Line:
-    """Return a line that shows a GPU's memory slices side by side, each as wide as its share of the memory."""
+    """Return a line that shows a GPU's memory slices side by side, each with a width in proportion to the memory."""
     side, blank = ("│", "·") if terminal.has("│·") else ("|", ".")
     blank = "?" if gpu.unplaced else blank
     slices = gpu.segments[-1].start + gpu.segments[-1].size

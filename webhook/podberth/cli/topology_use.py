@@ -1,4 +1,4 @@
-"""Texts of ``podberth topology show`` about the devices that pods hold on nodes, and those that are free."""
+"""Texts of ``podberth topology show`` about the devices that pods hold on nodes, and about free devices."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,7 +9,7 @@ _KINDS = {"mig": "MIG instances", "shared": "shares"}
 
 
 def source_of_use(holdings: Holdings | None) -> str:
-    """Return a line that says from which pods the use of devices is known, or how to make it known."""
+    """Return a line that says from which pods the use of devices is known, or how the use could be known."""
     if holdings is None:
         return (
             "used and free are unknown, because the snapshot has no Pods; "
@@ -25,7 +25,7 @@ def source_of_use(holdings: Holdings | None) -> str:
 
 
 def free_text(use: NodeUse) -> str:
-    """Return a line about what is free on a node, such as ``4 of 8 nvidia.com/gpu, 2 to 4 of them linked``."""
+    """Return a line about the free devices of a node, such as ``4 of 8 nvidia.com/gpu, 2 to 4 of them linked``."""
     return "; ".join(_free_of(each, use) for each in use.accelerators)
 
 
@@ -40,7 +40,7 @@ def _free_of(device: DeviceUse, use: NodeUse) -> str:
 
 
 def free_and_more(tally: Tally) -> str:
-    """Return the free units of several nodes as text, those on unhealthy nodes in brackets, as in ``33 (+17)``."""
+    """Return the free units of several nodes as text, units on unhealthy nodes in brackets, as in ``33 (+17)``."""
     return f"{tally.free} (+{tally.free_unhealthy})" if tally.free_unhealthy else str(tally.free)
 
 

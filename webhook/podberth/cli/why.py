@@ -1,4 +1,4 @@
-"""``podberth why``: prints why a pod waits, on one screen: the cause, the evidence, what to do, what holds it next."""
+"""``podberth why``: prints why a pod waits, on one screen: the cause, the evidence, what to do, the next cause."""
 
 import argparse
 import asyncio
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def show_answer(found: Answer, terminal: "Terminal") -> None:
-    """Print the answer to ``podberth why`` as text; its first line is the cause."""
+    """Print the answer to ``podberth why`` as text; the first line is the cause."""
     diagnosis = found.diagnosis
     waits = f" waits {lasting(found.waits_seconds)}" if diagnosis.waits and found.waits_seconds else ""
     style = "bold red" if diagnosis.waits else "bold"
@@ -69,7 +69,7 @@ def show_answer(found: Answer, terminal: "Terminal") -> None:
 
 
 def _brief(message: str) -> str:
-    """Return the scheduler's message without its part about preemption, which repeats the rest.
+    """Return the scheduler's message without the part about preemption, which repeats the rest.
 
     The whole message is in the JSON output.
     """

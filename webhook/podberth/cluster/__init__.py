@@ -1,1 +1,1 @@
-"""Follows a live cluster, passes its facts to other packages, and writes statuses and Events to it."""
+"""Follows a live cluster, passes facts to other packages, and writes statuses and Events to the cluster."""

@@ -1,6 +1,6 @@
 """Decides which Events are sent, and when: equal notices form one series, and the number of Events is limited.
 
-A notice is the text of an Event before it is sent. The limits are client-go's wherever it has one:
+A notice is the text of an Event before the Event is sent. The limits are client-go's where client-go has one:
 tools/record/events_cache.go (the spam filter of the legacy recorder) and tools/events/event_broadcaster.go (series).
 The module has no clock and no I/O.
 """
@@ -16,8 +16,8 @@ from ..telemetry.bucket import Bucket
 Fate: TypeAlias = Literal["kept", "limited", "dropped"]
 """The fate of a notice, which may become an Event.
 
-kept: it is sent, or counted in an Event. limited: too many notices are about its object, or come from callers without
-proven identity. dropped: there are too many notices in all.
+kept: the notice is sent, or counted in an Event. limited: too many notices are about the same object, or come from
+callers without proven identity. dropped: there are too many notices in all.
 """
 
 
@@ -37,10 +37,12 @@ class Limits:
     """The number of requests to the API server that may be sent in a burst (client-go rest.DefaultBurst)."""
     requests_per_second: float = 5.0
     together_seconds: float = 1.0
-    """The seconds for which the first notice of a series waits for equal ones, so that the pods of a Job make one
-    request."""
+    """The seconds for which the first notice of a series waits for equal notices, so that the pods of a Job make one
+    request.
+    """
     repeat_seconds: float = 5.0
-    """The seconds between the first and the second request of a series; they double with each further request."""
+    """The seconds between the first and the second request of a series; the interval doubles with each further request.
+    """
     longest_repeat_seconds: float = 300.0
     """The maximum number of seconds between two requests of a series.
 
@@ -49,12 +51,12 @@ class Limits:
     unproved_burst: float = 25.0
     """The number of new Events that callers without proven identity may cause in a burst.
 
-    They share one limit, because such a caller chooses the objects that its reviews name.
+    All such callers share one limit, because each chooses the objects that are named in the caller's reviews.
     """
     unproved_refill_seconds: float = 30.0
     """The seconds after which callers without proven identity may cause one more Event.
 
-    The API server keeps each Event for an hour, so at most 145 Events of such callers exist at once.
+    The API server keeps each Event for an hour, so at most 145 Events caused by such callers exist at once.
     """
     unproved_namespaces: int = 16
     """The maximum number of namespaces with open series from callers without proven identity."""
@@ -64,7 +66,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Series:
-    """The notices with the same text about one object; they become one Event with a count."""
+    """The notices with the same text about one object, which become one Event with a count."""
 
     notice: Notice
     first: datetime
@@ -74,13 +76,13 @@ class Series:
     interval_seconds: float
     heard: float
     version: str = ""
-    """The last known resourceVersion of the Event; empty if it is not known whether the Event exists."""
+    """The last known resourceVersion of the Event; empty if it is unknown whether there is an Event."""
     count: int = 0
     """The number of occurrences that the Event has at ``version``."""
     tries: int = 0
     """The number of requests that failed since the last success."""
     proved: bool = True
-    """Whether it is proven that the notices come from podberth itself or from reviews by the API server."""
+    """Whether the notices are proven to come from podberth itself or from reviews by the API server."""
 
 
 @dataclass(slots=True)
@@ -99,13 +101,14 @@ class OpenSeries:
         return len(self._series)
 
     def observe(self, notice: Notice, at: float, now: datetime, *, proved: bool = True) -> Fate:
-        """Add a notice to its series, or open a series for it; return whether it will be sent.
+        """Add a notice to the series of equal notices, or open a series; return whether the notice will be sent.
 
         "kept": the notice will be sent as part of an Event. "dropped": too many series are open. "limited": there are
         too many new Events about the object, or from callers whose identity is not proved.
 
         ``at`` is the time of the monotonic clock in seconds, ``now`` the same moment for the Event's fields. ``proved``
-        is False if any caller may have caused the notice: it then also counts against the limits for such callers.
+        is False if any caller may have caused the notice: the notice then also counts against the limits for unproven
+        callers.
         """
         limits, series = self.limits, self._series.get(notice)
         if series is not None:
@@ -122,17 +125,17 @@ class OpenSeries:
         return "kept"
 
     def _has_room_for(self, notice: Notice, at: float) -> bool:
-        """Count a notice that any caller may have caused; return whether it is within the limits for such notices."""
+        """Count a notice that any caller may have caused; return whether the limits for such notices are kept."""
         open_in = {each.notice.regarding.namespace for each in self._series.values() if not each.proved}
         elsewhere = open_in - {notice.regarding.namespace}
         return len(elsewhere) < self.limits.unproved_namespaces and self._unproved.take(at)
 
     def next(self) -> Series | None:
-        """Return the series that is sent next, even if it is not due yet; None if nothing is to be sent."""
+        """Return the series that is sent next, even if not due yet; None if nothing is to be sent."""
         return min((each for each in self._series.values() if each.unsent), key=lambda each: each.due, default=None)
 
     def sent(self, series: Series, occurrences: int, at: float) -> None:
-        """Record that ``occurrences`` notices of a series were sent at the time ``at``; postpone its next request."""
+        """Record that ``occurrences`` notices of a series were sent at the time ``at``; postpone the next request."""
         series.unsent -= occurrences
         series.tries = 0
         self.put_off(series, at)

@@ -1,8 +1,9 @@
 """Writes Events (events.k8s.io/v1) to the API server, in one task and never inside a review.
 
-Equal notices make one Event. Its name follows from its content, so that all replicas, and a restarted process, find the
-present Event and add to its ``series``. Every change names the resourceVersion that it is made from, so that no
-replica's count is lost. An Event that the API server refuses is counted, and blocks nothing.
+Equal notices make one Event. The name of an Event follows from the content, so that all replicas, and a restarted
+process, find the present Event and increase the count in the field ``series``. Every change names the resourceVersion
+of the changed Event, so that no replica's count is lost. An Event that the API server refuses is counted, and blocks
+nothing.
 """
 
 import asyncio
@@ -46,7 +47,7 @@ _MOST_REFUSALS: Final = 3
 # Any other failure is an answer, which may concern only one namespace, for example because of a quota or a webhook.
 _NOBODY_ANSWERS: Final = frozenset({"lost", "silent"})
 FINISH_SECONDS: Final = 1.0
-"""The seconds for which a process that ends waits for unsent Events; fewer than the rest of its grace period."""
+"""The seconds for which a process that ends waits for unsent Events; fewer than the rest of the grace period."""
 # The number of conflicts in a row with other replicas that write the same Event; the next try follows after a wait.
 _MOST_CONFLICTS: Final = 5
 
@@ -57,7 +58,7 @@ class Events:
 
     client: Client
     instance: str
-    """The name of the pod in which this process runs."""
+    """The name of the pod in which the process runs."""
     metrics: EventMetrics
     log: Log
     timing: Timing = field(default_factory=Timing)
@@ -87,7 +88,7 @@ class Events:
         self._wake.set()
 
     def pass_over(self) -> None:
-        """Count a notice that is not sent, because its object does not exist or is not known to exist."""
+        """Count a notice that is not sent, because the notice's object does not exist or is not known to exist."""
         self.metrics.notices("unknown")
 
     async def run(self) -> None:
@@ -130,7 +131,7 @@ class Events:
     async def _try(self, series: Series) -> None:
         """Send the notices of a series as a request.
 
-        If the API server refuses it, only this series waits; after another error, all series wait.
+        If the API server refuses the request, only this series waits; after another error, all series wait.
         """
         error = await self._send(series)
         if error is None:
@@ -171,10 +172,10 @@ class Events:
         return None
 
     async def _write(self, series: Series) -> None:
-        """Create the Event of a series, or add the unsent notices to it if it exists already.
+        """Create the Event of a series, or add the unsent notices to an existing Event.
 
         Raises:
-            ClusterError: the API server accepted neither.
+            ClusterError: the API server accepted no request.
         """
         for _ in range(_MOST_CONFLICTS):
             occurrences, made = series.unsent, not series.version
@@ -244,8 +245,8 @@ def event(series: Series, controller: str, instance: str) -> dict[str, Any]:
 def name(notice: Notice) -> str:
     """Return the name of a notice's Event: the same for equal notices in all replicas, and different for other notices.
 
-    The name does not contain the object's name, as client-go's names do. Some objects' names cannot be the beginning of
-    an Event's name (kubernetes issue 127594), and an ownerReference may hold any text.
+    The name does not contain the object's name, unlike client-go's names. Some objects' names cannot be the beginning
+    of an Event's name (kubernetes issue 127594), and an ownerReference may hold any text.
     """
     said = "\n".join(map(str, (*astuple(notice.regarding), notice.type, notice.reason, notice.action, notice.note)))
     return f"podberth.{hashlib.sha256(said.encode('utf-8', 'replace')).hexdigest()[:32]}"
@@ -264,7 +265,7 @@ def _path(notice: Notice) -> ApiPath:
 
 
 def _take_in(series: Series, answer: bytes) -> None:
-    """Note in ``series`` the version and the count of its Event, which are in the API server's answer.
+    """Note in ``series`` the version and the count of the Event in the API server's answer.
 
     Raises:
         ClusterError: the answer is not valid.
@@ -279,21 +280,21 @@ def _take_in(series: Series, answer: bytes) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ReviewEvents:
-    """Makes Events of the warnings in answers of /validate.
+    """Makes Events from the warnings in answers of /validate.
 
-    The API server proves its identity by a client certificate (``--client-ca``). If none is required, anybody who
-    reaches the port can send a review. In that case Events have only fixed texts of policies, and are only about an
-    object whose namespace, and if possible the object itself, podberth knows (docs/adr/0042).
+    The API server's identity is proven by a client certificate (``--client-ca``). If no certificate is
+    required, anybody who reaches the port can send a review. Then Events have only fixed texts of policies, and are
+    only about an object that podberth knows, or at least in a namespace that podberth knows (docs/adr/0042).
     """
 
     events: Events
     snapshot: Callable[[], Snapshot | None]
-    """A function that returns the snapshot in force; None before the first one."""
+    """A function that returns the snapshot in force; None before the first snapshot."""
     proved: bool
     """Whether every client of the webhook's port must show a valid certificate."""
 
     def observe(self, request: AdmissionRequest, outcome: Outcome) -> None:
-        """Queue the Events about a review and its outcome, and return at once."""
+        """Queue the Events about a review and the outcome, and return at once."""
         if self.proved:
             for notice in notices(request, outcome):
                 self.events.publish(notice)

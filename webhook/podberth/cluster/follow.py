@@ -1,6 +1,6 @@
-"""Follows a whole cluster: one reflector for each resource, and the consumers that receive its objects.
+"""Follows a whole cluster: one reflector for each resource, and the consumers that receive the objects.
 
-All of it runs on the event loop, in steps of a few milliseconds between reviews, so nothing is locked.
+All code here runs on the event loop, in steps of a few milliseconds between reviews, so nothing is locked.
 """
 
 import time
@@ -26,27 +26,27 @@ class ClusterConsumer(Protocol):
 
     @property
     def sinks(self) -> Mapping[Resource, Sink]:
-        """The receivers of the objects of each resource that this consumer uses."""
+        """A mapping from each resource that the consumer uses to the receiver of the resource's objects."""
 
     def left_out(self, resource: Resource) -> Mapping[str, int]:
-        """Return, for each reason, the number of objects of a resource that this consumer cannot use."""
+        """Return a mapping from a reason to the number of a resource's objects that are unusable for that reason."""
 
     async def hand_on(self) -> None:
-        """Pass facts about all objects to the code that decides: now, and whenever they change, until cancelled.
+        """Pass facts about all objects to the code that decides: now, and whenever facts change, until cancelled.
 
-        This method is called when all objects are listed.
+        The method is called when all objects are listed.
         """
 
 
 @dataclass
 class LiveCluster:
-    """Follows the objects of one cluster; it knows none before ``run``."""
+    """Follows the objects of one cluster; no object is known before ``run``."""
 
     connect: Callable[[], Client]
     topology: LiveTopology
     others: Sequence[ClusterConsumer]
     workloads: LiveWorkloads
-    """The consumer of the kinds that a cluster may lack: they are followed if the cluster serves them."""
+    """The consumer of the kinds that a cluster may lack, and that are followed if served."""
     take_policies: TakesPolicies
     take_exceptions: TakesExceptions
     metrics: InitVar[Metrics]
@@ -71,10 +71,10 @@ class LiveCluster:
         return [*needed, *self._policies.unlisted(), *self._served.unlisted()]
 
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
-        """Return whether a review may wait for this owner, because the watch of the owner's kind will report it.
+        """Return whether a review may wait for the owner, because the watch of the owner's kind will report it.
 
-        False if the kind is not watched or not listed yet, if its watch has failed, or if the owner exists and cannot
-        be used.
+        False if the kind is not watched or not listed yet, if the kind's watch has failed, or if the owner exists and
+        cannot be used.
         """
         return self._served.follows_owner(group, kind, uid)
 

@@ -1,4 +1,4 @@
-"""Follows the Lease of podberth's controller; if nobody holds it, nobody makes the PodGroups that policies name."""
+"""Follows the Lease of podberth's controller; without a holder, nobody makes the PodGroups that policies name."""
 
 import asyncio
 import time
@@ -18,14 +18,14 @@ _SILENCE_SECONDS: Final = Timing().silence_seconds
 
 
 class GroupMaker:
-    """Knows whether a replica of podberth's controller runs, because it has renewed its Lease in time."""
+    """Knows whether a replica of podberth's controller runs, because a running replica renews the Lease in time."""
 
     def __init__(self, notify: Callable[[], None]) -> None:
         """Create the object without knowledge of the Lease. ``notify`` is called when ``is_away`` has changed."""
         self.is_away = False
-        """Whether surely no replica of the controller runs: the Lease was listed, and it is missing or nobody holds it.
+        """Whether surely no replica of the controller runs: the Lease was listed, and is missing or without a holder.
 
-        A Lease that expired after the last event still counts as held, until the watch would be noticed as broken.
+        A Lease that expired after the last event still counts as held, until a broken watch would be noticed.
         """
         self.sinks: Mapping[Resource, GroupMaker] = {CONTROLLER: self}
         self._notify = notify
@@ -36,12 +36,12 @@ class GroupMaker:
         self._wake = asyncio.Event()
 
     def left_out(self, resource: Resource) -> Mapping[str, int]:
-        """Return an empty map: every Lease can be used, because one without a holder or a time counts as expired."""
+        """Return an empty map: every Lease can be used, because a Lease without holder or time counts as expired."""
         del resource
         return {}
 
     async def hand_on(self) -> None:
-        """Update ``is_away`` now, after each change of the Lease, and when it may have expired, until cancelled."""
+        """Update ``is_away`` now, after each change of the Lease, and at its expiry, until cancelled."""
         while True:
             self._wake.clear()
             at = max(self._heard_at, self._sight.read(time.monotonic()) - _SILENCE_SECONDS)
@@ -53,7 +53,7 @@ class GroupMaker:
                 await asyncio.wait_for(self._wake.wait(), _LOOK_SECONDS)
 
     def put(self, name: str, document: Document) -> None:
-        """Record that the Lease exists, and that its holder renewed it."""
+        """Record that the Lease exists, and that the holder renewed the Lease."""
         self._heard_at = self._sight.read(time.monotonic())
         if text_at(document, "spec", "holderIdentity"):
             self._held.add(name)
@@ -69,7 +69,7 @@ class GroupMaker:
         self._wake.set()
 
     def lost(self, at: float) -> None:
-        """Record that the watch of the Lease is lost: until it is regained, the Lease does not expire."""
+        """Record that the watch of the Lease is lost: until the watch is regained, the Lease does not expire."""
         self._sight.lose(at)
 
     def regained(self, at: float) -> None:

@@ -1,4 +1,4 @@
-"""Reads the objects that ``podberth status`` reports on. If one of them cannot be read, the others still are.
+"""Reads the objects that ``podberth status`` reports on. If an object cannot be read, the other objects are still read.
 
 Every request is a get or a list, and none is for a Secret; manifests/base/viewer.yaml grants exactly these rights.
 """
@@ -63,8 +63,9 @@ _GUARDS: Final = {
         ("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
     )
 }
-"""The API paths of the native policies that podberth's manifests install (base, shared-ca, controller), with their
-bindings."""
+"""The API paths of the native policies that podberth's manifests install (base, shared-ca, controller), with the
+policies' bindings.
+"""
 _METRICS_PORT: Final = "metrics"
 # Pages of Events: 10,000 are some 10 MB, and more are not worth reading.
 _MOST_PAGES: Final = 20
@@ -111,7 +112,7 @@ class StatusReader:
         return InstallationState(now=now, kubernetes=str(version.get("gitVersion", "")), **read)
 
     async def _named(self, path: ApiPath, group: str) -> ObservedObject:
-        """Return the object at a path; None if it does not exist, ``Unread`` with the reason if it cannot be read."""
+        """Return the object at a path; None if there is no object, ``Unread`` with the reason after an error."""
         *_, resource, name = path.split("/")
         where = f" in {path.namespace}" if path.namespace else ""
         return await _guarded(self._read(path), f"get {resource}.{group} {name}{where}")
@@ -121,7 +122,7 @@ class StatusReader:
         return dict(zip(paths, found, strict=True))
 
     async def _served(self) -> Read[bool]:
-        """Return whether the API server serves GPUPolicies; every authenticated user has the right to read this."""
+        """Return whether the API server serves GPUPolicies; every authenticated user may read that fact."""
         path = version_path(API_VERSION)
         found = await _guarded(self._read(path), f"get {path}")
         if isinstance(found, Unread):
@@ -192,16 +193,16 @@ async def read_installation(kubeconfig: Kubeconfig | None, now: datetime) -> Ins
 
 
 async def _together(reading: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Run the coroutines together and return their results in their order; the first error cancels the others."""
+    """Run the coroutines together and return the results in order; the first error cancels all other coroutines."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(each) for each in reading]
     return [each.result() for each in tasks]
 
 
 async def _guarded(reading: Awaitable[T], want: str) -> T | Unread | None:
-    """Return the result of ``reading``; None if there is no such object, ``Unread`` with the reason if it failed.
+    """Return the result of ``reading``; None if there is no object, ``Unread`` with the reason after an error.
 
-    ``want`` is the right that the read needs; the reason names it.
+    ``want`` names the right that the read needs, for the reason.
     """
     try:
         return await reading
@@ -213,7 +214,7 @@ async def _guarded(reading: Awaitable[T], want: str) -> T | Unread | None:
 
 
 def _is_unrecorded(pod: Document) -> bool:
-    """Return whether a pod requests accelerators, has not ended, and has no record of what podberth wrote on it.
+    """Return whether a pod requests accelerators, has not ended, and has no record of podberth's writes.
 
     The result is False for the mirror of a static pod, because podberth's webhook configurations exclude mirrors.
     """

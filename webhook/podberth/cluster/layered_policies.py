@@ -1,12 +1,13 @@
-"""Combines two layers of policies: those of files, and above them the GPUPolicies of the cluster.
+"""Combines two layers of policies: the policies of files, and above them the GPUPolicies of the cluster.
 
 A GPUPolicy replaces the policy of the same name from files for as long as the object exists; a disabled GPUPolicy
-switches that policy off. Files take effect together or not at all. A GPUPolicy with errors affects no other policy: its
-last working version stays in force, else the policy of the same name from files. The problems of a GPUPolicy have
-positions in the output of ``kubectl get gpupolicy NAME -o yaml``, because the file that a user applied is not known.
+switches that policy off. Files take effect together or not at all. A GPUPolicy with errors affects no other policy: the
+GPUPolicy's last working version stays in force, else the policy of the same name from files. The problems of a
+GPUPolicy have positions in the output of ``kubectl get gpupolicy NAME -o yaml``, because the file that a user applied
+is not known.
 
 A GPUPolicyException of the cluster replaces the exception of the same name from files. An exception with errors has no
-effect, so the policies still apply to its pods; its problems become notes of the snapshot.
+effect, so the policies still apply to the pods of the exception; the exception's problems become notes of the snapshot.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,7 +32,7 @@ _OF_EXCEPTIONS: Final = "gpupolicyexception/"
 
 
 class LayeredPolicies:
-    """A ``SnapshotSource`` whose policies are those of files and the GPUPolicies of a cluster."""
+    """A ``SnapshotSource`` that combines the policies of files and the GPUPolicies of a cluster."""
 
     def __init__(self, files: PolicyFiles | None, conventions: Conventions, pod_schema: PodSchema) -> None:
         """Create the source without GPUPolicies. Policies are checked against the Pod schema ``pod_schema``.
@@ -43,20 +44,21 @@ class LayeredPolicies:
         self._pod_schema = pod_schema
         self._files_seen: object = None
         self._refused: tuple[Problem, ...] = ()
-        """The problems of the policy files as they were last read."""
+        """The problems of the policy files at the last reading."""
         self._base = None if files else ParsedPolicies()
-        """The policies of the files when they last had no errors; None if that was never so."""
+        """The policies of the files at the last reading without errors; None if every reading had errors."""
         self._alone: Snapshot | None = None
-        """The compiled snapshot of the files without any GPUPolicy; None if it is not compiled yet."""
+        """The compiled snapshot of the files without any GPUPolicy; None if not compiled yet."""
         self.documents: Mapping[str, Document] | None = None
-        """The GPUPolicies of the cluster by name; None until they are known."""
+        """The GPUPolicies of the cluster by name; None until all are known."""
         self._exceptions: Mapping[str, Document] = {}
         """The GPUPolicyExceptions of the cluster by name."""
         self._changes = 0
         self._judged: Mapping[str, tuple[object, int]] = {}
         """The uid and the generation of each GPUPolicy in the last call of ``load``."""
         self._good: dict[str, ParsedPolicy] = {}
-        """The GPUPolicies that are in force since the last call of ``load``, by name, including disabled ones."""
+        """The GPUPolicies that are in force since the last call of ``load``, by name, including disabled GPUPolicies.
+        """
 
     def take(self, documents: Mapping[str, Document]) -> None:
         """Receive the present GPUPolicies, which take effect with the next call of ``load``.
@@ -70,15 +72,15 @@ class LayeredPolicies:
         self._changes += changed
 
     def take_exceptions(self, documents: Mapping[str, Document]) -> None:
-        """Receive the present GPUPolicyExceptions; they take effect with the next call of ``load``."""
+        """Receive the present GPUPolicyExceptions, which take effect with the next call of ``load``."""
         changed = _versions(documents) != _versions(self._exceptions)
         self._exceptions = documents
         self._changes += changed
 
     def judged(self) -> dict[str, Document]:
-        """Return the present GPUPolicies, by name, that have not changed since the last call of ``load`` compiled them.
+        """Return the present GPUPolicies, by name, that are unchanged since the last call of ``load``.
 
-        The verdicts of that call are about these GPUPolicies.
+        The verdicts of that call are about exactly the returned GPUPolicies.
         """
         documents = self.documents or {}
         versions = _versions(documents)
@@ -89,7 +91,7 @@ class LayeredPolicies:
         return {"policies": (self._files and self._files.revision(), self._changes)}
 
     def load(self) -> Loaded:
-        """Compile all policies. If the files have errors, their policies from before stay in force.
+        """Compile all policies. If the files have errors, the earlier policies of the files stay in force.
 
         Raises:
             PolicyError: the files have errors, and no earlier policies of the files are known.
@@ -101,7 +103,7 @@ class LayeredPolicies:
         return replace(loaded, complete=documents is not None, refused=refused)
 
     def _read_files(self) -> tuple[Problem, ...]:
-        """Read the policy files if they have changed; return the problems for which the present files are refused."""
+        """Read the policy files if changed; return the problems for which the present files are refused."""
         if self._files is None or (revision := self._files.revision()) == self._files_seen:
             return self._refused
         try:
@@ -162,7 +164,7 @@ class LayeredPolicies:
         return Loaded(replace(snapshot, notes=(*snapshot.notes, *sorted(unused))), verdicts=verdicts)
 
     def _excepting(self) -> ParsedPolicies:
-        """Return the exceptions of files and cluster; one of the cluster replaces that of the same name from files."""
+        """Return the exceptions of files and cluster; the cluster's exception replaces a file's with the same name."""
         objects = [_parsed(name, each, _OF_EXCEPTIONS) for name, each in sorted(self._exceptions.items())]
         files = self._base.exceptions if self._base else ()
         found = {each.source.name: each for each in files if each.source.name not in self._exceptions}
@@ -173,7 +175,7 @@ class LayeredPolicies:
     def _in_force(
         self, documents: Mapping[str, Document], found: Mapping[str, ParsedPolicy]
     ) -> dict[str, ParsedPolicy]:
-        """Return the policies in force by name: those of files that no GPUPolicy replaces, and the GPUPolicies."""
+        """Return the policies in force by name: policies of files that no GPUPolicy replaces, and the GPUPolicies."""
         objects = {**self._kept(documents.keys() - found.keys()), **found}
         files = self._base.policies if self._base else ()
         return {**{each.policy.name: each for each in files if each.policy.name not in objects}, **objects}
@@ -206,7 +208,7 @@ def _parsed(name: str, document: Document, prefix: str = _PREFIX) -> ParsedPolic
 
 
 def text(document: Mapping[str, Any]) -> str:
-    """Return the YAML text of a GPUPolicy; the lines and columns of its problems refer to this text."""
+    """Return the YAML text of a GPUPolicy; the lines and columns of problems refer to this text."""
     return as_yaml({key: value for key, value in document.items() if key != "status"})
 
 
@@ -221,12 +223,12 @@ def texts_of_exceptions(documents: Iterable[Mapping[str, Any]]) -> tuple[tuple[s
 
 
 def file_of(name: str) -> str:
-    """Return the text in place of a file name for the problems of a GPUPolicy: its name as kubectl writes it."""
+    """Return the text in place of a file name for the problems of a GPUPolicy: the name in kubectl's format."""
     return f"{_PREFIX}{name}"
 
 
 def _versions(documents: Mapping[str, Document]) -> dict[str, tuple[object, int]]:
-    """Return the uid and the generation of each policy; one that was deleted and created again counts as changed."""
+    """Return a mapping from each policy's name to (uid, generation), which together change with every new spec."""
     return {name: (each["metadata"].get("uid"), _generation(each)) for name, each in documents.items()}
 
 

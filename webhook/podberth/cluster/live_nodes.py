@@ -1,8 +1,8 @@
 """Keeps the index of the cluster's nodes up to date from three watched resources: Nodes, ConfigMaps and Leases.
 
-All of it runs on the event loop, in steps of a few milliseconds between reviews, so nothing is locked.
-``topology.known`` keeps the facts and ``topology.heartbeats`` the stale nodes; this module passes the objects to both,
-and passes the index on.
+All code here runs on the event loop, in steps of a few milliseconds between reviews, so nothing is locked.
+``topology.known`` keeps the facts and ``topology.heartbeats`` the stale nodes; this module passes the objects to both
+modules, and passes the index on.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ _ORPHAN_SECONDS = 30.0
 
 
 class LiveTopology:
-    """Follows the Nodes, topology ConfigMaps and heartbeat Leases of one cluster, and keeps an index of its nodes."""
+    """Follows the Nodes, topology ConfigMaps and heartbeat Leases of one cluster, and keeps an index of the nodes."""
 
     def __init__(self, conventions: Conventions, log: Log, on_change: Callable[[TopologyIndex], None]) -> None:
         """Create the object without nodes. ``on_change`` receives the index, first when all resources are listed."""
@@ -58,7 +58,7 @@ class LiveTopology:
         return self._known.stale_count
 
     def left_out(self, resource: Resource) -> Mapping[str, int]:
-        """Return, for each reason, the number of objects of a resource that cannot be used."""
+        """Return a mapping from a reason to the number of a resource's objects that cannot be used for that reason."""
         unreadable = {"unreadable": len(self.sinks[resource].left_out)}
         return {**unreadable, "no node": len(self._known.orphans())} if resource is TOPOLOGIES else unreadable
 
@@ -67,7 +67,7 @@ class LiveTopology:
     async def hand_on(self) -> None:
         """Update the index and pass it to ``on_change``: at once, then after each change and each expired heartbeat.
 
-        The caller waits until all resources are listed before it calls this method, which runs until it is cancelled.
+        The caller waits until all resources are listed before the call. The method runs until the task is cancelled.
         """
         await self._update(_FIRST_STEP)
         self._on_change(self._index)
@@ -147,7 +147,7 @@ class LiveTopology:
 
 
 class Documents:
-    """Receives the objects of a resource, passes them to a function, and counts those that cannot be used."""
+    """Receives the objects of a resource, passes them to a function, and counts unusable objects."""
 
     def __init__(
         self,
@@ -158,17 +158,17 @@ class Documents:
         log: Log,
         sight: WatchClock | None = None,
     ) -> None:
-        """Create the receiver. It calls ``take`` with each object, or ``drop`` with the name of a deleted one.
+        """Create the receiver. The receiver calls ``take`` with each object, ``drop`` with a deleted object's name.
 
-        After either of the two it calls ``notify``. ``resource`` is the name for messages. ``sight`` is a clock that
-        stops while the watch is lost; None: a new clock.
+        After ``take`` or ``drop``, the receiver calls ``notify``. ``resource`` is the name for messages. ``sight`` is a
+        clock that stops while the watch is lost; None: a new clock.
         """
         self.left_out: set[str] = set()
         self._resource, self._take, self._drop, self._notify, self._log = resource, take, drop, notify, log
         self._sight = sight or WatchClock()
 
     def put(self, name: str, document: Document) -> None:
-        """Pass an object to ``take``. An unusable object is logged once, until it can be used again."""
+        """Pass an object to ``take``. An unusable object is logged once, until the object can be used again."""
         reported = name in self.left_out
         self.left_out.add(name)
         try:
@@ -190,7 +190,7 @@ class Documents:
         self._notify()
 
     def lost(self, at: float) -> None:
-        """Record that the watch is lost: the last facts stay, and do not become older until it is regained."""
+        """Record that the watch is lost: the last facts stay, and do not become older until the watch is back."""
         self._sight.lose(at)
 
     def regained(self, at: float) -> None:

@@ -1,7 +1,7 @@
 """Follows the GPUPolicies and the GPUPolicyExceptions of a cluster that serves these kinds.
 
-If the cluster lacks their CustomResourceDefinitions, or forbids podberth to list them, only the policies of files
-decide. If a list fails for another reason, no policies are passed on until it succeeds.
+If the cluster lacks the kinds' CustomResourceDefinitions, or forbids podberth to list the objects, only the policies of
+files decide. If a list fails for another reason, no policies are passed on until a list succeeds.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ def _whole(document: Document) -> Document:
 
 
 GPU_POLICY: Final = Kind("policy", _GROUP, (_VERSION,), POLICY_KIND, "gpupolicies", _whole, of_cluster=True)
-"""The kind GPUPolicy, kept as the whole object. It is not in ``KINDS``, because no review reads it."""
+"""The kind GPUPolicy, kept as the whole object. The kind is not in ``KINDS``, because no review reads GPUPolicies."""
 
 GPU_EXCEPTION: Final = Kind(
     "exception", _GROUP, (_VERSION,), EXCEPTION_KIND, "gpupolicyexceptions", _whole, of_cluster=True
@@ -42,7 +42,7 @@ TakesExceptions = Callable[[Mapping[str, Document]], None]
 
 
 class LivePolicies:
-    """Keeps the GPUPolicies of one cluster, and passes all of them on whenever one changes."""
+    """Keeps the GPUPolicies of one cluster, and passes on all of them whenever a GPUPolicy changes."""
 
     def __init__(
         self,
@@ -54,10 +54,11 @@ class LivePolicies:
         *,
         on_exceptions: TakesExceptions | None = None,
     ) -> None:
-        """Create the object without policies; ``run`` starts to follow them.
+        """Create the object without policies; ``run`` starts to follow the cluster.
 
         ``on_change`` is first called when the GPUPolicies are listed, or are known to be not served or refused.
-        Exceptions are followed only if ``on_exceptions`` is given: a caller that decides on no pods does not need them.
+        Exceptions are followed only if ``on_exceptions`` is given: a caller that decides on no pods does not need
+        exceptions.
         """
         self._on_change = on_change
         self._on_exceptions = on_exceptions
@@ -72,11 +73,11 @@ class LivePolicies:
         return list(self._served.unlisted())
 
     def watched(self) -> Mapping[str, WatchFacts]:
-        """Return facts about the watch of each followed kind, for the metrics."""
+        """Return a mapping from each followed kind to facts about the kind's watch, for the metrics."""
         return self._served.watched()
 
     def states(self) -> Mapping[str, KindState]:
-        """Return the state of each kind, as ``ServedKinds.states`` does.
+        """Return a mapping from the name of each kind to the kind's state, as ``ServedKinds.states`` does.
 
         The keys are names such as ``gpupolicies.podberth.io``.
         """

@@ -1,11 +1,11 @@
 """The conditions in the status of GPUPolicies: Compiled, Active, EveryPodSent and TopologyFresh.
 
 Compiled and Active follow from the object and from the policy files of the replicas, so replicas of one version agree,
-and the first replica writes them. Replicas of different versions may disagree. Each of them then writes its own result
-once for each generation of the object and each file that the object replaces, and lets later writers overwrite it.
-EveryPodSent is only for policies of scope All. It follows from the webhook configurations, which are read again before
-it is written. TopologyFresh is only for policies that ask for nodes; ``Freshness`` explains it. Nothing here is done
-inside a review.
+and the first replica writes both conditions. Replicas of different versions may disagree. Each replica then writes the
+replica's own result once for each generation of the object and each file that the object replaces, and lets later
+writers overwrite the result. EveryPodSent is only for policies of scope All. EveryPodSent follows from the webhook
+configurations, which are read again before the condition is written. TopologyFresh is only for policies that ask for
+nodes; ``Freshness`` explains the condition. Nothing here is done inside a review.
 """
 
 import asyncio
@@ -39,13 +39,14 @@ _SILENT: Final = (
 )
 
 Entries: TypeAlias = Mapping[str, bool | str]
-"""The result of ``entries``: for each kind of webhook configuration, whether it sends every pod to podberth.
+"""The result of ``entries``: by kind of webhook configuration, whether it sends every pod to podberth.
 
-A text in place of the bool says why that is unknown."""
+A text in place of the bool says why the answer is unknown.
+"""
 
 
 async def entries(client: Client, name: str) -> Entries:
-    """Read the two webhook configurations called ``name``; return which of them have an entry for every pod.
+    """Read the two webhook configurations called ``name``; return which configurations have an entry for every pod.
 
     A configuration that does not exist has no entry.
 
@@ -87,7 +88,7 @@ def entries_condition(document: Document, verdict: Verdict, known: Entries) -> d
 
 
 def _condition(kind: str, verdict: Verdict, status: str, reason: str, message: str) -> dict[str, Any]:
-    """Return a condition for a policy's status, without the time of its last change."""
+    """Return a condition for a policy's status, without the time of the last change."""
     return {
         "type": kind,
         "status": status,
@@ -98,13 +99,13 @@ def _condition(kind: str, verdict: Verdict, status: str, reason: str, message: s
 
 
 class Settled:
-    """A fact, true or false, that counts only after it has stayed the same for some time.
+    """A fact, true or false, that counts only after staying the same for some time.
 
     ``value`` is the last state that lasted so long; None if no state has lasted so long yet.
     """
 
     def __init__(self, seconds: float) -> None:
-        """Create the object without a state; ``seconds`` is how long a state must last before it counts."""
+        """Create the object without a state; ``seconds`` is how long a state must last before the state counts."""
         self._seconds = seconds
         self._seen: bool | None = None
         self._since = 0.0
@@ -122,8 +123,9 @@ class Freshness:
     """Decides on the condition TopologyFresh for one replica: whether the heartbeats of the nodes' agents arrive.
 
     The condition does not follow from the policy, and replicas receive heartbeats at different moments. So each replica
-    writes it only after the state has stayed the same for a while, and once for each change that the replica has seen
-    itself. No replica reacts to what another one writes, and nothing is written for a short interruption.
+    writes the condition only after the state has stayed the same for a while, and once for each change that the replica
+    itself has seen. No replica reacts to the writes of another replica, and nothing is written for a short
+    interruption.
     """
 
     def __init__(self, stale_nodes: Callable[[], int], settle_seconds: float) -> None:
@@ -139,14 +141,14 @@ class Freshness:
         self._fresh.see(not self._stale_nodes(), at)
 
     def keep(self, names: Collection[str]) -> None:
-        """Forget the conditions of all policies except ``names``, because the others no longer exist."""
+        """Forget the conditions of all policies except ``names``, because other policies no longer exist."""
         self._said = {name: each for name, each in self._said.items() if name in names}
 
     def due(self, document: Document, verdict: Verdict) -> dict[str, Any] | None:
         """Return the condition TopologyFresh that a policy's status should have.
 
-        If this replica has nothing new to write, this is the condition that the status has now. None if the policy does
-        not compile or does not read the topology, or if there is neither a new nor a present condition.
+        If the replica has nothing new to write, the result is the present condition of the status. None if the policy
+        does not compile or does not read the topology, or if there is neither a new nor a present condition.
         """
         if verdict.problems or verdict.name not in self.readers:
             return None
@@ -158,7 +160,7 @@ class Freshness:
         return _condition(_TOPOLOGY_FRESH, verdict, *said)
 
     def said(self, document: Document, verdict: Verdict) -> None:
-        """Record that the policy's status has the condition that ``due`` returned, whichever replica wrote it."""
+        """Record that the policy's status has the condition that ``due`` returned, written by any replica."""
         if self._fresh.value is not None:
             self._said[verdict.name] = self._turn(document, verdict)
 
@@ -181,7 +183,7 @@ class PolicyStatuses:
     log: Log
     timing: Timing
     configuration: str
-    """The name of both webhook configurations of podberth."""
+    """The name that podberth's two webhook configurations share."""
     stale_nodes: InitVar[Callable[[], int]]
     """A function that returns the number of nodes whose agent is silent."""
     notify: Callable[[Notice], None] | None = None
@@ -198,7 +200,7 @@ class PolicyStatuses:
     def receive(
         self, documents: Mapping[str, Document], verdicts: Sequence[Verdict], readers: Collection[str] = ()
     ) -> None:
-        """Receive the present policies, the verdicts on them, and the names of the policies that read the topology."""
+        """Receive the present policies, the verdicts, and the names of the policies that read the topology."""
         self._documents, self._verdicts, self._freshness.readers = documents, verdicts, readers
         self._said = {name: each for name, each in self._said.items() if name in documents}
         self._freshness.keep(documents)
@@ -272,11 +274,11 @@ def status_due(
 
     Args:
         document: the policy as it is now.
-        verdict: the verdict on the policy. If it is on an earlier generation, nothing is written, because another
-            verdict will follow.
+        verdict: the verdict on the policy. If the verdict is on an earlier generation, nothing is written, because
+            another verdict will follow.
         now: the time for conditions that change.
-        again: whether a condition that another writer has set for this generation may be corrected.
-        extra: conditions that do not follow from the object; they may always be corrected.
+        again: whether a condition that another writer has set for the same generation may be corrected.
+        extra: conditions that do not follow from the object; these conditions may always be corrected.
     """
     if document["metadata"].get("generation") != verdict.generation:
         return None
@@ -297,9 +299,9 @@ def status_due(
 
 
 def turn(document: Document, verdict: Verdict) -> Notice | None:
-    """Return the notice that a policy now compiles, no longer compiles, or is disabled; None if that has not changed.
+    """Return the notice that a policy now compiles, no longer compiles, or is disabled; None without such a change.
 
-    ``document`` has the last status of the policy, and ``verdict`` is the new verdict on it.
+    ``document`` has the last status of the policy, and ``verdict`` is the new verdict on the policy.
     """
     metadata, known = document["metadata"], _reported(document)
     before = {each["type"]: each["status"] for each in known.get("conditions") or ()}.get("Compiled")
@@ -343,7 +345,7 @@ def _for_that_of(verdict: Verdict, before: str) -> str:
 
 
 def _compiled(verdict: Verdict) -> tuple[str, str, str]:
-    """Return the status, the reason and the message of a policy's condition Compiled."""
+    """Return (status, reason, message) of a policy's condition Compiled."""
     if verdict.problems:
         return "False", "Broken", "\n".join(map(str, verdict.problems))[:_LONGEST_MESSAGE]
     if verdict.state == "disabled":
@@ -352,7 +354,7 @@ def _compiled(verdict: Verdict) -> tuple[str, str, str]:
 
 
 def _active(verdict: Verdict) -> tuple[str, str, str]:
-    """Return the status, the reason and the message of a policy's condition Active."""
+    """Return (status, reason, message) of a policy's condition Active."""
     if verdict.problems:
         kept = "not compiled; where an earlier generation was in force, that one stays in force"
         return "False", "NotCompiled", kept + _for_that_of(verdict, ", else")

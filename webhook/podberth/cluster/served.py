@@ -1,8 +1,8 @@
-"""Follows the kinds that a cluster may or may not serve: finds out which ones it serves, and follows these.
+"""Follows the kinds that a cluster may or may not serve: finds out which kinds are served, and follows those kinds.
 
-None of these kinds is required. A kind that is not served delays nothing. The kinds that are served at the start are
-listed before podberth is ready. A kind that is refused or cannot be read delays readiness for ``refused_seconds`` at
-most. A CRD may appear and disappear at any time.
+The cluster need not serve any of the kinds. A kind that is not served delays nothing. The kinds that are served at the
+start are listed before podberth is ready. A kind that is refused or cannot be read delays readiness for
+``refused_seconds`` at most. A CRD may appear and disappear at any time.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ def resource_of(kind: Kind, version: str) -> Resource:
 
 
 async def discover(client: Client, kinds: Iterable[Kind]) -> dict[Kind, Resource]:
-    """Return the resource to watch for each of ``kinds`` that the cluster serves.
+    """Return a mapping from each kind in ``kinds`` that the cluster serves to the resource to watch.
 
     Raises:
         ClusterError: the API server does not answer, or refuses.
@@ -74,7 +74,7 @@ class _Followed:
 
 
 class ServedKinds:
-    """Follows each of several kinds while the cluster serves it."""
+    """Follows each of several kinds while the cluster serves the kind."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class ServedKinds:
         *,
         patient: bool = False,
     ) -> None:
-        """Create the object; ``run`` starts to follow kinds and passes their objects to ``workloads``.
+        """Create the object; ``run`` starts to follow kinds and passes the objects to ``workloads``.
 
         With ``patient``, the event ``settled`` is not set as long as a kind is served and cannot be read.
         """
@@ -110,7 +110,9 @@ class ServedKinds:
         """The objects of each kind whose watch has ended, until API discovery has said whether the kind is still
         served."""
         self._absent: dict[Kind, KindState] = {}
-        """The reason why each kind is not followed; for a refused kind, it stays until the kind has been listed."""
+        """The reason why each kind is not followed; for a refused kind, the reason stays until the kind has been
+        listed.
+        """
         self._reported: dict[str, str] = {}
 
     def unlisted(self) -> Sequence[str]:
@@ -123,10 +125,10 @@ class ServedKinds:
         return [kind.name for kind in self._workloads.sinks if self._keeps_waiting(kind)]
 
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
-        """Return whether a review may wait for this owner, because the watch of the owner's kind will report it.
+        """Return whether a review may wait for the owner, because the watch of the owner's kind will report it.
 
-        False if the kind is not watched or not listed yet, if its watch has failed, or if the owner exists and cannot
-        be used.
+        False if the kind is not watched or not listed yet, if the kind's watch has failed, or if the owner exists and
+        cannot be used.
         """
         found = self._owners.get((group, kind))
         followed = None if found is None else self._followed.get(found)
@@ -135,7 +137,7 @@ class ServedKinds:
         return followed.reflector.listed.is_set() and not followed.reflector.trouble
 
     def watched(self) -> Mapping[str, WatchFacts]:
-        """Return facts about the watch of each followed kind, for the metrics."""
+        """Return a mapping from each followed kind to facts about the kind's watch, for the metrics."""
         now = time.monotonic()
         return {
             kind.name: WatchFacts(
@@ -147,18 +149,18 @@ class ServedKinds:
         }
 
     def version(self, kind: Kind) -> str:
-        """Return the API version in which a kind is followed; empty if it is not followed, or not listed yet."""
+        """Return the API version in which a kind is followed; empty if the kind is not followed or not listed yet."""
         followed = self._followed.get(kind)
         if followed is None or not followed.reflector.listed.is_set():
             return ""
         return followed.reflector.resource.path.api_version
 
     def states(self) -> Mapping[str, KindState]:
-        """Return the state of every kind by the kind's name: followed, listing, not served or refused."""
+        """Return a mapping from a kind's name to the kind's state: followed, listing, not served or refused."""
         return {kind.name: self._state(kind) for kind in self._workloads.sinks}
 
     async def run(self) -> None:
-        """Find out again and again which kinds the cluster serves, and follow these until the task is cancelled."""
+        """Find out again and again which kinds the cluster serves, and follow those kinds until cancelled."""
         try:
             while True:
                 looked_at = time.monotonic()
@@ -187,7 +189,7 @@ class ServedKinds:
             return False
 
     async def _look(self) -> bool:
-        """Find out which kinds are served, and start to follow new ones; return whether the API server answered."""
+        """Find out which kinds are served, and start to follow new kinds; return whether the API server answered."""
         try:
             served = await discover(self._client, self._workloads.sinks)
         except ClusterError as error:
@@ -208,7 +210,7 @@ class ServedKinds:
         return True
 
     def _leave(self, kind: Kind) -> None:
-        """Record that API discovery does not list the kind, and forget its objects."""
+        """Record that API discovery does not list the kind, and forget the kind's objects."""
         sink = self._workloads.sinks[kind]
         if sink.is_served:
             self._log_once(kind.name, f"{kind.name}: {_FORGOTTEN}")
@@ -308,7 +310,7 @@ class ServedKinds:
             self.settled.set()
 
     def _log_once(self, what: str, message: str) -> None:
-        """Log a message about ``what``, unless the last message about it was the same."""
+        """Log a message about ``what``, unless the last message about ``what`` was the same."""
         if self._reported.get(what) != message:
             self._reported[what] = message
             self._log.event("warning", "kinds", problem=message)

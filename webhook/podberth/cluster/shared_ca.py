@@ -46,12 +46,12 @@ class ReadConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class ReadSecret:
-    """The Secret of the shared CA, as it was read from the API server."""
+    """The Secret of the shared CA, in the form that was read from the API server."""
 
     document: Mapping[str, Any]
     authorities: Authorities
     record_key: bytes
-    """The key that seals records; empty if the Secret has none, or if its key is too short."""
+    """The key that seals records; empty if the Secret has none, or if the Secret's key is too short."""
 
 
 class SharedAuthorities:
@@ -65,10 +65,10 @@ class SharedAuthorities:
         self.where = f"Secret {NAMESPACE}/{name}"
 
     async def configurations(self, *, injected: bool = False) -> tuple[ReadConfiguration, ...]:
-        """Read podberth's mutating and validating webhook configuration; one that does not exist is left out.
+        """Read podberth's mutating and validating webhook configuration; a missing configuration is left out.
 
-        With ``injected``, configurations whose caBundles cert-manager sets are returned, too: they may be shown, but
-        podberth must not write them.
+        With ``injected``, configurations whose caBundles cert-manager sets are returned, too: such configurations may
+        be shown, but podberth must not write them.
 
         Raises:
             ClusterError: the API server does not answer, or refuses the request.
@@ -86,7 +86,7 @@ class SharedAuthorities:
         return read
 
     async def secret(self) -> ReadSecret | None:
-        """Read the Secret of the shared CA; None if it does not exist.
+        """Read the Secret of the shared CA; None if the Secret does not exist.
 
         Raises:
             ClusterError: the API server does not answer, or refuses the request.
@@ -101,13 +101,14 @@ class SharedAuthorities:
         return ReadSecret(document, decode(data, self.where), usable)
 
     async def store(self, read: ReadSecret | None, authorities: Authorities, record_key: bytes = b"") -> None:
-        """Write new CA certificates to the Secret; all its other fields keep the values that were read.
+        """Write new CA certificates to the Secret; all other fields of the Secret keep the values that were read.
 
         Args:
             read: the Secret that was read; None creates a new Secret.
-            authorities: the new CA certificates and their keys.
+            authorities: the new CA certificates with keys.
             record_key: the key that seals records, used if the Secret has none; empty: a new key is made. A replica of
-                an older version writes the Secret without this key, and a replica that remembers the key restores it.
+                an older version writes the Secret without the record key, and a replica that remembers the key restores
+                it.
 
         Raises:
             ClusterError: the Secret has changed since (status 409), or the API server does not answer or refuses.
@@ -159,7 +160,7 @@ class SharedAuthorities:
 def open_shared(
     kubeconfig: Path | Kubeconfig | None, name: str, configuration: str, timing: Timing
 ) -> SharedAuthorities:
-    """Return the object that reads and writes the Secret and the webhook configurations of these names.
+    """Return the object that reads and writes the Secret ``name`` and the webhook configurations ``configuration``.
 
     Raises:
         UsageError: the client library is not installed, or no address of the API server is configured.

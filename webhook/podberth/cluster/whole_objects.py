@@ -1,4 +1,4 @@
-"""Keeps whole objects by name, and passes all of them on whenever one of them changes."""
+"""Keeps whole objects by name, and passes on all objects whenever one changes."""
 
 import asyncio
 import time
@@ -14,7 +14,7 @@ _TOGETHER_SECONDS: Final = 0.1
 async def rounds(wake: asyncio.Event) -> AsyncIterator[None]:
     """Yield at once, and again each time that ``wake`` has been set, without end.
 
-    A round starts at least a tenth of a second after the end of the last one, so simultaneous changes share a round.
+    A round starts at least a tenth of a second after the end of the last round, so simultaneous changes share a round.
     After a longer quiet time a change starts a round at once: the first pod of a new Namespace or Job may be waiting.
     """
     while True:
@@ -33,7 +33,7 @@ Held: TypeAlias = Mapping[Resource, Mapping[str, Document]]
 
 
 class LiveObjects:
-    """Follows some resources, keeps their objects, and passes all objects to a function when one of them changes."""
+    """Follows some resources, keeps the objects, and passes all objects to a function when one of them changes."""
 
     def __init__(self, resources: Sequence[Resource], on_change: Callable[[Held], Awaitable[None]]) -> None:
         """Create the collection without objects.
@@ -50,27 +50,27 @@ class LiveObjects:
         return {}
 
     async def hand_on(self) -> None:
-        """Pass the objects to ``on_change`` now, and again whenever they change."""
+        """Pass the objects to ``on_change`` now, and again whenever an object changes."""
         async for _ in rounds(self._wake):
             await self._on_change({resource: dict(kept.objects) for resource, kept in self.sinks.items()})
 
 
 class _Kept:
-    """Receives the objects of one resource, and keeps them."""
+    """Receives the objects of one resource, and keeps the objects."""
 
     def __init__(self, notify: Callable[[], None]) -> None:
         self.objects: dict[str, Document] = {}
         self._notify = notify
 
     def put(self, name: str, document: Document) -> None:
-        """Keep an object; if it has not changed, do nothing."""
+        """Keep an object; do nothing if the object has not changed."""
         known = self.objects.get(name)
         self.objects[name] = _without(document, "managedFields")
         if known is None or _without(known, *_OF_THE_WRITE) != _without(document, *_OF_THE_WRITE):
             self._notify()
 
     def drop(self, name: str) -> None:
-        """Remove the object of this name."""
+        """Remove the object with the name ``name``."""
         del self.objects[name]
         self._notify()
 

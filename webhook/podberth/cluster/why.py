@@ -1,8 +1,8 @@
-"""Reads, once, what ``podberth why`` needs of a cluster; every request is a get or a list, and none is for a Secret.
+"""Reads, once, the objects that ``podberth why`` needs; every request is a get or a list, and none is for a Secret.
 
 The number of requests depends on the objects that one pod names, and not on the size of the cluster. The nodes are one
-list, and so are all pods, unless only those of a few nodes are listed; other objects are read one by one. docs/why.md
-has a ClusterRole of exactly these rights.
+list, and so are all pods, unless only the pods of a few nodes are listed; other objects are read one by one.
+docs/why.md has a ClusterRole with exactly the needed rights.
 """
 
 import asyncio
@@ -51,9 +51,9 @@ _FORBIDDEN: Final = "forbidden"
 
 
 def parse_name(text: str) -> tuple[str, str]:
-    """Return the kind and the name in ``NAME`` or ``KIND/NAME``.
+    """Return (kind, name) from the text ``NAME`` or ``KIND/NAME``.
 
-    The kind is in lower case and singular; it is empty if the text has none.
+    The kind is in lower case and singular; the kind is empty if the text has none.
 
     Raises:
         UsageError: the text has neither form.
@@ -77,7 +77,7 @@ class WhyReader:
         """Return a Picture: the objects that are needed to say why the pod or workload ``text`` waits.
 
         Raises:
-            ClusterError: the API server does not answer, or there is no such pod or workload.
+            ClusterError: the API server does not answer, or the pod or workload does not exist.
             UsageError: ``text`` has neither form.
         """
         kind, name = parse_name(text)
@@ -105,10 +105,10 @@ class WhyReader:
         return picture
 
     async def _pod(self, kind: str, name: str, namespace: str) -> Document | None:
-        """Return the pod ``name``; None if ``kind`` is another kind, or is empty and no such pod exists.
+        """Return the pod ``name``; None if ``kind`` is no pod's, or is empty and there is no pod.
 
         Raises:
-            ClusterError: the pod cannot be read, or ``kind`` is ``pod`` and no such pod exists.
+            ClusterError: the pod cannot be read, or ``kind`` is ``pod`` and the pod does not exist.
         """
         if kind not in {"", "pod"}:
             return None
@@ -124,7 +124,7 @@ class WhyReader:
         return found
 
     async def _of_workload(self, picture: Picture) -> Picture:
-        """Return the picture with the controllers and the pods of the workload that it names added."""
+        """Return the picture with the controllers and the pods of the workload that the picture names."""
         inside = pods_in(picture.namespace)
         pods, listed = await asyncio.gather(self._ref(inside), self._controllers(picture.namespace))
         known: dict[str, Document] = {}
@@ -147,7 +147,7 @@ class WhyReader:
         )
 
     async def _controllers(self, namespace: str) -> list[tuple[Document, ...] | NotRead]:
-        """Return the controllers (such as Jobs) of a namespace, one entry for each kind in ``_CONTROLLERS``."""
+        """Return a namespace's controllers (such as Jobs): a list or NotRead for each kind in ``_CONTROLLERS``."""
         return await asyncio.gather(
             *(
                 self._list(collection_path(version, plural, namespace), f"list {plural} in {namespace}")
@@ -158,8 +158,8 @@ class WhyReader:
     async def _ref(self, ref: Ref) -> Document | NotRead | None:
         """Return an object or a list, in the first version of ``ref.versions`` that the cluster serves.
 
-        None if it does not exist. If it cannot be read, the result is NotRead with the reason, and ``podberth why``
-        goes on without it.
+        None if the object does not exist. If the object cannot be read, the result is NotRead with the reason, and
+        ``podberth why`` goes on without the object.
         """
         served: Iterable[str] = ref.versions
         if ref.group:
@@ -226,7 +226,7 @@ def _versions(groups: Document | NotRead | None) -> dict[str, tuple[str, ...]]:
 
 
 def _descends(document: Document, picture: Picture, known: Mapping[str, Document]) -> bool:
-    """Return whether an object is the workload that the user named, or belongs to it through its controllers."""
+    """Return whether an object is the workload that the user named, or belongs to that workload through controllers."""
     wanted_kind = "" if picture.kind == "workload" else picture.kind
     current: Document | None = document
     for _ in range(_DEEPEST):

@@ -1,6 +1,6 @@
-"""Keeps facts about owners, PodGroups, DRA objects and PriorityClasses, and passes them on when some have changed.
+"""Keeps facts about owners, PodGroups, DRA objects and PriorityClasses, and passes the facts on when some have changed.
 
-Unlike nodes, these objects come and go with every job, in tens of thousands. So only the fields that decisions read are
+Unlike nodes, such objects come and go with every job, in tens of thousands. So only the fields that decisions read are
 kept, and a batch of changes copies only the tables of the changed kinds.
 """
 
@@ -29,23 +29,23 @@ _GROUPING: Final = ("pod group", "queue")
 
 
 class LiveKinds:
-    """Keeps facts about the objects of the kinds that are followed if the cluster serves them."""
+    """Keeps facts about the objects of the kinds that are followed if the cluster serves the kinds."""
 
     def __init__(self, kinds: Sequence[Kind], notify: Callable[[], None], log: Log) -> None:
         """Create the object without facts. ``notify`` is called when a fact has changed that decisions read."""
         self.sinks = {kind: Filed(kind, notify, log) for kind in kinds}
 
     def left_out(self, kind: Kind) -> Mapping[str, int]:
-        """Return, for each reason, the number of objects of a kind that cannot be used."""
+        """Return a mapping from a reason to the number of a kind's objects that cannot be used for that reason."""
         filed = self.sinks[kind]
         return {"unreadable": len(filed.left_out - filed.beyond), TOO_MANY: len(filed.beyond)}
 
 
 class LiveWorkloads(LiveKinds):
-    """Keeps facts about the objects that a review may need, and passes them on."""
+    """Keeps facts about the objects that a review may need, and passes the facts on."""
 
     def __init__(self, kinds: Sequence[Kind], on_change: Callable[[ClusterFacts], None], log: Log) -> None:
-        """Create the object without facts. ``on_change`` receives them all, first when all served kinds are listed."""
+        """Create the object without facts. ``on_change`` receives all facts, first when all served kinds are listed."""
         self._on_change = on_change
         self._wake = asyncio.Event()
         self._facts = ClusterFacts(listed=True)
@@ -53,12 +53,12 @@ class LiveWorkloads(LiveKinds):
         super().__init__(kinds, self._wake.set, log)
 
     async def hand_on(self) -> None:
-        """Pass the facts to ``on_change`` now, and whenever they change, until the task is cancelled."""
+        """Pass the facts to ``on_change`` now, and whenever facts change, until the task is cancelled."""
         async for _ in rounds(self._wake):
             self._on_change(self.facts())
 
     def facts(self) -> ClusterFacts:
-        """Return the present facts about all objects. Only those of changed kinds are computed again."""
+        """Return the present facts about all objects. Only the facts about changed kinds are computed again."""
         filed = self.sinks.items()
         grouping = [each for kind, each in filed if kind.role in _GROUPING]
         templates = [each for kind, each in filed if kind.role == "template"]
@@ -76,7 +76,7 @@ class LiveWorkloads(LiveKinds):
 
 
 class Filed(Documents):
-    """Receives the objects of one kind, and keeps facts about them."""
+    """Receives the objects of one kind, and keeps facts about the objects."""
 
     def __init__(self, kind: Kind, notify: Callable[[], None], log: Log) -> None:
         """Create the receiver without objects. ``notify`` is called when a fact has changed that decisions read."""
@@ -88,7 +88,8 @@ class Filed(Documents):
         """The uids of the objects that cannot be used, by name."""
         self._useless_uids: set[str] = set()
         self.is_served = False
-        """Whether the kind was listed, and API discovery has not reported since then that it is no longer served."""
+        """Whether the kind was listed, and API discovery has not reported since then that the kind is no longer served.
+        """
         self.is_absent = False
         """Whether the last report of API discovery says that the kind is not served."""
         self._kind = kind
@@ -108,14 +109,17 @@ class Filed(Documents):
         return self._table
 
     def leaves_out(self, uid: str) -> bool:
-        """Return whether the object with this uid exists and cannot be used.
+        """Return whether the object with the uid ``uid`` exists and cannot be used.
 
-        Only the first hundred thousand such objects are remembered.
+        Only the first hundred thousand unusable objects are remembered.
         """
         return uid in self._useless_uids
 
     def put(self, name: str, document: Document) -> None:
-        """Keep an object's facts. If it cannot be used, remember its uid, so that no review waits for it."""
+        """Keep an object's facts.
+
+        If the object cannot be used, remember the uid, so that no review waits for the object.
+        """
         super().put(name, document)
         self._set_useless(name, text_at(document, "metadata", "uid") if name in self.left_out else "")
 
@@ -125,13 +129,13 @@ class Filed(Documents):
         self._set_useless(name, "")
 
     def served(self) -> None:
-        """Record that the kind is served and was listed, even if no object of it exists."""
+        """Record that the kind is served and was listed, even if there is no object."""
         if not self.is_served:
             self.is_served, self.is_absent = True, False
             self._notify_readers()
 
     def discovered(self) -> None:
-        """Record that API discovery reports the kind as served. Its objects need not be listed yet."""
+        """Record that API discovery reports the kind as served. The objects need not be listed yet."""
         if self.is_absent:
             self.is_absent = False
             self._notify_readers()
@@ -143,7 +147,7 @@ class Filed(Documents):
             self._notify_readers()
 
     def forget(self) -> None:
-        """Forget all objects of the kind because its watch ended. The cluster may still serve the kind."""
+        """Forget all objects of the kind because the kind's watch ended. The cluster may still serve the kind."""
         for name in list(self.left_out):
             self.drop(name)
         for place in self.table().facts:
@@ -175,9 +179,9 @@ class Filed(Documents):
         self._let_in()
 
     def _let_in(self) -> None:
-        """Add objects that were left out, as far as there is room now; those that have waited longest come first.
+        """Add objects that were left out, as far as there is room now; the longest waiting come first.
 
-        They have to be kept until then, because the watch does not report an unchanged object again.
+        Left-out objects have to be kept until then, because the watch does not report an unchanged object again.
         """
         while self._waiting and self._count < MOST_OBJECTS:
             name = next(iter(self._waiting))

@@ -1,4 +1,4 @@
-"""Loads the policies in force, as ``podberth serve`` does, and collects their claim templates.
+"""Loads the policies in force, as ``podberth serve`` does, and collects the policies' claim templates.
 
 A claim template of a policy declares a ResourceClaimTemplate that waiting pods may name.
 """
@@ -22,7 +22,10 @@ _LOOK_SECONDS = 2.0
 
 
 class Declared:
-    """Keeps the claim templates of policies up to date. If a policy has errors, its last working version counts."""
+    """Keeps the claim templates of policies up to date.
+
+    If a policy has errors, the policy's last working version counts.
+    """
 
     def __init__(self, source: LayeredPolicies, adopt: Callable[[Templates], None], log: Log) -> None:
         """Create the object without policies; ``adopt`` receives the templates after each change."""
@@ -36,7 +39,7 @@ class Declared:
         self._looking = asyncio.Lock()
 
     async def look(self) -> None:
-        """Load the policies if they have changed, and pass their claim templates to ``adopt``."""
+        """Load the policies if any has changed, and pass the policies' claim templates to ``adopt``."""
         async with self._looking:
             await self._look()
 

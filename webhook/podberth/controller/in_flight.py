@@ -8,23 +8,24 @@ from .plan.world import Action, LookUp
 from .retries import key_of
 
 AT_ONCE: Final = 5
-"""The number of look-ups that may be in progress at once, and also the number of writes.
+"""The maximum number of look-ups in progress at once, and also the maximum number of writes.
 
-Both together are client-go's default burst. So thousands of gangs after a restart do not overload the API server.
+The two maximums together are client-go's default burst. So thousands of gangs after a restart do not overload the API
+server.
 """
 
 
 class _Lane:
-    """The requests of one kind, look-ups or writes, with a limit of their own."""
+    """The requests of one kind, look-ups or writes, with a separate limit."""
 
     def __init__(self) -> None:
         self.due: dict[Any, Action] = {}
-        """The waiting requests, in the order in which they will be sent."""
+        """The waiting requests, in the order of sending."""
         self.under_way: dict[Any, asyncio.Task[None]] = {}
 
 
 class Sending:
-    """The requests that are in progress, and those that wait until others have finished."""
+    """The requests that are in progress, and the requests that wait until others have finished."""
 
     def __init__(self, send: Callable[[Action], Awaitable[None]]) -> None:
         """Create the object without requests. ``send`` must not raise exceptions."""
@@ -36,7 +37,7 @@ class Sending:
         return key_of(action) in self._lane(action).under_way
 
     def offer(self, due: Iterable[Action]) -> None:
-        """Replace the waiting requests by ``due``, and send these as others finish.
+        """Replace the waiting requests by ``due``, and send these requests as earlier requests finish.
 
         The replaced requests may no longer be wanted. A request that is in progress is not repeated.
         """

@@ -1,7 +1,7 @@
-"""The leader's loop: it reads the present state, sends the plan's actions and notices, and repeats after each change.
+"""The leader's loop: reads the present state, sends the plan's actions and notices, and starts again after each change.
 
 A round waits for no answer: a request in progress is not sent again, and each answer starts another round. A notice is
-sent once while its problem lasts.
+sent once while the problem lasts.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _LONGEST_SECONDS = 60.0
 
 @dataclass(slots=True)
 class Acting:
-    """Sends the controller's requests in one replica, while it leads; each call of ``act`` starts without memory."""
+    """Sends the controller's requests in the replica that leads; each call of ``act`` starts without memory."""
 
     sight: ObservedCluster
     requests: Requests
@@ -43,7 +43,7 @@ class Acting:
     """An event that is set when there may be new work for the loop."""
     timing: Timing
     patience_seconds: float
-    """The seconds for which a pod may wait for its group before that is reported."""
+    """The seconds for which a pod may wait for the pod's group before a notice reports the wait."""
     metrics: ControllerMetrics
     log: Log
     _known: LookedUp = field(init=False, default_factory=LookedUp)
@@ -60,7 +60,7 @@ class Acting:
         self._sending = Sending(self._do)
 
     async def act(self) -> None:
-        """Run the loop until the task is cancelled; when this method ends, no request is in progress."""
+        """Run the loop until the task is cancelled; at the end, no request is in progress."""
         for memory in (self._known, self._fixed, self._waits, self._reported, self._broken):
             memory.clear()
         try:
@@ -113,8 +113,8 @@ class Acting:
     def _plan(self, world: World) -> ActionPlan:
         """Return the actions and notices for all waiting pods.
 
-        If planning fails because of a bug, it is repeated for each namespace separately, so that gangs in other
-        namespaces still get their groups.
+        If planning fails because of a bug, planning is repeated for each namespace separately, so that gangs in other
+        namespaces still get groups.
         """
         now = time.time()
         try:
@@ -167,7 +167,7 @@ class Acting:
             self.log.event("warning", f"{action.noun}: {word(action)} failed; tried again", problem=said)
 
     def _learn(self, action: LookUp, answer: RequestResult, now: float) -> None:
-        """Record the result of a look-up of an owner: the owner, that it is gone, or that it cannot be read.
+        """Record the result of a look-up of an owner: the owner, or that the owner is gone or unreadable.
 
         An owner that cannot be read counts as the topmost owner.
         """

@@ -1,4 +1,4 @@
-"""The controller's knowledge of a cluster: the waiting pods, and the objects of the kinds that it makes."""
+"""The controller's knowledge of a cluster: the waiting pods, and the objects of the kinds that the controller makes."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ from .plan.world import Made, Owned, WaitingPod, World
 
 
 def _seen(kind: Kind) -> Kind:
-    """Return the kind with a ``read`` function for the controller: it returns a ``Made``, with owners and ``ours``."""
+    """Return the kind with a ``read`` function for the controller, which returns a ``Made``."""
 
     def read(document: Document) -> Made:
         # A PodGroup without a minimum lets its pods start one by one.
@@ -46,11 +46,11 @@ class ObservedCluster:
         log: Log,
         timing: Timing,
     ) -> None:
-        """Create the object without knowledge of the cluster; ``run`` starts to follow it."""
+        """Create the object without knowledge of the cluster; ``run`` starts to follow the cluster."""
         self.pods: dict[str, WaitingPod] = {}
         """The waiting pods that name a group or a claim template, by ``namespace/name``."""
         self.declared: Mapping[str, Mapping[str, Any]] | None = None
-        """The claim templates that policies declare, by name; None if they are not known yet."""
+        """The claim templates that policies declare, by name; None if not known yet."""
         self._notify = notify
         sink = Documents(WAITING_PODS.name, self._put, self._drop, lambda: None, log)
         self._reflector = Reflector(WAITING_PODS, connect(), sink, metrics, log, timing)
@@ -71,7 +71,7 @@ class ObservedCluster:
         """Follow the cluster until the task is cancelled.
 
         Raises:
-            ClusterError: the API server refuses to list the waiting pods, and they were not listed before.
+            ClusterError: the API server refuses to list the waiting pods, and the pods were not listed before.
         """
         try:
             await run_together([self._reflector.run(), self._served.run()])
@@ -85,7 +85,7 @@ class ObservedCluster:
         fixed: Mapping[str, int],
         patience_seconds: float,
     ) -> World:
-        """Return the World from which the makers plan; the arguments become its fields of the same names."""
+        """Return the World from which the makers plan; the arguments become fields of the same names."""
         states = self._served.states()
         served = {kind: version for kind in SEEN_KINDS if (version := self._served.version(kind))}
         known = {kind.name: self._objects.sinks[kind].table().facts for kind in served}
@@ -102,7 +102,7 @@ class ObservedCluster:
         )
 
     def declare(self, templates: Mapping[str, Mapping[str, Any]]) -> None:
-        """Receive the claim templates that policies declare, by name, in place of the earlier ones."""
+        """Receive the claim templates that policies declare, by name, in place of earlier templates."""
         self.declared = templates
         self._notify()
 
@@ -111,12 +111,12 @@ class ObservedCluster:
         return sum(bool(pod.groups) for pod in self.pods.values())
 
     def watched(self) -> Mapping[str, WatchFacts]:
-        """Return facts about the watch of each followed resource, for the metrics."""
+        """Return a mapping from each followed resource to facts about the resource's watch, for the metrics."""
         pods = WatchFacts(self._reflector.count, time.monotonic() - self._reflector.contact_at, {})
         return {WAITING_PODS.name: pods, **self._served.watched()}
 
     def kinds(self) -> Mapping[str, KindState]:
-        """Return the state of every kind by the kind's name: followed, listing, not served or refused."""
+        """Return a mapping from a kind's name to the kind's state: followed, listing, not served or refused."""
         return self._served.states()
 
     def _put(self, name: str, document: Document) -> None:
@@ -133,7 +133,7 @@ class ObservedCluster:
 
 
 def owners_of(pods: Sequence[WaitingPod], owners: Mapping[Owned, OwnerReference | None]) -> set[Owned]:
-    """Return the owners of these pods, the owners of these owners and so on, as far as they are known."""
+    """Return the owners of ``pods``, the owners of these owners and so on, as far as known."""
     found: set[Owned] = set()
     for pod in pods:
         owner = pod.owner

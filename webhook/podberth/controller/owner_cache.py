@@ -24,7 +24,7 @@ One missing right may make the owners of all gangs unreadable.
 
 
 class LookedUp:
-    """The owners that were looked up, and those that could not be read."""
+    """The owners that were looked up, and the owners that could not be read."""
 
     def __init__(self) -> None:
         self.controllers: dict[Owned, OwnerReference | None] = {}
@@ -35,18 +35,18 @@ class LookedUp:
         """The time of the next look-up of each owner that could not be read."""
 
     def clear(self) -> None:
-        """Forget all owners."""
+        """Forget all looked-up owners."""
         self.keep(frozenset())
 
     def keep(self, asked: AbstractSet[Owned]) -> None:
-        """Forget all owners except ``asked``, those that some pod still has."""
+        """Forget all owners except ``asked``, the owners that some pod still has."""
         self.controllers = {owned: each for owned, each in self.controllers.items() if owned in asked}
         self.documents = {owned: each for owned, each in self.documents.items() if owned in asked}
         self.gone &= asked
         self._ask_at = {owned: each for owned, each in self._ask_at.items() if owned in asked}
 
     def found(self, action: LookUp, document: Mapping[str, Any]) -> None:
-        """Record the object that a look-up of an owner has found; if it has another uid, the owner counts as gone."""
+        """Record the object that a look-up of an owner has found; with another uid, the owner counts as gone."""
         if text_at(document, "metadata", "uid") != action.owner.uid:
             self.lost(action)
             return
@@ -66,9 +66,9 @@ class LookedUp:
         self._ask_at.pop(owned, None)
 
     def cannot_be_read(self, action: LookUp, at: float) -> bool:
-        """Record that an owner cannot be read, so that it counts as the topmost owner; schedule its next look-up.
+        """Record that an owner cannot be read, so that it counts as the topmost owner; schedule another look-up.
 
-        Return True if the owner was not treated like this before.
+        Return True if the owner counted differently before.
         """
         owned = action.namespace, action.owner
         new = not self.is_unreadable(action)
@@ -78,7 +78,7 @@ class LookedUp:
         return new
 
     def is_unreadable(self, action: LookUp) -> bool:
-        """Return whether an owner counts as the topmost owner because it cannot be read."""
+        """Return whether an owner counts as the topmost owner because the owner cannot be read."""
         return (action.namespace, action.owner) in self._ask_at
 
     def due(self, at: float) -> list[LookUp]:

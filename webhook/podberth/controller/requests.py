@@ -48,7 +48,7 @@ class Requests:
         self._client = client
 
     async def send(self, action: Action, served: Mapping[str, str]) -> RequestResult:
-        """Send the request for an action and return its result; ``served`` has the API version of each kind."""
+        """Send the request for an action and return the result; ``served`` has the API version of each kind."""
         try:
             body = await self._send(action, served)
             return RequestResult("ok", _document(action, body))

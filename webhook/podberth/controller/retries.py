@@ -1,6 +1,6 @@
 """Decides when a request may be sent again, and what is reported until then. Pure: the caller gives the time.
 
-A request waits after a failure, and after a success until the watch shows its effect.
+A request waits after a failure, and after a success until the watch shows the effect of the request.
 """
 
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator
@@ -19,8 +19,8 @@ from .requests import RequestResult, word
 LONGEST_REFUSED_SECONDS: Final = 300.0
 """The maximum number of seconds before a refused request is sent again.
 
-A person fixes its cause, a quota or a webhook, in minutes. With this wait, 1,000 groups over a quota cause some seven
-requests a second instead of 200.
+A person fixes the cause of the refusal, a quota or a webhook, in minutes. With this wait, 1,000 groups over a quota
+cause some seven requests a second instead of 200.
 """
 # How long the watch may take to show a write. After that the object is written again, if that is still wanted.
 _SEEN_SECONDS: Final = 5.0
@@ -39,14 +39,14 @@ class _Wait:
     until: float = 0.0
     notice: Notice | None = None
     failed: str = ""
-    """The error of the request, if the API server neither executed nor refused it; else empty."""
+    """The error of the request, if the API server neither executed nor refused the request; else empty."""
     refused: object = None
-    """The content of the request, if the API server refused it; else None."""
+    """The content of the request, if the API server refused the request; else None."""
     unreadable_since: float | None = None
 
 
 class Waits:
-    """The requests that wait before they are sent again."""
+    """The requests that wait for another try."""
 
     def __init__(self, timing: Timing, draw: Callable[[], float] = random) -> None:
         """Create the object, in which no request waits. ``draw`` returns random numbers from 0 to 1."""
@@ -56,11 +56,11 @@ class Waits:
         self._each: dict[Hashable, _Wait] = {}
 
     def clear(self) -> None:
-        """Forget all requests."""
+        """Forget all waiting requests."""
         self._each.clear()
 
     def keep(self, wanted: Container[Hashable]) -> None:
-        """Forget the requests whose ``key_of`` is not in ``wanted``, because the plan no longer has their actions."""
+        """Forget the requests whose ``key_of`` is not in ``wanted``, as the plan no longer has their actions."""
         self._each = {key: each for key, each in self._each.items() if key in wanted}
 
     def due(self, action: Action, at: float) -> bool:
@@ -74,9 +74,9 @@ class Waits:
         return wait.refused is not None and wait.refused != _asked(action)
 
     def in_turn(self, actions: Iterable[Action], at: float) -> list[Action]:
-        """Return the actions whose requests may be sent: first those never tried, then those that have waited longest.
+        """Return the actions whose requests may be sent: first requests never tried, then in order of waiting time.
 
-        In any other order, repeated look-ups of owners that never answer would delay the first look-up of others.
+        In any other order, repeated look-ups of owners that never answer would delay the first look-up of other owners.
         """
         return sorted((each for each in actions if self.due(each, at)), key=self._due_at)
 
@@ -89,7 +89,7 @@ class Waits:
         return min((each.until for each in self._each.values() if each.until > after), default=float("inf"))
 
     def failed(self) -> dict[Subject, str]:
-        """Return the errors of the requests that failed, for ``World.failed``; refused writes have a notice instead."""
+        """Return a mapping from a subject to the error of the failed request (``World.failed``), without refusals."""
         return {each.of: each.failed for each in self._each.values() if each.failed}
 
     def notices(self) -> Iterator[Notice]:
@@ -97,12 +97,12 @@ class Waits:
         yield from (each.notice for each in self._each.values() if each.notice)
 
     def written(self, action: Action, at: float) -> None:
-        """Record that a write succeeded; it is repeated only if the watch has not shown its effect after 5 s."""
+        """Record that a write succeeded; a repetition is due if the watch shows no effect after 5 s."""
         self._each[key_of(action)] = wait = self._new(action)
         wait.until = at + _SEEN_SECONDS
 
     def overtaken(self, action: Action, answer: RequestResult, at: float) -> None:
-        """Record that a write was not executed, for a reason that is no error; it waits for its next try.
+        """Record that a write was not executed, for a reason that is no error, and postpone the next try.
 
         Another writer was faster, or a group's minimum cannot change. Mostly the watch then shows that the action is no
         longer needed. Earlier errors of the action are forgotten.
@@ -111,7 +111,7 @@ class Waits:
         wait.notice, wait.failed, wait.refused = None, "", None
 
     def put_off(self, action: Action, answer: RequestResult, at: float) -> str:
-        """Record that the request for an action failed, and when it may be sent again; return the error."""
+        """Record that the request for an action failed, and schedule the next try; return the error."""
         wait, said = self._later(action, answer, at), str(answer.error)
         wait.failed, wait.refused = said, None
         if answer.result == "refused" and not isinstance(action, LookUp):
@@ -122,8 +122,9 @@ class Waits:
     def unreadable(self, action: LookUp, error: ClusterError | None, at: float) -> bool:
         """Record the error of a look-up; return whether podberth should give up reading the owner.
 
-        It should if for ``Timing.refused_seconds`` the API server has forbidden the look-up or sent invalid answers. A
-        server that has just started refuses all requests for some seconds. Other errors count as temporary.
+        podberth should give up if for ``Timing.refused_seconds`` the API server has forbidden the look-up or sent
+        invalid answers. A server that has just started refuses all requests for some seconds. Other errors count as
+        temporary.
         """
         wait = self._each.setdefault(key_of(action), self._new(action))
         # "garbled" is also an answer that is longer than an object can be.

@@ -1,4 +1,4 @@
-"""Converts GPUPolicies to native policies with their bindings, and native policies about pods to GPUPolicies.
+"""Converts GPUPolicies to native policies with bindings, and native policies about pods to GPUPolicies.
 
 A native policy is a ValidatingAdmissionPolicy. A part of a policy that the other kind cannot express is left out and
 reported. No policy becomes stricter or wider in silence: if a match condition cannot be expressed, the whole policy is

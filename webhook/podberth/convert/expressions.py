@@ -1,7 +1,7 @@
 """Converts expressions of GPUPolicies to expressions of native policies, and back.
 
 The facts of ``gpu`` (``gpu_facts``), such as ``gpu.count``, become variables of the native policy. A match condition
-cannot use variables, so the expression of each fact is written into it. All other text stays as its author wrote it.
+cannot use variables, so the expression of each fact is written into the condition. All other text stays unchanged.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ def check_facts(source: str) -> None:
     """Check that a native policy can read everything that an expression reads.
 
     Raises:
-        CompileError: a native policy cannot read one of the names; the error is at its position.
+        CompileError: a native policy cannot read one of the names; the error is at the position of the name.
     """
     tokens = tokens_of(source)
     for index, token in enumerate(tokens):
@@ -54,7 +54,7 @@ def check_facts(source: str) -> None:
 
 
 def with_variables(source: str) -> str:
-    """Return a CEL expression with each fact of ``gpu`` replaced by the native policy's variable for it."""
+    """Return a CEL expression with each fact of ``gpu`` replaced by the native policy's variable for the fact."""
     return _replaced(source, lambda name: f"variables.{name}")
 
 
@@ -89,7 +89,7 @@ def from_condition(source: str) -> str:
 
 
 def conjuncts(source: str) -> Iterator[str]:
-    """Yield the operands of a CEL conjunction (``&&`` outside brackets); the whole text if it is no conjunction."""
+    """Yield the operands of a CEL conjunction (``&&`` outside brackets); the whole text if there is none."""
     tokens, depth, start = tokens_of(source), 0, 0
     found: list[str] = []
     for token in tokens:
@@ -110,7 +110,7 @@ class Native:
         self._environment = environment
         self._room = Room.of_policy(None)
         self.variables: dict[str, Expression | CelType] = {}
-        """The variables of the policy that were compiled before; later expressions may use them."""
+        """The variables of the policy that were compiled before; later expressions may use these variables."""
 
     def compiled(self, source: str, names: frozenset[str] = _NAMES | {"variables"}) -> Expression:
         """Return the compiled expression, whatever its type.
@@ -122,10 +122,10 @@ class Native:
         return self._environment.compile(source, want=Want.ANY, variables=known, names=names, room=self._room)
 
     def of_type(self, source: str, wanted: CelType, names: frozenset[str] = _NAMES | {"variables"}) -> Expression:
-        """Return the compiled expression; if its static type is dyn, it is converted to ``wanted``, as Kubernetes does.
+        """Return the compiled expression, with a conversion to ``wanted`` if the static type is dyn, as in Kubernetes.
 
         Raises:
-            CompileError: the expression does not compile, or its type is optional.
+            CompileError: the expression does not compile, or has an optional type.
         """
         found = self.compiled(source, names)
         if found.type == DYN:
@@ -148,8 +148,8 @@ class _Fact(NamedTuple):
 def _fact(tokens: Sequence[Token], index: int) -> _Fact:
     """Return the fact of ``gpu`` whose text begins at the token ``index``, which is ``gpu``.
 
-    ``gpu.count > 0`` and ``gpu.count == 0`` are read as the fact ``ASKED``, whose expression is shorter than that of
-    the count.
+    ``gpu.count > 0`` and ``gpu.count == 0`` are read as the fact ``ASKED``, whose expression is shorter than the
+    expression of the count.
     """
     field = _text(tokens, index + 2) if _text(tokens, index + 1) == "." else ""
     compared = (_text(tokens, index + 3), _text(tokens, index + 4))

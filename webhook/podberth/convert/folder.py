@@ -14,7 +14,7 @@ from .to_native import to_native
 
 
 def convert(parsed: ParsedPolicies, of_gpu: Environment, of_native: Environment) -> Converted:
-    """Return GPUPolicies as native policies, native policies as GPUPolicies, and params as they are.
+    """Return GPUPolicies as native policies, native policies as GPUPolicies, and params unchanged.
 
     Args:
         parsed: the files; native documents are among ``others``.

@@ -1,4 +1,4 @@
-"""Converts a ValidatingAdmissionPolicy to GPUPolicies, one for each of its bindings."""
+"""Converts a ValidatingAdmissionPolicy to GPUPolicies, one for each binding."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -63,7 +63,7 @@ def from_native(documents: Sequence[Located], environment: Environment) -> Conve
 
 
 class _Pair:
-    """Converts a native policy, together with one of its bindings, to one GPUPolicy."""
+    """Converts a native policy, together with one binding, to one GPUPolicy."""
 
     def __init__(self, policy: Located, binding: Located, environment: Environment, converted: Converted) -> None:
         self._policy, self._binding = policy, binding
@@ -72,10 +72,10 @@ class _Pair:
         self._environment, self._converted = environment, converted
 
     def add(self, *, alone: bool) -> None:
-        """Add the GPUPolicy to the converted documents; if it cannot be written, add the reasons to ``left_out``.
+        """Add the GPUPolicy to the converted documents; if that fails, add the reasons to ``left_out``.
 
         ``alone``: the policy has no other binding, and the GPUPolicy gets the policy's name. Otherwise, the binding's
-        name is appended to it.
+        name is appended to the policy's name.
         """
         rules, narrowed = self._rules()
         if refused := [*self._refused(), *([] if rules else [(_RULES, _PODS_ALONE + _NOT_WRITTEN)])]:
@@ -103,9 +103,9 @@ class _Pair:
             yield ("spec", "paramKind"), "its binding names no params; so the policy is not written"
 
     def _rules(self) -> tuple[list[Document], list[tuple[Path, str]]]:
-        """Return the rules that match creations or updates of pods.
+        """Return (rules, problems): the rules that match creations or updates of pods, and pairs of (path, message).
 
-        The second list has the path and a message for each rule that also, or only, matches other requests.
+        ``problems`` has a pair for each rule that also, or only, matches other requests.
         """
         found, narrowed = [], list[tuple[Path, str]]()
         for index, rule in enumerate(self._spec["matchConstraints"]["resourceRules"]):
@@ -156,7 +156,7 @@ class _Pair:
         return present(made)
 
     def _problems(self, document: Document) -> list[Problem]:
-        """Return the problems of the converted GPUPolicy, each at its position in the native policy."""
+        """Return the problems of the converted GPUPolicy, each with a position in the native policy."""
         try:
             model = GPUPolicy.model_validate(document)
         except ValidationError as error:
@@ -175,7 +175,7 @@ class _Pair:
         """Return the path in the native policy for a path in the GPUPolicy.
 
         Only list indexes may differ, because the GPUPolicy leaves out the variables and conditions that stand for facts
-        of ``gpu``, for its scope or for the webhook configurations.
+        of ``gpu``, for the GPUPolicy's scope or for the webhook configurations.
         """
         lists = {
             "variables": (_own, self._spec.get("variables") or ()),
@@ -190,12 +190,12 @@ class _Pair:
 
 @dataclass(frozen=True, slots=True)
 class _Placed(ParsedPolicy):
-    """A GPUPolicy that was converted from a native policy; its problems have positions in the native policy."""
+    """A GPUPolicy that was converted from a native policy; problems have positions in the native policy."""
 
     original: Callable[[Path], Path]
 
     def problem(self, path: Path, line: int, column: int, message: str) -> Problem:
-        """Return a problem in an expression of the GPUPolicy, at its position in the native policy."""
+        """Return a problem in an expression of the GPUPolicy, at the expression's position in the native policy."""
         return ParsedPolicy.problem(self, self.original(path), line, column, message)
 
 
@@ -207,14 +207,14 @@ def _leave_out(converted: Converted, document: Located, path: Path, why: str) ->
 
 
 def _own(variables: Iterable[Document]) -> Iterator[Document]:
-    """Yield the variables that the native policy's author wrote: those that are not facts of ``gpu``."""
+    """Yield the variables that the native policy's author wrote, without variables for facts of ``gpu``."""
     return (each for each in variables if FACT_VARIABLES.get(each["name"]) != each["expression"])
 
 
 def _texts(entries: Iterable[Document]) -> Iterator[Document]:
     """Yield validations or other entries of a native policy, with facts of ``gpu`` in place of the facts' variables.
 
-    A message is left out if a GPUPolicy without a message has the same.
+    A message is left out if it is the default message of a GPUPolicy.
     """
     for each in entries:
         made = {key: without_variables(value) if key in _EXPRESSIONS else value for key, value in each.items()}
@@ -239,7 +239,7 @@ def _is_default(rule: Document) -> bool:
 
 
 def _both(one: Document | None, other: Document | None) -> Document | None:
-    """Return the label selector that selects what both selectors select; None if it has no requirement.
+    """Return the label selector that selects what both selectors select; None if nothing is required.
 
     The requirements that exclude exempt namespaces are left out, because the webhook configurations have them.
     """

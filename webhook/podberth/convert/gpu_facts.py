@@ -1,8 +1,8 @@
 """The facts of ``gpu`` (such as ``gpu.count``) as CEL expressions over the pod alone, for native policies.
 
-The expressions contain the resource names of ``devices.resources``. They cannot know a resource that only a DeviceClass
-of the cluster declares (its ``extendedResourceName``), nor the devices that a claim asks for. The amounts of init
-containers and sidecars are counted as ``kube.quantity.reserved`` counts them.
+The expressions contain the resource names of ``devices.resources``. The expressions cannot know a resource that only a
+DeviceClass of the cluster declares (its ``extendedResourceName``), nor the devices that a claim asks for. The amounts
+of init containers and sidecars are counted as ``kube.quantity.reserved`` counts them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -59,8 +59,8 @@ def _plain(container: str) -> str:
 def _count() -> str:
     """Return the CEL expression of ``gpu.count``.
 
-    It is the sum over containers and sidecars, which run together, plus, for each resource of init containers, the
-    amount by which their peak exceeds that sum.
+    The value is the sum over containers and sidecars, which run together, plus, for each resource of init containers,
+    the amount by which the peak of the init containers exceeds that sum.
     """
     running = f"({_MAIN} + {_INIT}.filter(c, {_sidecar('c')}))"
     first = f"{_is_accelerator('k')} && !{_INIT}.exists(j, d, j < i && {_plain('d')} && k in {_limits('d')})"
@@ -81,9 +81,9 @@ def _asks_for(condition: str) -> str:
 
 
 def _one_of(groups: Mapping[str, list[str]], besides: str) -> str:
-    """Return a CEL expression whose value is the key of ``groups`` that has a resource that the pod requests.
+    """Return a CEL expression whose value is the key of ``groups`` with a resource that the pod requests.
 
-    Its value is 'mixed' if several keys have one, and '' if none has.
+    The value is 'mixed' if several keys have a requested resource, and '' if no key has.
     """
     table = "{" + ", ".join(f"'{key}': {_names(names)}" for key, names in groups.items()) + "}"
     found = f"[{table}].map(t, t.filter(v, {_asks_for(f'(k in t[v] || {besides})')}).join(','))"
@@ -111,10 +111,10 @@ EXPANDED: Final[Mapping[str, tuple[str, str]]] = {
         _one_of(_grouped("kind"), f"{_MIG} && v == ({_SHARED} ? 'shared' : 'mig')"),
     ),
 }
-"""Each fact, by its field of ``gpu`` or ``ASKED``: the name of the native policy's variable for it, and its expression.
+"""A mapping from a field of ``gpu``, or ``ASKED``, to (the native variable for the fact, the fact's expression).
 
-``gpu.kind`` is empty for a pod that requests no accelerator resource, because the pod does not show what its claims are
-for.
+``gpu.kind`` is empty for a pod that requests no accelerator resource, because the pod does not show which devices
+claims ask for.
 """
 KNOWN_KINDS: Final = frozenset({*COUNTED_KINDS, "mixed"})
 """The values with which an expression of a native policy can compare ``gpu.kind``."""
@@ -142,4 +142,4 @@ def _no_dialect() -> str:
 
 
 NO_DIALECT: Final = _no_dialect()
-"""The CEL expression that is true for a pod that uses no sharing dialect for its devices (``workload.dialects``)."""
+"""The CEL expression that is true for a pod that uses no sharing dialect for devices (``workload.dialects``)."""

@@ -1,4 +1,4 @@
-"""The result of converting policies: the new documents, their text in YAML, and a problem for each part left out."""
+"""The result of converting policies: the new documents, the documents' YAML, and a problem for each part left out."""
 
 import re
 import textwrap
@@ -19,7 +19,7 @@ _FOLDED: Final = re.compile(r"^(?P<indent>[ -]*)(?P<key>\S+): folded-(?P<number>
 
 @dataclass(slots=True)
 class Converted:
-    """The result of converting policies: the new documents, and a problem for each part that they leave out."""
+    """The result of converting policies: the new documents, and a problem for each part left out."""
 
     documents: list[Document] = field(default_factory=list)
     left_out: list[Problem] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Converts a GPUPolicy to a ValidatingAdmissionPolicy with its binding."""
+"""Converts a GPUPolicy to a ValidatingAdmissionPolicy with a binding."""
 
 import re
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ _ASKS: Final = re.compile(
 
 
 def to_native(parsed: ParsedPolicy, environment: Environment) -> Converted:
-    """Return a GPUPolicy as a ValidatingAdmissionPolicy with its binding.
+    """Return a GPUPolicy as a ValidatingAdmissionPolicy with a binding.
 
     ``environment`` is the CEL environment of native policies. The policy must have compiled as a GPUPolicy.
     """
@@ -67,7 +67,7 @@ class _Conversion:
         self._used: set[str] = set()
 
     def run(self) -> Converted:
-        """Return the native policy with its binding, and a problem for each part that is left out."""
+        """Return the native policy with a binding, and a problem for each part that is left out."""
         for index in range(len(self._spec.mutations)):
             self._leave_out(("mutations", index), "a ValidatingAdmissionPolicy writes nothing")
         try:
@@ -83,7 +83,7 @@ class _Conversion:
         """Refuse a policy with a field that a native policy has no equal of, such as ``disabled`` or ``rollout``.
 
         Raises:
-            _NotSaidError: the policy has such a field.
+            _NotSaidError: the policy has a field of this kind.
         """
         if self._spec.disabled:
             self._refuse(
@@ -250,7 +250,7 @@ class _Conversion:
                 self._leave_out(path, error.problems[0].message, error.problems[0])
 
     def _needed(self) -> Iterator[Document]:
-        """Yield the variables of the native policy that its expressions use, each before the variables that use it."""
+        """Yield the variables that the native policy's expressions use; a used variable comes before its users."""
         every = {**FACT_VARIABLES, **self._variables}
         for name in reversed(every):
             if name in self._used:
@@ -272,7 +272,8 @@ class _Conversion:
 def _parts(condition: str) -> list[str]:
     """Return the match conditions that together mean ``condition``.
 
-    There is one, unless the expressions of its facts make it too long: then there is one for each operand of ``&&``.
+    There is one condition, unless the expressions of facts make the condition too long: then there is one condition for
+    each operand of ``&&``.
     """
     is_long = len(as_condition(condition).encode()) > MAX_EXPRESSION_BYTES
     return list(conjuncts(condition)) if is_long else [condition]
@@ -284,7 +285,7 @@ def default_message(expression: str) -> str:
 
 
 def _rule(rule: Rule) -> Document | None:
-    """Return the part of a rule that matches requests that podberth receives; None if it matches none of them."""
+    """Return the part of a rule for requests that podberth receives; None if the rule matches no such request."""
     operations = [each for each in _OPERATIONS if {"*", each} & set(rule.operations)]
     resources = [each for each in _RESOURCES if _names(rule, each)]
     if not (operations and resources and {"*", ""} & set(rule.api_groups) and {"*", "v1"} & set(rule.api_versions)):

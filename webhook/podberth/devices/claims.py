@@ -1,6 +1,6 @@
 """DRA objects: the devices that a ResourceClaim asks for, and the accelerators that a DeviceClass offers.
 
-The objects are unchecked: no function here raises, whatever they contain, and unreadable parts count as unknown.
+The objects are unchecked: no function here raises, whatever the objects contain, and unreadable parts count as unknown.
 https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation and KEP-5004.
 """
 
@@ -22,12 +22,12 @@ from .resources import (
 )
 
 ClaimNames: TypeAlias = frozenset[tuple[str, str]]
-"""The ResourceClaims that the pods of a group share: each as the claim's name in the pod and its template's name.
+"""The ResourceClaims that the pods of a group share: pairs of (the claim's name in the pod, the template's name).
 
-Claims that exist under a name of their own are shared in any case, and are not listed.
+Claims that a pod refers to by ``resourceClaimName`` are shared in any case, and are not listed.
 """
 Accelerators: TypeAlias = dict[str, Accelerator]
-"""Accelerators by the name of the extended resource by which pods request them."""
+"""A mapping from an extended resource, by which pods request an accelerator, to the accelerator."""
 
 # https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin, intel-resource-drivers-for-kubernetes
 # and ROCm/k8s-gpu-dra-driver: the drivers whose devices are accelerators, with their makers.
@@ -51,26 +51,28 @@ _LARGEST_COUNT: Final = 2**31 - 1
 class ClaimRequest:
     """The devices of one DeviceClass that a claim asks for.
 
-    ``device_class`` is empty if the alternatives of a request differ in it. ``count`` is 0 if the alternatives differ
-    in it, or if the request is for all devices of a node.
+    ``device_class`` is empty if the alternatives of a request differ in the class. ``count`` is 0 if the alternatives
+    differ in the number, or if the request is for all devices of a node.
     """
 
     device_class: str
     count: int
     parts: tuple[tuple[str, int], ...] = ()
-    """The claim's requests for this DeviceClass, each as its name and its number of devices."""
+    """The claim's requests for the DeviceClass, as pairs of (name of the request, number of devices)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownDevices:
-    """The known DRA objects of a cluster: the devices that claims and templates request, and those of DeviceClasses."""
+    """The known DRA objects of a cluster: the devices of claims, of templates and of DeviceClasses."""
 
     claims: Mapping[NamespacedName, tuple[ClaimRequest, ...]] = field(default_factory=dict)
     """The requests of ResourceClaims that users have made by hand, by namespace and name."""
     templates: Mapping[NamespacedName, tuple[ClaimRequest, ...]] = field(default_factory=dict)
     """The requests of ResourceClaimTemplates, by namespace and name."""
     declared: Mapping[str, tuple[ClaimRequest, ...]] = field(default_factory=dict)
-    """The requests of templates that policies declare, by the template's name in the policy, even before they exist."""
+    """The requests of templates that policies declare, by the template's name in the policy, even before a template
+    exists.
+    """
     groups: Mapping[NamespacedName, ClaimNames] = field(default_factory=dict)
     """The claims that the pods of a native PodGroup share, by the PodGroup's namespace and name.
 
@@ -83,7 +85,7 @@ class KnownDevices:
     """The names of DeviceClasses whose drivers have no accelerators."""
 
     def asked(self, namespace: str, claim: Mapping[str, Any]) -> tuple[ClaimRequest, ...] | None:
-        """Return the devices that an entry of a Pod's ``resourceClaims`` requests; None if its claim is unknown."""
+        """Return the devices that an entry of a Pod's ``resourceClaims`` requests; None if the claim is unknown."""
         template, name = claim.get("resourceClaimTemplateName"), claim.get("resourceClaimName")
         if isinstance(template, str):
             made = self.templates.get((namespace, template))
@@ -93,14 +95,14 @@ class KnownDevices:
     def in_stead(
         self, namespace: str, claim: Mapping[str, Any], resource: str, requests: Collection[str] = ()
     ) -> int | None:
-        """Return how many devices of a claim replace those of a requested extended resource; None if that is unknown.
+        """Return how many devices of a claim replace the devices of a requested extended resource; None if unknown.
 
         Only one sort of the claim's devices counts: accelerators if the resource is an accelerator, else all other
-        devices. If the claim has no devices of that sort, its devices of unknown sort count. If it has none of unknown
-        sort either, and podberth does not know the resource, the claim's accelerators count.
+        devices. If the claim has no devices of that sort, the claim's devices of unknown sort count. If the claim has
+        no devices of unknown sort either, and podberth does not know the resource, the claim's accelerators count.
 
-        The result is None if the claim is unknown, if one of the counts is unknown, or if the devices that count belong
-        to several DeviceClasses and are not known to be of the resource's sort.
+        The result is None if the claim is unknown, if a count is unknown, or if the devices that count belong to
+        several DeviceClasses and are not known to be of the resource's sort.
 
         Args:
             namespace: the pod's namespace.
@@ -127,7 +129,7 @@ class KnownDevices:
     def kind(self, device_class: str) -> str:
         """Return the kind of a DeviceClass's devices, as in ``Accelerator.kind``.
 
-        "none" if they are no accelerators, "" if that is unknown.
+        "none" if the devices are no accelerators, "" if unknown.
         """
         found = recognise_class(device_class) or self.resources.get(DEVICE_CLASS_PREFIX + device_class)
         if found is not None:
@@ -137,9 +139,9 @@ class KnownDevices:
     def shares(self, namespace: str, group: object, claim: Mapping[str, Any]) -> bool:
         """Return whether other Pods share the claim in an entry of a Pod's ``resourceClaims``.
 
-        Any Pod may use a claim that exists by name. A claim from a template is shared by all pods of a PodGroup if the
+        Any Pod may use a claim by the claim's name. A claim from a template is shared by all pods of a PodGroup if the
         PodGroup lists the same name and template (core/v1 PodResourceClaim, gate DRAWorkloadResourceClaims). ``group``
-        is the name of the Pod's native PodGroup, unchecked; None if it has none.
+        is the name of the Pod's native PodGroup, unchecked; None if the Pod has none.
         """
         if isinstance(claim.get("resourceClaimName"), str):
             return True
@@ -165,7 +167,7 @@ def is_generated(claim: Mapping[str, Any]) -> bool:
 def read_claim(document: Mapping[str, Any]) -> tuple[ClaimRequest, ...]:
     """Return the devices that a ResourceClaim asks for, one entry for each DeviceClass in the order of the requests.
 
-    A ResourceClaimTemplate's ``spec`` can be passed as well, because it contains a claim's spec.
+    A ResourceClaimTemplate's ``spec`` can be passed as well, because that spec contains a claim's spec.
     """
     return _device_requests(document, "spec")
 
@@ -176,9 +178,9 @@ def read_template(document: Mapping[str, Any]) -> tuple[ClaimRequest, ...]:
 
 
 def read_compute_domain(document: Mapping[str, Any]) -> tuple[str, tuple[ClaimRequest, ...]] | None:
-    """Return the name of a ComputeDomain's channel template and the devices that it asks for; None if it names none.
+    """Return (name of a ComputeDomain's channel template, devices that the template asks for); None without a name.
 
-    The ComputeDomain's driver makes the template. A claim from it asks for one channel or for all channels
+    The ComputeDomain's driver makes the template. A claim from the template asks for one channel or for all channels
     (resource.nvidia.com/v1beta1, ComputeDomainChannelSpec).
     """
     channel = mapping_at(document, "spec", "channel")
@@ -191,7 +193,7 @@ def read_compute_domain(document: Mapping[str, Any]) -> tuple[str, tuple[ClaimRe
 def shared_claims(pod_group: Mapping[str, Any]) -> ClaimNames:
     """Return the claims that all pods of a native PodGroup share (scheduling/v1alpha2).
 
-    Each is a pair: the name of the claim in the pods, and the name of its ResourceClaimTemplate.
+    A claim is a pair: the name of the claim in the pods, and the name of the claim's ResourceClaimTemplate.
     """
     found = (
         (each.get("name"), each.get("resourceClaimTemplateName"))
@@ -210,13 +212,13 @@ def _device_requests(document: Mapping[str, Any], *path: str) -> tuple[ClaimRequ
 
 
 def _total(parts: list[tuple[str, int]]) -> int:
-    """Return the sum of the numbers of devices; 0 if one of them is unknown."""
+    """Return the sum of the numbers of devices in ``parts``; 0 if one number is 0, which means unknown."""
     counts = [count for _, count in parts]
     return min(sum(counts), _LARGEST_COUNT) if all(counts) else 0
 
 
 def _device_request(request: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Return the DeviceClass and the number of devices of a claim's request; None for a request with adminAccess.
+    """Return (the DeviceClass, the number of devices) of a claim's request; None for a request with adminAccess.
 
     A request with adminAccess is for devices that other pods use. In v1beta1, the fields of ``exactly`` are in the
     request itself.
@@ -246,7 +248,7 @@ def class_resources(device_class: Mapping[str, Any]) -> frozenset[str]:
 def class_accelerators(device_class: Mapping[str, Any]) -> Accelerators:
     """Return the accelerators of a DeviceClass by extended resource, without resources in ``devices.resources``.
 
-    Empty if neither the name of the class nor the driver in its selectors is known to have accelerators.
+    Empty if neither the name of the class nor the driver in the selectors of the class is known to have accelerators.
     """
     accelerator = _class_accelerator(device_class)
     if accelerator is None:
@@ -255,7 +257,7 @@ def class_accelerators(device_class: Mapping[str, Any]) -> Accelerators:
 
 
 def hands_out_others(device_class: Mapping[str, Any]) -> bool:
-    """Return whether a DeviceClass has no accelerators, by its name and by the drivers in its selectors.
+    """Return whether a DeviceClass has no accelerators, by the name and by the drivers in the selectors.
 
     False if the selectors name no driver.
     """
@@ -264,7 +266,7 @@ def hands_out_others(device_class: Mapping[str, Any]) -> bool:
 
 
 def _class_accelerator(device_class: Mapping[str, Any]) -> Accelerator | None:
-    """Return the accelerator of a DeviceClass, from its name, else from the one driver that its selectors name."""
+    """Return the accelerator of a DeviceClass, from the name, else from the only driver in the selectors."""
     known = recognise_class(str(at(device_class, "metadata", "name")))
     if known is not None:
         return known

@@ -1,8 +1,8 @@
 """Parses the device ids that the kubelet hands out, to find the GPU that each id refers to.
 
-A device plugin makes its own ids, and the kubelet keeps them unchanged. This module reads the ids of widely used
+A device plugin makes the ids, and the kubelet keeps the ids unchanged. This module reads the ids of widely used
 plugins; the result for any other id is None, never an error. An id names a GPU by a UUID, a minor number or a PCI
-address. ``topology.usage`` finds the GPU of the node with that name.
+address. ``topology.usage`` finds the node's GPU for the UUID, number or address.
 """
 
 import re
@@ -33,7 +33,7 @@ _CLAIMED = re.compile(r"gpu-([0-9]{1,4})(?:-mig-[0-9a-z-]{1,100})?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceName:
-    """A device, as the device's id names it.
+    """The parts of a device's id that name the device.
 
     Exactly one of the first four fields is set and names the GPU; ``gpu_instance`` names a MIG instance of that GPU.
     """
@@ -43,12 +43,12 @@ class DeviceName:
     minor: int | None = None
     """The number N in the device file ``/dev/nvidiaN``, which is not NVML's index."""
     pci_address: str = ""
-    """The PCI address as sysfs spells it, with function 0; empty: not known."""
+    """The PCI address in the format of sysfs, with function 0; empty: not known."""
     gpu_instance: int | None = None
 
 
 def parse_device_id(device_id: str) -> DeviceName | None:
-    """Return the device that a device plugin's id names; None if no known plugin makes such ids.
+    """Return the device that a device plugin's id names; None if no known plugin makes ids of this form.
 
     The function never raises.
     """

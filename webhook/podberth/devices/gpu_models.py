@@ -24,11 +24,11 @@ MODEL_LABELS: Final[Mapping[str, str]] = {
     "gpu.nvidia.com/class": "https://docs.coreweave.com/docs/products/cks/nodes/nodes-overview",
     "amd.com/gpu.product-name": "ROCm/k8s-device-plugin cmd/k8s-node-labeller/README.md",
 }
-"""The labels of nodes whose value names the GPU model, each with its source."""
+"""A mapping from each node label whose value names the GPU model to the source of this knowledge."""
 
 
 def model_of(label: str, value: str) -> str:
-    """Return the model, such as ``H100``, that a value of a label in MODEL_LABELS names; empty if it is not known.
+    """Return the model, such as ``H100``, that a value of a label in MODEL_LABELS names; empty if not known.
 
     Models that the labels of clouds do not distinguish count as one: A10 and A10G, MI250 and MI250X, B200 and GB200.
     """

@@ -1,8 +1,8 @@
 """The names of MIG profiles: parsing, spelling, and the facts about a profile on one GPU model.
 
-Drivers and people write ``1g.10gb+me``; as a resource it is ``nvidia.com/mig-1g.10gb.me``. ``devices.mig_tables`` has
-the profiles of each GPU model, ``devices.mig_placement`` finds which profiles fit on one GPU together, and
-``devices.mig_nearest`` suggests names for a misspelled one. Limits always depend on the model, because one name has
+Drivers and people write ``1g.10gb+me``; the resource's name is ``nvidia.com/mig-1g.10gb.me``. ``devices.mig_tables``
+has the profiles of each GPU model, ``devices.mig_placement`` finds which profiles fit on one GPU together, and
+``devices.mig_nearest`` suggests names for a misspelled name. Limits always depend on the model, because one name has
 several shapes: ``1g.10gb`` fits 7 times on a GPU of 80 GB, and 4 times on an A100 of 40 GB.
 """
 
@@ -43,27 +43,29 @@ class Profile:
     slices: int
     """The number of compute slices of the GPU instance: the number before ``g`` in the name."""
     memory_gb: int
-    """The GB figure in the name, which the driver rounds up (see ``memory_mib``); 0 on Thor, which has no GPU memory of
-    its own.
+    """The GB figure in the name, which the driver rounds up (see ``memory_mib``); 0 on Thor, which has no separate GPU
+    memory.
     """
     attributes: tuple[str, ...] = ()
     without: bool = False
     """Whether the extensions are removed (``-me``) instead of added (``+me``)."""
     compute: int = 0
-    """The number of compute slices of the compute instance (``1c.3g.20gb``); 0 if it has the whole GPU instance."""
+    """The number of compute slices of the compute instance (``1c.3g.20gb``); 0 if the compute instance is the whole GPU
+    instance.
+    """
 
     @property
     def scarcity(self) -> int:
         """The rank of the profile among profiles of equal size.
 
-        Profiles without extensions come first, then those with removed ones (``-me``), then those with added ones
-        (``+me``). A profile with more extensions has a higher rank.
+        Profiles without extensions come first, then profiles with removed extensions (``-me``), then profiles with
+        added extensions (``+me``). A profile with more extensions has a higher rank.
         """
         return (len(self.attributes) + (not self.without)) if self.attributes else 0
 
     @property
     def name(self) -> str:
-        """The profile's name as the driver spells it: ``1g.10gb+me``."""
+        """The profile's name in the driver's spelling: ``1g.10gb+me``."""
         part = f"{self.compute}c." if self.compute else ""
         sign = "-" if self.without else "+"
         extras = sign + ",".join(self.attributes) if self.attributes else ""
@@ -116,7 +118,7 @@ def table_for(product: str, pci_id: str = "") -> MigTable | None:
     """Return the MIG profiles of a GPU model; None if the model is unknown or has no MIG.
 
     Args:
-        product: the model's name, if the PCI id is not known: NVML's (``NVIDIA H100 80GB HBM3``), GFD's label with its
+        product: the model's name, if the PCI id is not known: NVML's (``NVIDIA H100 80GB HBM3``), GFD's label with the
             suffixes (``-MIG-1g.10gb``, ``-SHARED``), or GKE's (``nvidia-h100-80gb``).
         pci_id: the device half of the model's PCI id (``2330``), which is looked up first.
     """
@@ -147,12 +149,12 @@ def profile_in(product: str) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def live_table(name: str, offers: tuple[tuple[str, int, int], ...], table: MigTable | None) -> MigTable | None:
-    """Return the MIG profiles that a node reports for its GPU model; they take precedence over the model's known table.
+    """Return the table of the MIG profiles that a node reports for a GPU model; it takes precedence over ``table``.
 
     Args:
         name: the name of the model in the new table.
         offers: name, maximum on one GPU, and MiB of each profile; a 0 is replaced by the value in ``table``.
-        table: the known table of the model, if any. It is the result if the node reports no profiles.
+        table: the known table of the model, if any. The result is this table if the node reports no profiles.
     """
     known_rows = table.rows if table else {}
     rows = {}
@@ -163,7 +165,7 @@ def live_table(name: str, offers: tuple[tuple[str, int, int], ...], table: MigTa
 
 
 def known(name: str) -> bool:
-    """Return whether any known GPU model has this profile; False if the name is no profile."""
+    """Return whether any known GPU model has the profile ``name``; False if the name is no profile."""
     try:
         return parse(name).name in _KNOWN
     except ValueError:
@@ -177,9 +179,9 @@ _FLOOR_NUMERATOR, _FLOOR_DENOMINATOR = 5, 6
 
 
 def memory_mib(name: str, table: MigTable | None = None) -> int:
-    """Return the memory of a MIG instance of this profile, in MiB; 0 if unknown.
+    """Return the memory, in MiB, of a MIG instance of the profile ``name``; 0 if unknown.
 
-    It is the figure in the model's table, else a lower bound that is derived from the profile's name.
+    The memory is the figure in the model's table, else a lower bound that is derived from the profile's name.
     """
     try:
         profile = parse(name)
@@ -213,9 +215,9 @@ def smallest(memory: int, offered: Mapping[str, int], *, slices: int = 0) -> str
 
 
 def bare(name: str) -> str:
-    """Return a profile name without the prefixes and the suffix that people and tools add to it.
+    """Return a profile name without the prefixes and the suffix that people and tools add.
 
-    The prefixes are the resource prefix, ``mig-`` and ``MIG ``; the suffix is that of shared resources.
+    The prefixes are the resource prefix, ``mig-``, ``MIG `` and ``MIG-``; the suffix is ``SHARED_SUFFIX``.
     """
     for prefix in (RESOURCE_PREFIX, "mig-", "MIG ", "MIG-"):
         name = name.removeprefix(prefix)
@@ -248,9 +250,9 @@ MEMORY_MIB: Mapping[str, int] = MappingProxyType({name: size for size, names in 
 
 
 def most_memory_mib(name: str) -> int:
-    """Return the most MiB that a GPU of this model, or an instance of this MIG profile, can have; 0 if unknown.
+    """Return the most MiB that a GPU of the model, or an instance of the MIG profile, ``name`` has; 0 if unknown.
 
-    A profile's name rounds the memory up (``devices.mig``), so the figure in it is never too small.
+    A profile's name rounds the memory up (``devices.mig``), so the figure in the name is never too small.
     """
     if name in MEMORY_MIB:
         return MEMORY_MIB[name]

@@ -36,12 +36,12 @@ _ANSWERS = 256
 
 
 def suggestions(name: str, candidates: Iterable[str], most: int = 3) -> tuple[str, ...]:
-    """Return at most ``most`` of the candidates that ``name`` may be a misspelling of, the best first.
+    """Return at most ``most`` candidates that ``name`` may be a misspelling of, the best candidate first.
 
-    The distance is that of the profile's numbers on a logarithmic scale, because 20 instead of 25 is a smaller error
-    than 5 instead of 10. Slices count more than memory, because people choose by slices and copy the rest: on an A100,
-    ``mig-4g.5gb`` means 4g.20gb. Among candidates of equal distance, the one with the more similar spelling comes
-    first. A name without readable numbers is compared by its spelling alone. Candidates that are no profiles are
+    The distance is measured between the profiles' numbers on a logarithmic scale, because 20 instead of 25 is a smaller
+    error than 5 instead of 10. Slices count more than memory, because people choose by slices and copy the rest: on an
+    A100, ``mig-4g.5gb`` means 4g.20gb. Among candidates of equal distance, the candidate with the more similar spelling
+    comes first. A name without readable numbers is compared by spelling alone. Candidates that are no profiles are
     skipped. Answers are cached.
     """
     return _suggestions(name, tuple(candidates), most) if len(name) <= LONGEST else ()

@@ -1,12 +1,12 @@
 """Finds which MIG instances fit on one GPU together, by a search over the documented placements.
 
-A GPU instance takes adjacent memory slices. Its start is a multiple of its size, and enough compute slices must be
+A GPU instance takes adjacent memory slices. The start is a multiple of the size, and enough compute slices must be
 left. This rule gives the list of ``nvidia-smi mig -lgipp``, with starts and size in memory slices: on 7-slice parts 1g
 {0..6}:1, 1g with double memory {0,2,4,6}:2, 2g {0,2,4}:2, 3g {0,4}:4, 4g {0}:4, 7g {0}:8 (NVIDIA/go-nvml
 pkg/nvml/mock/gpus/a100.go; an H100 NVL's listing, https://research.colfax-intl.com). On 4-slice parts 1g {0..3}:1, 2g
-{0,2}:2, 4g {0}:4 (a30.go; an RTX PRO 6000 counts the same in units of three). A set of instances is possible if they
-have placements that do not overlap, if no profile occurs more often than the model allows, and if there are enough
-media engines.
+{0,2}:2, 4g {0}:4 (a30.go; an RTX PRO 6000 counts the same in units of three). A set of instances is possible if the
+instances have placements that do not overlap, if no profile occurs more often than the model allows, and if there are
+enough media engines.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,10 +30,10 @@ class PlacedInstance:
 
 
 def placements(name: str, table: MigTable) -> tuple[tuple[int, int], ...]:
-    """Return the possible placements of a MIG profile on a GPU model, each as start and size in memory slices.
+    """Return the possible placements of a MIG profile on a GPU model, each as (start, size) in memory slices.
 
-    Empty if the model has no such profile. The size depends on the model: 1g.10gb is one memory slice of a GPU of 80
-    GB, and two of an A100 of 40 GB.
+    Empty if the model lacks the profile. The size depends on the model: 1g.10gb is one memory slice of a GPU of 80 GB,
+    and two of an A100 of 40 GB.
     """
     found = _row(name, table)
     if found is None:
@@ -45,7 +45,7 @@ def placements(name: str, table: MigTable) -> tuple[tuple[int, int], ...]:
 
 
 def fits(names: Iterable[str], table: MigTable) -> bool:
-    """Return whether one GPU of this model can be partitioned into all these instances at once.
+    """Return whether one GPU of the model can be partitioned into instances of all profiles ``names`` at once.
 
     False if the model lacks one of the profiles.
     """
@@ -54,16 +54,16 @@ def fits(names: Iterable[str], table: MigTable) -> bool:
 
 
 def capacity(name: str, table: MigTable) -> int:
-    """Return the largest number of instances of a MIG profile that one whole GPU of this model holds."""
+    """Return the largest number of instances of a MIG profile that one whole GPU of the model holds."""
     return room(name, (), table)[1]
 
 
 def room(name: str, present: Iterable[PlacedInstance], table: MigTable) -> tuple[int, int]:
-    """Return how many more instances of a profile fit on a GPU beside the ``present`` ones, at least and at most.
+    """Return (minimum, maximum) of the instances of a profile that still fit on a GPU beside the ``present`` instances.
 
     The two numbers differ if the placement of a present instance is unknown: a 3g at slice 4 leaves room for four 1g, a
-    3g at slice 0 for three. The result is (0, 0) if the model has no such profile, or if the present instances
-    contradict each other.
+    3g at slice 0 for three. The result is (0, 0) if the model lacks the profile, or if the present instances contradict
+    each other.
     """
     # The cache key is the profile from the table, and not the name in a pod, which may have any length.
     profile = _row(name, table)
@@ -87,9 +87,9 @@ def _room(profile: Profile, present: tuple[PlacedInstance, ...], table: MigTable
 
 
 def _more(name: str, there: Sequence[str], table: MigTable, taken: int) -> int:
-    """Return how many instances of a profile can be added to a GPU beside its present instances.
+    """Return how many instances of a profile can be added to a GPU beside the present instances.
 
-    ``there`` are the profiles of the present instances, and ``taken`` is the bit mask of their memory slices.
+    ``there`` are the profiles of the present instances, and ``taken`` is the bit mask of the instances' memory slices.
     """
     count, layouts = 0, frozenset({taken})
     while _together([*there, *[name] * (count + 1)], table):
@@ -101,7 +101,7 @@ def _more(name: str, there: Sequence[str], table: MigTable, taken: int) -> int:
 
 
 def _layouts(names: Iterable[str], table: MigTable, taken: frozenset[int]) -> frozenset[int]:
-    """Return every set of used memory slices that is possible after these instances are placed, each as a bit mask.
+    """Return every possible set of used memory slices with instances of ``names`` placed, each as a bit mask.
 
     There are at most 2 ** 8 masks, so the time is bounded by the number of instances.
     """
@@ -116,11 +116,11 @@ def _mask(start: int, size: int) -> int:
 
 
 def _together(names: Sequence[str], table: MigTable) -> bool:
-    """Return whether one GPU may have so many instances and media engines; their placement is not checked.
+    """Return whether one GPU may have so many instances and media engines; placements are not checked.
 
-    One instance has the media engines (``+me``; ``+me.all`` takes them from the others, which are then ``-me``). Thor,
-    which has no GPU memory of its own, has one compute and one graphics instance (MIG user guide, "Supported MIG
-    profiles").
+    One instance has the media engines (``+me``; ``+me.all`` takes the engines from all other instances, which are then
+    ``-me``). Thor, which has no separate GPU memory, has one compute and one graphics instance (MIG user guide,
+    "Supported MIG profiles").
     """
     for name in set(names):
         most = table.rows[name].max_instances
@@ -139,7 +139,7 @@ def _together(names: Sequence[str], table: MigTable) -> bool:
 
 
 def _is_bare(profile: Profile) -> bool:
-    """Return whether an instance of this profile has no media engine."""
+    """Return whether an instance of the profile has no media engine."""
     return profile.without and "me" in profile.attributes
 
 

@@ -1,13 +1,14 @@
-"""The MIG profiles of each GPU model, as a table with its sources; ``devices.mig`` has the functions that read it.
+"""The MIG profiles of each GPU model, as a table with sources; ``devices.mig`` has the functions that read the table.
 
-Names, counts and PCI ids are those of NVIDIA/mig-parted v0.15.0 deployments/systemd/config-default.yaml, unless a
-comment beside a table names another source. In that file, the ``all-<profile>`` entries are the maximum for a whole
-GPU. The file agrees with the tables of the MIG user guide
+Names, counts and PCI ids come from NVIDIA/mig-parted v0.15.0 deployments/systemd/config-default.yaml, unless a comment
+beside a table names another source. In that file, the ``all-<profile>`` entries are the maximum for a whole GPU. The
+file agrees with the tables of the MIG user guide
 (https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html). Memory is the figure in the list
 of ``nvidia-smi mig -lgip``, which has GiB with two decimals, rounded down to MiB. If the lists of two drivers differ,
 the table has the smaller figure.
 
-What a node reports takes precedence over these tables: its driver may report another size, and with it another name.
+The profiles that a node reports take precedence over these tables: the node's driver may report another size, and with
+the size another name.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,9 +21,9 @@ class MigRow:
     """One MIG profile on one GPU model."""
 
     max_instances: int
-    """The most instances of this profile on one whole GPU, without any other profile."""
+    """The most instances of the profile on one whole GPU, without any other profile."""
     memory_mib: int = 0
-    """The memory of an instance in MiB, as the driver lists it; 0 if no listing was available."""
+    """The memory of an instance in MiB, from the driver's list; 0 if no listing was available."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,7 @@ class MigTable:
     slices: int
     """The number of compute slices of the whole GPU: 7 or 4; the smallest GPUs have 2 or 3."""
     whole_gb: int
-    """The GB figure in the name of the profile of the whole GPU; 0: the GPU has no memory of its own (Thor)."""
+    """The GB figure in the name of the profile of the whole GPU; 0: the GPU has no separate memory (Thor)."""
     pci_ids: frozenset[str] = frozenset()
     """The device halves of the models' PCI ids, in upper case; the vendor half is always 10DE."""
     products: frozenset[str] = frozenset()
@@ -41,11 +42,11 @@ class MigTable:
     gke: frozenset[str] = frozenset()
     """The models' names in GKE's label ``cloud.google.com/gke-accelerator``."""
     rows: Mapping[str, MigRow] = field(hash=False)
-    """The profiles of the GPU models by their canonical names."""
+    """A mapping from the canonical name of each profile of the GPU models to the profile."""
 
     @property
     def memory_slices(self) -> int:
-        """The memory slices of the whole GPU: one more than the compute slices of a 7-slice GPU, else equal to them."""
+        """The memory slices of the whole GPU: one more than the compute slices of a 7-slice GPU, else as many."""
         return 8 if self.slices == 7 else self.slices  # noqa: PLR2004 - MIG user guide, "Partitioning"
 
 
@@ -59,8 +60,8 @@ def table_of(
 ) -> MigTable:
     """Return the table of GPU models that share the profiles ``rows``, a mapping by the profiles' canonical names.
 
-    The profile with the most slices, the first of several, is taken as the whole GPU. The other arguments identify the
-    models, as in ``MigTable``.
+    The profile with the most slices, the first if several have as many, is taken as the whole GPU. The other arguments
+    identify the models, as in ``MigTable``.
     """
     whole = max(rows, key=_slices)
     return MigTable(
@@ -82,7 +83,7 @@ def _slices(profile: str) -> int:
 def _table(name: str, pci_ids: str, products: str, rows: str, gke: str = "") -> MigTable:
     """Return a table of MIG profiles from text.
 
-    In ``rows``, ``1g.5gb 7 4864`` is a profile, its count and, if known, its MiB.
+    In ``rows``, ``1g.5gb 7 4864`` is a profile, the maximum count on one GPU and, if known, the MiB of an instance.
     """
     parsed = {}
     for row in rows.split(" · "):

@@ -1,8 +1,9 @@
-"""The resource names of accelerators, and their kinds: one table, with a source beside each row.
+"""The resource names of accelerators, and the kinds of accelerators: one table, with a source beside each row.
 
 Recognition is by exact name, because a vendor's prefix proves nothing: ``nvidia.com/rdma-vf`` is a NIC, and
-``nvidia.com/gpumem`` only modifies another request. Two documented families of names are open: those of MIG profiles,
-which ``devices.mig`` parses, and the implicit resource names of DeviceClasses, which count only for known GPU classes.
+``nvidia.com/gpumem`` only modifies another request. Two documented families of names are open: the names of MIG
+profiles, which ``devices.mig`` parses, and the implicit resource names of DeviceClasses, which count only for known GPU
+classes.
 """
 
 from dataclasses import dataclass
@@ -12,9 +13,9 @@ from typing import Literal, TypeAlias
 from . import mig
 
 AcceleratorKind: TypeAlias = Literal["whole", "mig", "shared", "modifier", "nic", "passthrough"]
-"""The kind of an accelerator resource: the meaning of one unit of it.
+"""The kind of an accelerator resource: the meaning of one unit of the resource.
 
-whole: a whole device. mig: a MIG instance. shared: a share of a device that is no MIG instance (a time-slice, a core, a
+whole: a whole device. mig: a MIG instance. shared: a part of a device that is no MIG instance (a time-slice, a core, a
 vNPU). modifier: no device, but a property of another request (memory, cores). nic: an RDMA or SR-IOV interface, no
 accelerator. passthrough: a device for a virtual machine.
 """
@@ -25,7 +26,7 @@ COUNTED_KINDS: frozenset[AcceleratorKind] = frozenset({"whole", "mig", "shared"}
 
 @dataclass(frozen=True, slots=True)
 class Accelerator:
-    """A known accelerator resource. ``profile`` is its MIG profile in canonical spelling (``1g.10gb+me``), or empty."""
+    """A known accelerator resource. ``profile`` is the MIG profile in canonical spelling (``1g.10gb+me``), or empty."""
 
     vendor: str
     kind: AcceleratorKind
@@ -123,8 +124,8 @@ MODIFIERS: dict[str, dict[str, str]] = {
 }
 """The resources of sharing dialects that modify another request, or that only the dialect's scheduler counts.
 
-The outer key is the dialect's name. Each resource has the vendor of its device. The dialect's dossier takes the
-resources from this table, and has their source.
+The outer key is the dialect's name. A resource is mapped to the vendor of the device. The dialect's dossier takes the
+resources from this table, and has the source.
 """
 
 TABLE: dict[str, Accelerator] = {
@@ -142,7 +143,7 @@ TABLE: dict[str, Accelerator] = {
     },
     **{name: Accelerator(vendor, "modifier") for rows in MODIFIERS.values() for name, vendor in rows.items()},
 }
-"""The accelerators that are recognised by their exact resource name."""
+"""The accelerators that are recognised by the exact resource name."""
 
 DEVICE_CLASSES: dict[str, Accelerator] = {
     # https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu deployments/helm templates/deviceclass-*.yaml. The
@@ -193,7 +194,7 @@ def recognise(resource: str) -> Accelerator | None:
 
 
 def recognise_class(device_class: str) -> Accelerator | None:
-    """Return the accelerator that a DeviceClass of this name offers; None if the class is unknown."""
+    """Return the accelerator that a DeviceClass of the name ``device_class`` offers; None if the class is unknown."""
     return DEVICE_CLASSES.get(device_class)
 
 

@@ -1,10 +1,10 @@
-"""A token bucket, which limits how often something happens. It has no clock: the caller passes times in seconds."""
+"""A token bucket, which limits how often something happens. The bucket has no clock: the caller passes seconds."""
 
 from math import inf
 
 
 class Bucket:
-    """A token bucket: ``burst`` tokens at once, and a new one every ``refill_seconds``."""
+    """A token bucket: ``burst`` tokens at once, and a new token every ``refill_seconds``."""
 
     __slots__ = ("_full_at", "_refill_seconds", "_spare_seconds")
 

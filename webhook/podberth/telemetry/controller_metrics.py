@@ -1,4 +1,4 @@
-"""The controller's metrics in Prometheus' text format. Metrics of watches have the same names as the webhook's."""
+"""The controller's metrics in Prometheus' text format. Metrics of watches have the same names in the webhook."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import product
@@ -15,8 +15,8 @@ ACTIONS: Final = ("create", "change", "look up")
 RESULTS: Final = ("ok", "conflict", "refused", "failed")
 """The results of a request, as values of the metric's label.
 
-ok: the request succeeded. conflict: another writer was faster. refused: the API server refused it. failed: there was no
-answer, or a bug.
+ok: the request succeeded. conflict: another writer was faster. refused: the API server refused the request. failed:
+there was no answer, or a bug.
 """
 
 
@@ -48,19 +48,19 @@ class ControllerMetrics(WatchCounts, Collector):
         watched: Callable[[], Mapping[str, WatchFacts]],
         kinds: Callable[[], Mapping[str, KindState]],
     ) -> None:
-        """Add the metrics whose values are computed at each scrape, by calling these functions.
+        """Add the metrics whose values are computed at each scrape, by calling the given functions.
 
         Args:
             leads: whether this replica is the leader.
             waiting: the number of waiting pods that name a group.
-            watched: the facts about the watch of each resource, by its name.
-            kinds: the state of each kind, by its name.
+            watched: the facts about the watch of each resource, by the resource's name.
+            kinds: the state of each kind, by the kind's name.
         """
         self._leads, self._waiting, self._watched, self._kinds = leads, waiting, watched, kinds
         self.registry.register(self)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Yield the metrics that are computed at this scrape."""
+        """Yield the metrics whose values are computed at each scrape."""
         yield GaugeMetricFamily(
             "podberth_controller_leads", "1 if this replica leads, and so acts.", value=self._leads()
         )
@@ -69,11 +69,11 @@ class ControllerMetrics(WatchCounts, Collector):
         yield from watch_families(self._watched(), self._kinds())
 
     def requested(self, action: str, result: str) -> None:
-        """Count a request to the API server, by its action and its result."""
+        """Count a request to the API server, by action and result."""
         self._requests.labels(action, result).inc()
 
     def standing(self, counts: Mapping[str, int]) -> None:
-        """Set the number of problems that exist at present, by the reason of their Events."""
+        """Set the number of problems that exist at present, by the reason of the problems' Events."""
         self._standing.clear()
         for reason, count in counts.items():
             self._standing.labels(reason).set(count)

@@ -26,7 +26,7 @@ class NodeReading:
 
     node: str
     look: Look | None
-    """The last reading of the devices; None if there was none, it failed, or it is too old."""
+    """The last reading of the devices; None if there was no reading, or it failed or is too old."""
     allocation: Allocation | None
     """The kubelet's assignment of devices to pods; None if the kubelet was not asked or did not answer."""
     kubelet_answers: bool | None
@@ -63,7 +63,7 @@ _GAUGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "podberth_agent_pod_resources_up": ("Whether the kubelet answered who holds what: 1 or 0.", ()),
     "podberth_agent_unmatched_devices": ("Accelerators that somebody holds and that are no GPU seen here.", ()),
 }
-"""The help text of each gauge, and its labels in addition to ``node``, which every gauge has."""
+"""The help text of each gauge, and the gauge's labels in addition to ``node``, which every gauge has."""
 
 
 class GpuMetrics(Collector):
@@ -98,7 +98,7 @@ class GpuMetrics(Collector):
 
 
 _Series: TypeAlias = tuple[str, float | None, *tuple[object, ...]]
-"""One value of a gauge: its name, the value (None if unknown), and the values of its labels."""
+"""One value of a gauge: (the name, the value or None if unknown, the values of the labels)."""
 
 
 def _of_gpus(look: Look | None, allocation: Allocation | None) -> Iterator[_Series]:

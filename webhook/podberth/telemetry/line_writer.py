@@ -1,8 +1,8 @@
 """Writes log lines to a file descriptor without ever blocking the code that logs.
 
-A write to a pipe blocks when its reader is slow, and raises an error when the reader has gone; neither may affect the
-event loop. So lines are queued, and a separate thread writes them. When the queue is full, lines are dropped and
-counted.
+A write to a pipe blocks when the pipe's reader is slow, and raises an error when the reader has gone. Slow or missing
+readers may not affect the event loop. So lines are queued, and a separate thread writes them. When the queue is full,
+lines are dropped and counted.
 """
 
 import os

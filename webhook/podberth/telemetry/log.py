@@ -30,12 +30,12 @@ class Log:
     """Encodes the fields of log lines as JSON and passes the lines to a writer."""
 
     def __init__(self, writer: LineWriter) -> None:
-        """Create the log; the caller must close ``writer`` itself."""
+        """Create the log; closing ``writer`` is the caller's task."""
         self._writer = writer
 
     @property
     def dropped(self) -> int:
-        """The number of lines lost because nobody read them fast enough."""
+        """The number of lines lost because nobody read the lines fast enough."""
         return self._writer.dropped
 
     def write(self, fields: dict[str, Any]) -> None:
@@ -47,7 +47,7 @@ class Log:
         self.write({"time": datetime.now(UTC), "level": level, "msg": message, **fields})
 
     def fault(self, message: str, error: BaseException, **fields: Any) -> None:
-        """Log a bug, with its traceback."""
+        """Log a bug, with the traceback of ``error``."""
         lines = "".join(traceback.format_exception(error))
         self.event("error", message, error=f"{type(error).__name__}: {error}"[:MAX_TEXT], traceback=lines, **fields)
 
@@ -93,7 +93,7 @@ class LibraryHandler(logging.Handler):
         self._spared = Spared()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one record as a log line."""
+        """Write one record of a library as a log line."""
         if (besides := self._spared.pass_on()) is None:
             return
         error = record.exc_info[1] if record.exc_info else None
@@ -106,7 +106,8 @@ def standard_output() -> LineWriter:
     """Return a writer that owns a copy of the standard output, which other code may close or replace meanwhile.
 
     Raises:
-        UsageError: the standard output is closed. Otherwise the next socket would get its number and all log lines.
+        UsageError: the standard output is closed. Otherwise the next socket would get the number of the standard
+            output, and with the number all log lines.
     """
     try:
         return LineWriter(os.dup(1))

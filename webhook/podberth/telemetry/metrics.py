@@ -7,8 +7,8 @@ module declares no metric. Series for label values that are known beforehand exi
 rise from zero.
 
 The counts of each review are plain numbers, which the library reads at each scrape. The library's own counters would
-take 5 us a review, because each has a lock; the plain numbers take 2 us. Both were measured under load, where a review
-without its decision takes 70 us.
+take 5 us a review, because each counter has a lock; the plain numbers take 2 us. Both figures were measured under load,
+where a review without its decision takes 70 us.
 """
 
 from bisect import bisect_left
@@ -67,9 +67,9 @@ KIND_LEFT_OUT = ("unreadable", "too many")
 POLICY_STATES = ("active", "disabled", "outdated", "broken")
 """The states of a GPUPolicy, as values of a label.
 
-active: the policy takes effect. disabled: its spec switches it off. outdated: it does not compile, and its older
-version takes effect, or the policy of the same name from files. broken: it does not compile, and no other version takes
-effect.
+active: the policy takes effect. disabled: the policy's spec switches the policy off. outdated: the policy does not
+compile, and an older version takes effect, or the policy of the same name from files. broken: the policy does not
+compile, and no other version takes effect.
 """
 
 EVENT_RESULTS = ("created", "repeated", "limited", "dropped", "failed", "unknown")
@@ -79,10 +79,12 @@ EVENT_FAULTS = ("lost", "silent", "garbled", "busy", "failed", "refused", "bug")
 
 
 class Phases(NamedTuple):
-    """The seconds that each phase of a review took; their sum is the whole time."""
+    """The seconds that each phase of a review took; the sum of the phases is the whole time."""
 
     receive: float
-    """The seconds from the arrival of the headers until the review is parsed, with the waits for its body and its turn.
+    """The seconds from the arrival of the headers until the review is parsed.
+
+    The waits for the body, and for a Namespace or owner that the snapshot lacks, are included.
     """
     decide: float
     encode: float
@@ -155,7 +157,7 @@ class Metrics(Collector):
         self._policy_errors: dict[tuple[str], int] = defaultdict(int)
 
     def request(self, path: str, operation: str, verdict: str, seconds: float) -> None:
-        """Count one answer on the webhook path ``path``, and its duration in seconds."""
+        """Count one answer on the webhook path ``path``, and the answer's duration in seconds."""
         self._requests[path, operation, verdict] += 1
         self._durations[path][bisect_left(DURATION_BUCKETS, seconds)] += 1
         self._seconds[path] += seconds
@@ -172,11 +174,11 @@ class Metrics(Collector):
         self._policy_errors[(policy,)] += 1
 
     def decision(self, policy: str, verdict: str) -> None:
-        """Count one decision of a policy; ``verdict`` is its ``admission.outcome.Action``, such as ``deny``."""
+        """Count one decision of a policy; ``verdict`` is the ``admission.outcome.Action``, such as ``deny``."""
         self._decisions[policy, verdict] += 1
 
     def reloaded(self, what: str, *, ok: bool) -> None:
-        """Count one load of ``what``, such as ``policies`` or ``certificate``; ``ok`` says whether it succeeded."""
+        """Count one load of ``what``, such as ``policies`` or ``certificate``; ``ok`` says if the load succeeded."""
         self._reloads.labels(what, "ok" if ok else "error").inc()
 
     def policy_objects(self, states: Sequence[str]) -> None:
@@ -185,7 +187,7 @@ class Metrics(Collector):
             self._policy_objects.labels(each).set(states.count(each))
 
     def exceptions(self, ends: Mapping[str, datetime]) -> None:
-        """Set the times at which the present GPUPolicyExceptions end, by name; those of others are removed."""
+        """Set the times at which the present GPUPolicyExceptions end, by name; other exceptions' times are removed."""
         self._exception_ends.clear()
         for name, end in ends.items():
             self._exception_ends.labels(name).set(end.timestamp())
@@ -200,7 +202,7 @@ class Metrics(Collector):
         return generate_latest(self.registry)
 
     def collect(self) -> Iterator[Family]:
-        """Yield the metrics that are computed at this scrape."""
+        """Yield the metrics whose values are computed at each scrape."""
         said = "Reviews answered; verdict error is an answer other than HTTP 200."
         labels = ["path", "operation", "verdict"]
         yield _counted("podberth_admission_requests_total", said, labels, self._requests.items())
@@ -254,7 +256,7 @@ class WatchMetrics(WatchCounts, Collector):
         return max((watched[each].contact_age_seconds for each in OF_TOPOLOGY if each in watched), default=nan)
 
     def collect(self) -> Iterator[Family]:
-        """Yield the metrics that are computed at this scrape."""
+        """Yield the metrics whose values are computed at each scrape."""
         watched = self._watched()
         yield from watch_families(watched, self._kinds())
         left_out = GaugeMetricFamily(
@@ -288,7 +290,7 @@ class EventMetrics:
         _begin(self._errors, EVENT_FAULTS)
 
     def notices(self, result: str, count: int = 1) -> None:
-        """Count ``count`` notices by what happened to them, such as ``created`` or ``limited`` (EVENT_RESULTS)."""
+        """Count ``count`` notices by the result, such as ``created`` or ``limited`` (EVENT_RESULTS)."""
         self._notices.labels(result).inc(count)
 
     def error(self, reason: str) -> None:
@@ -306,15 +308,15 @@ class PortMetrics(Collector):
         refused: Mapping[str, int],
         connections: Callable[[], tuple[int, int]],
     ) -> None:
-        """Declare all metrics; their values are read at each scrape.
+        """Declare all metrics; the values are read at each scrape.
 
-        ``connections`` returns the number of open connections, and the number of displaced connections so far.
+        ``connections`` returns (the number of open connections, the number of displaced connections so far).
         """
         self._used, self._refused, self._connections = used, refused, connections
         registry.register(self)
 
     def collect(self) -> Iterator[Family]:
-        """Yield the metrics that are computed at this scrape."""
+        """Yield the metrics whose values are computed at each scrape."""
         said = "Memory charged to callers of the review port."
         held = GaugeMetricFamily("podberth_callers_memory_bytes", said, labels=["kind"])
         for kind, amount in self._used.items():
@@ -333,7 +335,7 @@ class PortMetrics(Collector):
 
 
 def read_samples(text: str) -> Mapping[tuple[str, frozenset[tuple[str, str]]], float]:
-    """Return the value of every sample in a text of metrics, by its name and labels.
+    """Return a mapping from (name, labels) to the value, for every sample in a text of metrics.
 
     Raises:
         ValueError: the text is not in Prometheus' format.

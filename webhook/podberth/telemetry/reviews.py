@@ -12,7 +12,9 @@ from .log import MAX_TEXT, Level, Log, Spared
 from .metrics import Metrics, Phases
 
 Listener: TypeAlias = Callable[[AdmissionRequest, Outcome], None]
-"""A function that is called with the review and its outcome after every answer on one URL path; it must not block."""
+"""A function that is called with the review and the outcome after every answer on one URL path; the function must not
+block.
+"""
 
 
 @dataclass(slots=True)
@@ -51,7 +53,7 @@ class ReviewRecorder:
     def refused(
         self, path: str, status: int, message: str, seconds: float, request: AdmissionRequest | None = None
     ) -> None:
-        """Count a request that was answered with an HTTP error, and log it unless there are too many such lines.
+        """Count a request that was answered with an HTTP error, and log the request if the rate allows.
 
         ``status`` is the HTTP status, ``message`` the error, ``seconds`` the duration. ``request`` is None if no review
         could be decoded.

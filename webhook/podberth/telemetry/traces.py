@@ -19,7 +19,7 @@ _PROTOCOL = "http/protobuf"
 
 @dataclass(frozen=True, slots=True)
 class TracedReview:
-    """A review after its answer. ``request`` is None if it could not be decoded, ``outcome`` if there was none."""
+    """A review after its answer. ``request`` is None if undecodable, ``outcome`` is None if there was none."""
 
     headers: Mapping[str, str]
     path: str
@@ -38,10 +38,10 @@ class ReviewTracer(Protocol):
     """Makes the spans of reviews."""
 
     def review(self, traced: TracedReview) -> None:
-        """Make the spans of a review after its answer; must not block."""
+        """Make the spans of a review after the answer; must not block."""
 
     def close(self) -> None:
-        """Send the spans that are still queued, but wait only briefly for it."""
+        """Send the spans that are still queued, but wait only briefly."""
 
 
 def asked_for(environ: Mapping[str, str]) -> bool:

@@ -1,8 +1,8 @@
 """Sends traces of reviews with OpenTelemetry, by OTLP over HTTP.
 
-Only this module imports OpenTelemetry, and it is imported only if the operator asks for traces. A span continues the
-trace of the API server's call (``traceparent``). The span is made after the answer, from recorded times, and sent by a
-thread of its own. The environment sets the endpoint, the number of kept spans, and the service name.
+Only this module imports OpenTelemetry, and this module is imported only if the operator asks for traces. A span
+continues the trace of the API server's call (``traceparent``). The span is made after the answer, from recorded times,
+and sent by a separate thread. The environment sets the endpoint, the number of kept spans, and the service name.
 """
 
 import os

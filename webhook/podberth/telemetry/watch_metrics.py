@@ -8,10 +8,10 @@ from prometheus_client.core import GaugeMetricFamily
 
 KindState: TypeAlias = Literal["followed", "listing", "not served", "refused"]
 KIND_STATES: tuple[KindState, ...] = get_args(KindState)
-"""The states of a kind that is followed only if the cluster serves it.
+"""The states of a kind that is followed only if the cluster serves the kind.
 
-followed: its objects are listed and watched. listing: they are not listed yet. not served: the cluster does not serve
-the kind. refused: the API server forbids podberth to list it.
+followed: the kind's objects are listed and watched. listing: the objects are not listed yet. not served: the cluster
+does not serve the kind. refused: the API server forbids podberth to list the objects.
 """
 
 
@@ -42,7 +42,7 @@ class WatchCounts:
         )
 
     def restarted(self, resource: str, reason: str) -> None:
-        """Count a watch that ended, by its resource and the reason."""
+        """Count a watch that ended, by the resource and the reason."""
         self._restarts.labels(resource, reason).inc()
 
     def listed(self, resource: str, reason: str) -> None:
@@ -51,7 +51,7 @@ class WatchCounts:
 
 
 def watch_families(watched: Mapping[str, WatchFacts], kinds: Mapping[str, KindState]) -> Iterator[GaugeMetricFamily]:
-    """Yield the metrics of watched resources, and of kinds that are followed only if the cluster serves them."""
+    """Yield the metrics of watched resources, and of kinds that are followed only if the cluster serves the kind."""
     objects = GaugeMetricFamily("podberth_watch_objects", "Objects that the cluster has.", labels=["resource"])
     age = GaugeMetricFamily(
         "podberth_watch_contact_age_seconds", "Since the API server was last heard.", labels=["resource"]

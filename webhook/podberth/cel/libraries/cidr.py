@@ -1,6 +1,6 @@
 """Kubernetes' CIDR library (apiserver pkg/cel/library/cidr.go, Go's net/netip).
 
-A CIDR prefix is represented by the text "<canonical address>/<bits>"; the address keeps its host bits.
+A CIDR prefix is represented by the text "<canonical address>/<bits>"; the address keeps the host bits.
 """
 
 import re

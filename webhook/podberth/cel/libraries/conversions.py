@@ -1,8 +1,8 @@
 """Conversions of numbers and times from and to text, with the results of Go's standard library, as upstream.
 
 The engine's own conversions read and write other texts. So this module reads a text first, and passes it to the engine
-in a form that the engine reads as the same value. It also rewrites the engine's output. Sources: cel-go common/types,
-and Go's strconv and time, which cel-go calls.
+in a form that the engine reads as the same value. The module also rewrites the engine's output. Sources: cel-go
+common/types, and Go's strconv and time, which cel-go calls.
 """
 
 import math
@@ -39,7 +39,7 @@ def _unsigned(text: str) -> str:
 
 
 def double_of(text: str) -> float:
-    """Return the double that Go's strconv.ParseFloat reads from a text; raise LibraryError if it refuses the text."""
+    """Return the double that Go's strconv.ParseFloat reads from a text; raise LibraryError if Go refuses."""
     if _DECIMAL.fullmatch(text):
         found = float(text.replace("_", ""))
     elif _HEXADECIMAL.fullmatch(text):
@@ -59,7 +59,7 @@ def double_of(text: str) -> float:
 
 
 def double_text(value: float) -> str:
-    """Return a double as Go's ``%g`` writes it: the shortest text that denotes the same value."""
+    """Return a double in the format of Go's ``%g``: the shortest text that denotes the same value."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
     sign, digits, _ = Decimal(repr(value)).as_tuple()
@@ -87,7 +87,7 @@ _NO_DURATION: Final = "type conversion error from 'string' to 'google.protobuf.D
 
 
 def _nanoseconds(text: str) -> int:
-    """Return the nanoseconds that Go's time.ParseDuration reads from a text; raise LibraryError if it reads none."""
+    """Return the nanoseconds that Go's time.ParseDuration reads from a text; raise LibraryError if Go refuses."""
     unsigned = text[1:] if text[:1] in ("+", "-") else text
     if unsigned == "0":
         return 0
@@ -117,7 +117,7 @@ def _duration(text: str) -> str:
 
 
 def _duration_text(text: str) -> str:
-    """Return a duration as Go writes it; ``text`` is the CEL engine's text, which has the seconds as a double."""
+    """Return a duration in Go's format; ``text`` is the CEL engine's text, which has the seconds as a double."""
     nanoseconds = _nanoseconds(text)
     seconds, rest = divmod(abs(nanoseconds), _NANOS)
     value = seconds + rest / 1e9
@@ -162,7 +162,7 @@ class _Time(NamedTuple):
 
     @property
     def instant(self) -> str:
-        """The same time in UTC, as a text that the CEL engine reads."""
+        """The time in UTC, as a text that the CEL engine reads."""
         return f"{_clock(self.local - timedelta(minutes=self.ahead))}.{self.nanos}Z"
 
 
@@ -195,7 +195,7 @@ def _instant_of_utc(text: str) -> str:
 
 
 def _time_text(text: str) -> str:
-    """Return the time in ``text`` as Go writes it."""
+    """Return the time in ``text`` in Go's format."""
     found = _time(text)
     nanos = found.nanos.rstrip("0")
     return f"{_clock(found.local)}{'.' if nanos else ''}{nanos}{found.offset}"
@@ -203,7 +203,9 @@ def _time_text(text: str) -> str:
 
 INSTANT: Final = "internal.instant"
 INSTANT_OF_UTC: Final = "internal.instantOfUtc"
-"""The name of the function that replaces ``INSTANT`` in a program that writes times as text; it accepts only UTC."""
+"""The name of the function that replaces ``INSTANT`` in a program that writes times as text; the function accepts only
+UTC.
+"""
 TIME_TEXT: Final = "internal.timeText"
 INTERNAL: tuple[Overload, ...] = (
     overload("internal_signed", "internal.signed(string): string", _signed),

@@ -1,7 +1,7 @@
 """Kubernetes' format library (apiserver pkg/cel/library/format.go): named formats such as dns1123Label.
 
-A format is represented by its name. The messages about invalid texts are upstream's: apimachinery pkg/util/validation
-and pkg/api/validate/content, kube-openapi pkg/validation/strfmt.
+A format is represented by the format's name. The messages about invalid texts are upstream's: apimachinery
+pkg/util/validation and pkg/api/validate/content, kube-openapi pkg/validation/strfmt.
 """
 
 import re
@@ -47,7 +47,7 @@ _VALUE_WORDS: Final = (
 
 
 def _regex_error(words: str, pattern: str, *examples: str) -> str:
-    """Return the message that apimachinery's validation.RegexError makes of these arguments."""
+    """Return the message that apimachinery's validation.RegexError makes of the same arguments."""
     shown = " or ".join(f"'{each}', " for each in examples)
     return f"{words} (e.g. {shown}regex used for validation is '{pattern}')"
 

@@ -1,8 +1,8 @@
 """Kubernetes' lists library (apiserver pkg/cel/library/lists.go).
 
-All functions here are written in CEL, so that every element keeps its type and its precision. The additions of 1.34
-(cel-go ext.Lists version 3: slice, flatten, distinct, reverse, sort, sortBy, lists.range) and the sets library are the
-engine's own extensions.
+All functions here are written in CEL, so that every element keeps type and precision. The additions of 1.34 (cel-go
+ext.Lists version 3: slice, flatten, distinct, reverse, sort, sortBy, lists.range) and the sets library are the engine's
+own extensions.
 """
 
 from typing import Final
@@ -33,7 +33,7 @@ _LONGEST_RANGE: Final = 10_000
 
 
 def _bounded(length: int) -> int:
-    """Return the argument for ``lists.range``: 0 if it is negative; raise LibraryError if it is too large."""
+    """Return ``length`` as the argument for ``lists.range``, 0 if negative; raise LibraryError if too large."""
     if length > _LONGEST_RANGE:
         raise LibraryError(f"lists.range: got {length}, want at most {_LONGEST_RANGE}")
     return max(length, 0)  # the engine, unlike upstream, refuses a negative one

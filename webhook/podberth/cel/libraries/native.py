@@ -1,9 +1,9 @@
-"""The engine's own functions: CEL's standard operators and functions, its extensions, and the macros.
+"""The engine's own functions: CEL's standard operators and functions, the extensions, and the macros.
 
-The tables are in ``data/native.json``: the signature of each overload, by the engine's id for it. A test compares each
-signature with the engine's checker. The tables are used for docs/cel.md and for suggestions after a misspelt name; only
-``STRINGS`` and ``ORDERS`` are declared to the engine. Sources: cel-spec doc/langdef.md (list of standard definitions);
-cel-cpp runtime/optional_types, extensions/lists, sets, strings, comprehensions_v2.
+The tables are in ``data/native.json``: the signature of each overload, by the engine's id of the overload. A test
+compares each signature with the engine's checker. The tables are used for docs/cel.md and for suggestions after a
+misspelt name; only ``STRINGS`` and ``ORDERS`` are declared to the engine. Sources: cel-spec doc/langdef.md (list of
+standard definitions); cel-cpp runtime/optional_types, extensions/lists, sets, strings, comprehensions_v2.
 """
 
 import json
@@ -24,10 +24,13 @@ def _table(name: str) -> tuple[Overload, ...]:
 
 
 OPERATORS = _table("operators")
-"""The operators, by their names in a checked expression, such as ``_+_`` for a + b."""
+"""The operators, by the name in a checked expression, such as ``_+_`` for a + b."""
 ORDERS = tuple(row for row in OPERATORS if row.name in {"_<_", "_<=_", "_>_", "_>=_"})
-"""The comparisons ``<``, ``<=``, ``>`` and ``>=``. The engine's type checker does not declare them for two different
-types of number, so podberth's declaration replaces the CEL engine's (cel-go CrossTypeNumericComparisons)."""
+"""The comparisons ``<``, ``<=``, ``>`` and ``>=``.
+
+The engine's type checker does not declare comparisons of two different types of number, so podberth's declaration
+replaces the CEL engine's (cel-go CrossTypeNumericComparisons).
+"""
 FUNCTIONS = _table("functions")
 CONVERSIONS = _table("conversions")
 """The type conversion functions, except ``string``."""
@@ -39,13 +42,14 @@ NATIVE = (*OPERATORS, *FUNCTIONS, *CONVERSIONS, *TIMES, *LISTS, *SETS, *OPTIONAL
 
 STRINGS = _table("strings")
 """The functions of the strings extension, and the conversion to string. The engine accepts only one declaration of a
-function. As podberth adds overloads (``indexOf`` of a list, ``string`` of an IP), its declaration repeats the CEL
-engine's own."""
+function. As podberth adds overloads (``indexOf`` of a list, ``string`` of an IP), podberth's declaration repeats the
+CEL engine's own overloads.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Macro:
-    """One form of a macro. The parser expands macros, so they have no overloads."""
+    """One form of a macro. The parser expands macros, so a macro has no overloads."""
 
     name: str
     receiver: str

@@ -1,8 +1,8 @@
 """Declares library functions: each with upstream's signature and podberth's implementation.
 
-A library is a table of overloads with upstream's names, ids and types; their implementations work on plain Python
-values. A value of a type that CEL does not have (a Quantity, an IP, ...) is a canonical text in Python. Two such texts
-are equal if upstream's values are equal. ``cel.opaque`` makes an object of the value's own type from the text.
+A library is a table of overloads with upstream's names, ids and types; the implementations work on plain Python values.
+A value of a type that CEL does not have (a Quantity, an IP, ...) is a canonical text in Python. Two canonical texts are
+equal if upstream's values are equal. ``cel.opaque`` makes an object of the value's own type from the text.
 """
 
 import re
@@ -32,7 +32,7 @@ _SPACED: Mapping[str, str] = {"@in": "_ in _", "_?_:_": "_ ? _ : _", "_?._": "_.
 
 
 class LibraryError(Exception):
-    """A library function has no value for its arguments.
+    """A library function has no value for the given arguments.
 
     The expression then fails, unless ``||`` or ``&&`` absorbs the error.
     """
@@ -40,25 +40,28 @@ class LibraryError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overload:
-    """One signature of a library function, with its implementation.
+    """One signature of a library function, with the implementation.
 
-    Either ``call`` or ``body`` implements the function; without both, the engine itself does.
+    Either ``call`` or ``body`` implements the function; without both, the engine itself implements the function.
     """
 
     id: str
     """Upstream's id of the overload, which is unique."""
     name: str
-    """The name of the function in policies, such as "quantity" or "format.named"."""
+    """The name of the function in policies, for example "quantity" or "format.named"."""
     parameters: tuple[str, ...]
-    """The types of the parameters as CEL's messages write them; the receiver is the first. A capital letter is any
-    type."""
+    """The types of the parameters in the format of CEL's messages; the receiver is the first.
+
+    A capital letter is any type.
+    """
     result: str
     is_member: bool = True
     call: Callable[..., Any] | None = None
     """The implementation in Python, called with plain values; values of opaque types are texts.
 
-    The function may raise LibraryError. Its parameters are strings, numbers, bools and values of opaque types. Only
-    ``format`` gets a list, which is checked first, because the engine crashes if it converts a map with an optional."""
+    The function may raise LibraryError. The parameters are strings, numbers, bools and values of opaque types. Only
+    ``format`` gets a list, which is checked first, because the engine crashes on converting a map with an optional.
+    """
     body: str = ""
     """The implementation in CEL, with the arguments ``a``, ``b`` and ``c``. It may also call the functions that are in
     ``INTERNAL``."""
@@ -71,7 +74,7 @@ class Overload:
         return self.call is None and not self.body
 
     def written(self, operands: Sequence[str]) -> str:
-        """Return a call of the function as a policy writes it, with these operands or placeholders."""
+        """Return a call of the function as text in a policy, with ``operands`` as the operands or placeholders."""
         if not self.name.replace(".", "").isalnum():
             # An operator: each "_" in its name is an operand, and spaces stand around what is between two of them.
             pieces = _SPACED.get(self.name, self.name).split("_")
@@ -85,10 +88,10 @@ _COMMA = re.compile(r", (?![^(]*\))")
 
 
 def overload(each: str, signature: str, answer: Callable[..., Any] | str | None = None) -> Overload:
-    """Return the overload with upstream's id ``each`` and a signature, such as ``.indexOf(list(A), A): int``.
+    """Return the overload with upstream's id ``each`` and a signature, like ``.indexOf(list(A), A): int``.
 
     A dot at the beginning marks a member function, whose receiver is the first parameter. ``answer`` is the
-    implementation: a Python function or a CEL body; None means that the engine has it.
+    implementation: a Python function or a CEL body; None means that the engine implements the function.
     """
     name, _, rest = signature.partition("(")
     inside, _, result = rest.rpartition("): ")
@@ -104,7 +107,7 @@ def overload(each: str, signature: str, answer: Callable[..., Any] | str | None 
 
 
 def accepted(parse: Callable[..., object]) -> Callable[..., bool]:
-    """Return a function that returns whether ``parse`` accepts the same arguments, that is, raises no LibraryError."""
+    """Return a function that returns whether ``parse`` accepts the arguments, that is, raises no LibraryError."""
 
     def accepts(*arguments: Any) -> bool:
         try:

@@ -1,8 +1,9 @@
 """Kubernetes' quantity library (apiserver pkg/cel/library/quantity.go, apimachinery pkg/api/resource).
 
-A quantity is represented by the text "<digits>e<exponent>", followed by a "d" if upstream holds it as a decimal of any
-length. Upstream's isInteger and asInteger depend on how a quantity is held, not on its value ('1000m' is not an
-integer, nor is '100Ti'), so the text shows it. ``apart`` makes equal quantities equal to the engine all the same.
+A quantity is represented by the text "<digits>e<exponent>", followed by a "d" if upstream represents the quantity as a
+decimal of any length. Upstream's isInteger and asInteger depend on upstream's representation of a quantity, not on the
+value ('1000m' is not an integer, nor is '100Ti'), so the text shows the representation. ``apart`` makes equal
+quantities equal to the engine all the same.
 """
 
 import math
@@ -43,7 +44,7 @@ class Amount(NamedTuple):
     digits: int
     exponent: int
     is_decimal: bool
-    """Whether upstream represents the amount as an inf.Dec; otherwise it is an int64 with a scale."""
+    """Whether upstream represents the amount as an inf.Dec; otherwise as an int64 with a scale."""
 
     @property
     def text(self) -> str:
@@ -63,10 +64,10 @@ _ZEROS: Final = struct.Struct(f"<{_HELD_BITS}d")
 
 
 def apart(text: str) -> tuple[str, Sequence[float]]:
-    """Return the two parts of a quantity's message: its value, and the signs that encode upstream's representation.
+    """Return (value, signs), the fields of a quantity's message; the signs encode upstream's representation.
 
-    The engine compares messages by their parts, and two quantities of equal value have to be equal whatever their
-    representations are. So the representation is encoded in the signs of zeros, because 0.0 equals -0.0.
+    The engine compares messages field by field, and two quantities of equal value have to be equal in any
+    representation. So the representation is encoded in the signs of zeros, because 0.0 equals -0.0.
     """
     digits, _, held = text.partition("e")
     exponent = int(held.removesuffix("d"))
@@ -155,7 +156,7 @@ def _rounded(digits: int, exponent: int) -> Amount:
 
 
 def _aligned(first: Amount, second: Amount) -> tuple[int, int, int]:
-    """Return the digits of both quantities at the smaller of their exponents, and that exponent."""
+    """Return (first digits, second digits, exponent): both quantities with the smaller of the two exponents."""
     exponent = min(first.exponent, second.exponent)
     return (
         first.digits * 10 ** (first.exponent - exponent),
@@ -165,7 +166,7 @@ def _aligned(first: Amount, second: Amount) -> tuple[int, int, int]:
 
 
 def plus(first: Amount, second: Amount) -> Amount:
-    """Return the sum of two quantities, in the representation that upstream's Quantity.Add gives it."""
+    """Return the sum of two quantities, in the representation of upstream's Quantity.Add."""
     as_int = not first.is_decimal and not second.is_decimal
     if as_int and not second.digits:
         return first
@@ -177,7 +178,7 @@ def plus(first: Amount, second: Amount) -> Amount:
 
 
 def minus(first: Amount, second: Amount) -> Amount:
-    """Return the difference of two quantities, in the representation that upstream's Quantity.Sub gives it."""
+    """Return the difference of two quantities, in the representation of upstream's Quantity.Sub."""
     return plus(first, second._replace(digits=-second.digits))
 
 

@@ -1,9 +1,9 @@
-"""Kubernetes' regex library (apiserver pkg/cel/library/regex.go). Its syntax is RE2, which Go's regexp uses, too.
+"""Kubernetes' regex library (apiserver pkg/cel/library/regex.go). The syntax is RE2, which Go's regexp uses, too.
 
-The engine's own regex extension does the matching, in time linear in the text. It accepts at most one capturing group,
-so capturing groups are made non-capturing: RE2 has no back references, and the result is the whole match anyway. The
-engine's extractAll ignores the text before a match, so that ``^`` matches repeatedly. So matches are found by its
-replace function instead.
+The engine's own regex extension does the matching, in time linear in the text. The extension accepts at most one
+capturing group, so capturing groups are made non-capturing: RE2 has no back references, and the result is the whole
+match anyway. The engine's extractAll ignores the text before a match, so that ``^`` matches repeatedly. So this module
+finds matches with the extension's replace function instead.
 """
 
 import re
@@ -22,14 +22,14 @@ _NAME = re.compile(r"[0-9A-Za-z_]+")
 
 
 def uncaptured(pattern: str) -> str:
-    r"""Return the pattern with its capturing groups replaced by groups that do not capture; flags stay.
+    r"""Return the pattern with capturing groups replaced by groups that do not capture; flags stay.
 
     RE2's syntax: ``\(`` and ``[(]`` and the text in ``\Q...\E`` open no group; (?P<n>...) and (?<n>...) capture. An
     open ``\Q`` is closed, because the text around the pattern is not part of it.
 
     Raises:
         LibraryError: the pattern has syntax that RE2 accepts and Go's regexp does not (``\C``, one byte, or an invalid
-            name of a group), or closes a group that it has not opened.
+            name of a group), or closes a group that is not open.
     """
     made: list[str] = []
     at, in_class, class_start, depth = 0, False, 0, 0
@@ -64,7 +64,7 @@ def uncaptured(pattern: str) -> str:
 
 
 def _escaped(pattern: str, at: int) -> tuple[str, int]:
-    """Return the escape sequence that begins at the index ``at``, and the index after the sequence."""
+    """Return (the escape sequence that begins at the index ``at``, the index after the sequence)."""
     kind = pattern[at + 1 : at + 2]
     if kind == "C":
         raise LibraryError("error parsing regexp: invalid escape sequence: `\\C`")
@@ -75,13 +75,13 @@ def _escaped(pattern: str, at: int) -> tuple[str, int]:
 
 
 def _legal(pattern: str) -> str:
-    """Return the pattern unchanged if Go's regexp accepts it; raise LibraryError if it does not."""
+    """Return the pattern unchanged if Go's regexp accepts it; otherwise raise LibraryError."""
     uncaptured(pattern)
     return pattern
 
 
 def _opened(pattern: str, at: int) -> tuple[str, int]:
-    """Return the non-capturing form of the group's opening at the index ``at``, and the index after the opening."""
+    """Return (the non-capturing form of the group's opening at the index ``at``, the index after the opening)."""
     if pattern[at + 1 : at + 2] != "?":
         return "(?:", at + 1
     if named := _NAMED.match(pattern, at):
@@ -94,7 +94,7 @@ def _opened(pattern: str, at: int) -> tuple[str, int]:
 def _found(text: str, marked: str, limit: int) -> list[str]:
     """Return the first ``limit`` matches of a pattern; all of them if ``limit`` is negative.
 
-    ``text`` is the searched text, and ``marked`` is the same text with a mark around each match.
+    ``text`` is the searched text, and ``marked`` is the same text with a mark before and after each match.
     """
     if _MARK in text:
         raise LibraryError("findAll: got a text with the character NUL in it, want one without")

@@ -1,6 +1,7 @@
 """Kubernetes' semver library (apiserver pkg/cel/library/semverlib.go, github.com/blang/semver/v4).
 
-A version is represented by its text without build metadata, which comparisons ignore. Only ASCII is accepted, as in Go.
+A version is represented by the version's text without build metadata, which comparisons ignore. Only ASCII is accepted,
+as in Go.
 """
 
 import re
@@ -14,7 +15,7 @@ _WORD: Final = re.compile(r"[0-9A-Za-z-]+")
 
 
 class Version(NamedTuple):
-    """A semantic version without its build metadata."""
+    """A semantic version without build metadata."""
 
     numbers: tuple[int, int, int]
     prerelease: tuple[str, ...]
@@ -51,7 +52,7 @@ def parse(text: str) -> Version:
 
 
 def normalized(text: str) -> str:
-    """Return a version's text in the form MAJOR.MINOR.PATCH, as upstream's normalizeAndParse makes it.
+    """Return a version's text in the form MAJOR.MINOR.PATCH, as in upstream's normalizeAndParse.
 
     A ``v`` at the beginning and leading zeros are removed, and missing minor and patch numbers are added.
 
@@ -71,7 +72,7 @@ def normalized(text: str) -> str:
 def compare(first: Version, second: Version) -> int:
     """Return -1, 0 or 1 if the first version is lower than, equal to or higher than the second.
 
-    A release is higher than its prereleases.
+    A release is higher than the release's prereleases.
     """
     if first.numbers != second.numbers:
         return 1 if first.numbers > second.numbers else -1

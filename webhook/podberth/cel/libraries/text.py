@@ -28,11 +28,11 @@ _TWO_DIGITS, _FOUR_DIGITS = 0x80, 0x10000
 
 
 def _format(text: str, values: Sequence[Any], times: Sequence[str]) -> list[str]:
-    """Return the formatted text, split at its NUL characters, because the CEL engine accepts no text with a NUL.
+    """Return the formatted text, split at NUL characters, because the CEL engine accepts no text with a NUL.
 
-    ``text`` is the format, ``values`` are its arguments. ``times`` has the text of each value that is a time or a
-    duration, whose nanoseconds Python would lose, and "" for all others. It is empty if no value can be a time or a
-    duration.
+    ``text`` is the format, ``values`` are the format's arguments. ``times`` has the text of each value that is a time
+    or a duration, whose nanoseconds Python would lose, and "" for all others. ``times`` is empty if no value can be a
+    time or a duration.
     """
     made, at, used = [], 0, 0
     for clause in _CLAUSE.finditer(text):
@@ -183,7 +183,7 @@ _CLAUSES: Mapping[str, Callable[[Any], str]] = {
 }
 
 FORMAT: Final = "internal.formatted"
-"""The name of the function that implements ``format``; it accepts texts of any length."""
+"""The name of the function that implements ``format``; the function accepts texts of any length."""
 INTERNAL: tuple[Overload, ...] = (
     overload("internal_formatted", f"{FORMAT}(string, list, list): list(string)", _format),
 )

@@ -37,11 +37,11 @@ _PORT: Final = re.compile(r"(?::[0-9]*)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlParts:
-    """The parts of a URL; each character stands for a byte. Only ``path`` and ``fragment`` keep their escapes."""
+    """The parts of a URL; each character stands for a byte. Only ``path`` and ``fragment`` keep escapes."""
 
     scheme: str
     user: str | None
-    """The user information as Go's URL.String writes it; None if the URL has none."""
+    """The user information in the format of Go's URL.String; None if the URL has none."""
     host: str
     path: str
     opaque: str
@@ -52,7 +52,7 @@ class UrlParts:
 
     @property
     def text(self) -> str:
-        """The URL as Go's URL.String writes it."""
+        """The URL in the format of Go's URL.String."""
         made = f"{self.scheme}:" if self.scheme else ""
         if self.opaque:
             made += self.opaque
@@ -118,7 +118,7 @@ def _parsed(raw: str, fragment: str, *, via_request: bool) -> UrlParts:
 
 
 def _as_written(text: str, invalid: re.Pattern[str], escaped: re.Pattern[str]) -> str:
-    """Return a path or fragment as Go's EscapedPath does: unchanged if it is escaped correctly, else escaped again."""
+    """Return a path or fragment like Go's EscapedPath: unchanged if the escapes are correct, else escaped again."""
     bare = _unescaped(text)
     return _escaped(bare, escaped) if invalid.search(text) else text
 
@@ -149,7 +149,7 @@ def _host(scheme: str, host: str) -> str:
 
 
 def _literal(host: str) -> str:
-    """Return the host part of a URL that has an IPv6 address in brackets, with its port."""
+    """Return the host part of a URL that has an IPv6 address in brackets, with the port."""
     closed = host.rfind("]")
     if closed < 0:
         raise _error("missing ']' in host")
@@ -202,12 +202,12 @@ def _shown(text: str) -> str:
 
 
 def is_url(text: str) -> bool:
-    """Return whether Go's url.ParseRequestURI accepts a text; it treats a fragment as part of the path or query."""
+    """Return whether Go's url.ParseRequestURI accepts a text; a fragment counts as part of the path or query."""
     return not request_problem(text)
 
 
 def request_problem(text: str) -> str:
-    """Return why Go's url.ParseRequestURI refuses a text; empty if it accepts the text."""
+    """Return why Go's url.ParseRequestURI refuses a text; empty if the text is accepted."""
     try:
         _parsed(text.encode("utf-8", "surrogatepass").decode("latin-1"), "", via_request=True)
     except LibraryError as error:
@@ -226,7 +226,7 @@ def _host_and_port(text: str) -> tuple[str, str]:
 
 
 def _query(text: str) -> dict[str, list[str]]:
-    """Return the values of each query parameter; malformed parameters are omitted, as in Go's URL.Query."""
+    """Return a mapping from query parameters to values; malformed parameters are omitted, as in Go's URL.Query."""
     found: dict[str, list[str]] = {}
     for pair in parse(text).query.split("&"):
         if not pair or ";" in pair:

@@ -1,8 +1,8 @@
-"""Shows the difference of two documents: the changed YAML lines, each below its parent keys.
+"""Shows the difference of two documents: the changed YAML lines, each below the line's parent keys.
 
-A unified diff of a pod shows three lines around a change, and not the change's place in the pod. Here every changed
-line follows its parents (``spec:``, ``containers:``, ``- name: main``, ``resources:``), and all other lines are left
-out.
+A unified diff of a pod shows three lines around a change, and not the change's place in the pod. In this format, every
+changed line follows the lines of the parents (``spec:``, ``containers:``, ``- name: main``, ``resources:``), and all
+other lines are left out.
 """
 
 import difflib
@@ -53,10 +53,10 @@ def _compared(before: list[str], after: list[str]) -> Iterator[str]:
 
 
 def _slid(lines: list[str], start: int, end: int, stop: int) -> slice:
-    """Return the range of a block of changed lines, moved down over equal lines to where its indentation is smallest.
+    """Return the range of a block of changed lines, moved down over equal lines to the smallest indentation.
 
-    The difference stays correct. An added item of a list is thus shown from its dash on, and not from the line in which
-    it first differs from its neighbour.
+    The difference stays correct. An added item of a list is thus shown from the item's dash on, and not from the first
+    line that differs from the item before.
     """
     size, best = end - start, start
     for at in range(start + 1, stop - size + 1):
@@ -70,8 +70,8 @@ def _slid(lines: list[str], start: int, end: int, stop: int) -> slice:
 def _parents(lines: list[str], number: int) -> list[int]:
     """Return the indexes of the parent lines of a line in the YAML, nearest first.
 
-    A removed line has no added parents, and an added line has no removed parents. A blank line is no parent, because it
-    is part of a text of several lines.
+    A removed line has no added parents, and an added line has no removed parents. A blank line is no parent, because a
+    blank line is part of a text of several lines.
     """
     found, depth = [], _depth(lines[number])
     for above in range(number - 1, -1, -1):

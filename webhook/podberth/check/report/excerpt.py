@@ -1,7 +1,7 @@
 """Shortens a long document to the parts that a result of a check changes, before and after the changes.
 
-The time for the difference of two documents grows faster than their size, and a workload of a thousand roles has a
-thousand results. So only those entries of a long list or map that contain a change are compared.
+The time for the difference of two documents grows faster than the documents' size, and a workload of a thousand roles
+has a thousand results. So only the entries of a long list or map that contain a change are compared.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,15 +19,15 @@ _LEFT_OUT: Final = object()
 
 
 class _Cut(NamedTuple):
-    """A long list or map of the document that is shortened, and the keys of its entries that are kept."""
+    """A long list or map of the document that is shortened, and the keys of the entries that are kept."""
 
     above: str
-    """The JSON Pointer to the list or map, with a slash at its end."""
+    """The JSON Pointer to the list or map, ending in a slash."""
     kept: frozenset[str]
 
 
 def excerpts(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return the document before and after the changes, with long lists and maps shortened.
+    """Return (document before the changes, document after the changes), with long lists and maps shortened.
 
     The result is None if the document is not available.
 

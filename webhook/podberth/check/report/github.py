@@ -67,5 +67,5 @@ def escaped_property(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a line, changed so that GitHub's runner does not read a name in it as a workflow command."""
+    """Return a line in which GitHub's runner does not read any name as a workflow command."""
     return inert(visible(text))

@@ -1,7 +1,7 @@
 """The report in the format of GitLab's Code Quality widget, which shows findings at the lines of a merge request.
 
 Format: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format. A change that a policy makes is no
-defect, so it is left out.
+defect, so the change is left out.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ _OWN_CHECK = "podberth"
 def as_code_quality(report: Report) -> list[dict[str, Any]]:
     """Return the report as a list of GitLab's issues, as plain JSON.
 
-    Results of standard input are left out, because GitLab has no file to show them in.
+    Results of standard input are left out, because GitLab has no file in which to show the results.
     """
     found = [each for result in report.results if result.file != STDIN for each in _findings(result)]
     seen: Counter[str] = Counter()

@@ -1,8 +1,8 @@
 """The report as JUnit XML for Jenkins, GitLab, Azure and CircleCI; ``podberth test`` uses ``document`` too.
 
-Elements and their order are those of Jenkins' schema (jenkinsci/xunit-plugin, junit-10.xsd). The attributes ``file``
-and ``line`` of a case are not in the schema, but GitLab and CircleCI make links of them. A case has at most one
-``failure``, because GitLab reads only one.
+The elements and the order of the elements follow Jenkins' schema (jenkinsci/xunit-plugin, junit-10.xsd). The attributes
+``file`` and ``line`` of a case are not in the schema, but GitLab and CircleCI make links of the attributes. A case has
+at most one ``failure``, because GitLab reads only one.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ Outcome: TypeAlias = Literal["passed", "failure", "error", "skipped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JunitCase:
-    """One test case; ``message`` and ``text`` say why it failed, and ``kind`` is the failure's type."""
+    """One test case; ``message`` and ``text`` say why the case failed, and ``kind`` is the failure's type."""
 
     file: str
     line: int
@@ -31,7 +31,7 @@ class JunitCase:
     kind: str = "podberth"
     text: str = ""
     output: str = ""
-    """Further output of the case, which is shown whether or not it passed."""
+    """Further output of the case, which is shown whether or not the case passed."""
 
 
 def document(name: str, cases: Sequence[JunitCase]) -> str:

@@ -14,7 +14,7 @@ _ALL: Final = 100
 
 
 class _Said(NamedTuple):
-    """An effect of one policy on one workload, with the reason for it."""
+    """An effect of one policy on one workload, with the reason for the effect."""
 
     policy: str
     workload: str
@@ -60,7 +60,7 @@ def _said(kind: str, results: Sequence[Result]) -> list[_Said]:
 
 
 def _name(result: Result) -> str:
-    """Return the workload's name as lines show it, without the path of a template, which the findings show."""
+    """Return the workload's name without the path of a template, because the findings show the path."""
     return title(replace(result, path=""))
 
 
@@ -69,7 +69,7 @@ def _where(finding: Finding) -> str:
 
 
 def _section(kind: str, style: str, said: Sequence[_Said]) -> Iterator[Line]:
-    """Yield the lines about one kind of effect: each policy with its workloads, the policy with the most first."""
+    """Yield the lines about one kind of effect: each policy with its workloads, by number of workloads."""
     by_policy: dict[str, dict[tuple[str, str], None]] = {}
     for each in said:
         by_policy.setdefault(each.policy, {})[each.workload, each.why] = None

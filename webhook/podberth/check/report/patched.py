@@ -9,12 +9,12 @@ from .results import operations
 
 
 def render(text: str, file: str, results: Sequence[Result]) -> tuple[str, list[Problem]]:
-    """Return a file's text with the changes of its ``mutated`` results; unchanged if there are none.
+    """Return (a file's text with the changes of the ``mutated`` results, the problems of the changes).
 
-    A document that cannot be edited in place is unchanged, and the returned list has a Problem about it.
+    A document that cannot be edited in place is unchanged, and the second list has a Problem about the document.
 
     Raises:
-        PatchError: a change does not apply to its document.
+        PatchError: a change does not apply to the document.
     """
     mutated = [result for result in results if result.verdict == "mutated" and result.source]
     sources = {id(result.source): result.source for result in mutated if result.source}

@@ -1,4 +1,4 @@
-"""Makes PolicyReports of the findings about live workloads: one for each namespace with findings.
+"""Makes PolicyReports from the findings about live workloads: one for each namespace with findings.
 
 https://github.com/kubernetes-sigs/wg-policy-prototypes/tree/main/policy-report defines the fields; the reports of
 openreports.io have the same fields. A policy's change is no finding.
@@ -29,10 +29,10 @@ _MESSAGE: Final = 1024
 
 
 def policy_reports(report: Report, at: int, before: Mapping[str, Document]) -> dict[str, Document]:
-    """Return the fields ``results`` and ``summary`` of a PolicyReport for each namespace that has findings.
+    """Return a mapping from each namespace with findings to the fields ``results`` and ``summary`` of a PolicyReport.
 
-    ``at`` is the time in seconds since 1970. ``before`` has the cluster's present reports by namespace. A finding that
-    one of these has keeps its time, which is the time when it was first found.
+    ``at`` is the time in seconds since 1970. ``before`` has the cluster's present reports by namespace. If a
+    present report already has a finding, the finding keeps the time at which it was first made.
     """
     found: dict[str, list[Result]] = {}
     for result in report.results:
@@ -92,7 +92,7 @@ def _order(entry: Document) -> tuple[int, str, bytes]:
 
 
 def _key(entry: Mapping[str, Any]) -> bytes:
-    """Return a key of a finding; findings that differ only in their times have equal keys."""
+    """Return a key of a finding; findings that differ only in the times have equal keys."""
     return orjson.dumps({key: value for key, value in entry.items() if key != "timestamp"}, option=orjson.OPT_SORT_KEYS)
 
 
@@ -111,10 +111,10 @@ def _within(entries: Sequence[Document]) -> list[Document]:
 
 
 def _summary(results: Sequence[Result], entries: Sequence[Document]) -> dict[str, int]:
-    """Return the ``summary`` of a PolicyReport: the number of findings by result, including those left out.
+    """Return the ``summary`` of a PolicyReport: the number of findings by result, including left-out findings.
 
     ``pass`` is the number of pod templates without findings. ``skip`` counts each template once for every policy whose
-    rollout does not include it.
+    rollout does not include the template's pod.
     """
     counted = Counter(each["result"] for each in entries)
     clean = [each for each in results if not (each.denials or each.audits or each.errors or each.warnings)]

@@ -1,4 +1,4 @@
-"""Functions that several output formats share: a result's name, its patched document, its findings as text."""
+"""Functions that several output formats share: a result's name, patched document, and findings as text."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ def title(result: Result) -> str:
 
 
 def shown(file: str) -> str:
-    """Return a file's name as messages show it: ``<stdin>`` for standard input."""
+    """Return a file's name for messages: ``<stdin>`` for standard input."""
     return "<stdin>" if file == STDIN else file
 
 
@@ -26,7 +26,7 @@ def place(file: str, line: int) -> str:
 
 
 def sentence(finding: Finding) -> str:
-    """Return a finding as ``policy: field: message``, without those of the parts that are empty."""
+    """Return a finding as ``policy: field: message``, without empty parts."""
     return ": ".join(part for part in (finding.policy, finding.field, finding.message) if part)
 
 
@@ -41,9 +41,9 @@ def operations(changes: Sequence[DocumentChange]) -> list[Operation]:
 
 
 def patched(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return the document before and after the changes of a result; None if the document is not available.
+    """Return (document before the changes, document after the changes) of a result; None if there is no document.
 
-    The document before the changes already has the changes of its earlier templates.
+    The document before the changes already has the changes of the document's earlier templates.
 
     Raises:
         PatchError: a change does not apply to the document.
@@ -76,17 +76,17 @@ def summary(report: Report) -> str:
 
 
 def skipped(report: Report) -> str:
-    """Return the kinds of the skipped documents with their numbers; empty if nothing was skipped."""
+    """Return the kinds of the skipped documents with the number of each kind; empty if nothing was skipped."""
     return ", ".join(f"{count} {kind or 'without a kind'}" for kind, count in report.skipped_kinds.items())
 
 
 def number(count: int, what: str) -> str:
-    """Return a count with its noun in the singular or the plural: ``1 pod``, ``2 pods``."""
+    """Return a count with the noun ``what`` in the singular or the plural: ``1 pod``, ``2 pods``."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def by_file(report: Report) -> dict[str, Sequence[Result]]:
-    """Return the results by file, in the order of the report."""
+    """Return a mapping from a file to the file's results, in the order of the report."""
     files: dict[str, list[Result]] = {}
     for result in report.results:
         files.setdefault(result.file, []).append(result)

@@ -77,7 +77,7 @@ def _result(result: Result, level: str, policy: str, line: int, message: str) ->
 
 
 def _distinct(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Make equal fingerprints different by appending numbers to them, in place, and return the results.
+    """Append numbers to equal fingerprints, so that all fingerprints differ, in place, and return the results.
 
     Two templates of the same name can have equal fingerprints.
     """
@@ -90,7 +90,7 @@ def _distinct(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def digest(*parts: str) -> str:
-    """Return the fingerprint of a finding, a hash of the parts that identify it."""
+    """Return the fingerprint of a finding: a hash of ``parts``, which identify the finding."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 

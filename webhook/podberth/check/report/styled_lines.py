@@ -17,7 +17,7 @@ _LATIN_1 = 0xFF
 
 
 class Span(NamedTuple):
-    """A text in one style: ``bold``, ``dim``, a colour, or several of these separated by blanks; empty for no style."""
+    """A text in one style: ``bold``, ``dim``, a colour, or several styles separated by blanks; empty for no style."""
 
     text: str
     style: str = ""
@@ -25,7 +25,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of output that is wrapped if it is too long; its continuation lines are indented by ``hanging`` columns.
+    """A line of output that is wrapped if too long; continuation lines are indented by ``hanging`` columns.
 
     The first ``hanging`` columns are never broken. A no-break space keeps two words on one line, and is printed as an
     ordinary space.
@@ -46,7 +46,7 @@ def visible(text: str, keep: str = "") -> str:
 def inert(text: str) -> str:
     """Return a text that is harmless in a CI service's log: without ``::`` before a word, and without ``##[``.
 
-    The service would read them as commands.
+    The service would read such text as commands.
     """
     return _COMMAND.sub(r"\\::", text).replace("##[", "## [")
 

@@ -1,4 +1,4 @@
-"""The report as text: each result with its difference, the policies behind its changes, and its findings."""
+"""The report as text: each result with the difference, the policies behind the changes, and the findings."""
 
 from collections.abc import Iterator, Sequence
 
@@ -27,7 +27,7 @@ _CONTINUED = 4
 
 
 def lines(report: Report) -> Iterator[Line]:
-    """Yield the lines of the report; a result of more than one line has a blank line before and after it.
+    """Yield the lines of the report; a result of more than one line is between blank lines.
 
     Skipped documents without a message are only counted, in the last lines.
     """
@@ -120,7 +120,7 @@ def _below(template: str, field: str) -> str:
 
 
 def _labelled(label: str, style: str, spans: tuple[Span, ...]) -> Iterator[Line]:
-    """Yield the lines of a text after a label; line breaks in its last span are kept."""
+    """Yield the lines of a text after a label; line breaks in the last span are kept."""
     *before, last = spans
     first, *rest = last.text.split("\n")
     yield Line((Span(f"{_INDENT}{label:<{_LABEL_WIDTH}}", style), *before, Span(first, last.style)), _HANGING)

@@ -1,4 +1,4 @@
-"""Decides which objects the controller makes for waiting pods, and which problems it reports about them.
+"""Decides which objects the controller makes for waiting pods, and which problems are reported.
 
-The package is pure: it has no state, and ``controller.loop`` calls it again after every change.
+The package is pure, without state, and ``controller.loop`` calls ``makers.plan`` again after every change.
 """

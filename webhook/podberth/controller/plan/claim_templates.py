@@ -1,7 +1,7 @@
-"""Plans the ResourceClaimTemplates that policies declare: one is made if a waiting pod names it.
+"""Plans the ResourceClaimTemplates that policies declare: a template is made if a waiting pod names the template.
 
-The owners of the pods own the template. Its content comes from the policy; only the name is read from a pod. A template
-of that name from another writer stays unchanged, and the pod's claim is then made from that template.
+The owners of the pods own the template. The content comes from the policy; only the name is read from a pod. An
+existing template of another writer stays unchanged, and the pod's claim is then made from that template.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _REFUSED: Final = "ResourceClaimTemplateRefused"
 
 
 def plan(world: World, now: float) -> ActionPlan:
-    """Return the plan to make missing ResourceClaimTemplates, and to add owners to existing ones."""
+    """Return the plan to make missing ResourceClaimTemplates, and to add owners to existing templates."""
     del now
     found = ActionPlan()
     if KIND not in world.served or world.declared is None:
@@ -58,7 +58,7 @@ def _creation(place: NamespacedName, whose: dict[str, OwnerReference], world: Wo
 def _joined(place: NamespacedName, made: Made, whose: dict[str, OwnerReference]) -> GroupChange | None:
     """Return the change that adds owners to a ResourceClaimTemplate; None if there are no new owners.
 
-    Without it, the garbage collector would delete the template with its last present owner.
+    Without the change, the garbage collector would delete the template together with the last present owner.
     """
     references = joined(made, whose)
     if not references:

@@ -26,7 +26,7 @@ _OVER: Final = frozenset({"Succeeded", "Failed"})
 
 
 def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
-    """Return the facts about a pod; None if it names no group and no claim template, or no longer waits for a node."""
+    """Return the facts about a pod; None if the pod names no group or claim template, or has a node."""
     named, templates = tuple(references(document)), tuple(_templates(document))
     metadata = mapping_at(document, "metadata")
     namespace, gang = text(metadata.get("namespace")), labels(document).get(GANG_LABEL) or ""
@@ -56,7 +56,7 @@ def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
 def _size(noted: Mapping[str, str]) -> int:
     """Return the number of pods in the gang's group, from a pod's annotations ``noted``.
 
-    If not all pods of the gang request accelerators, only those that do are counted.
+    If not all pods of the gang request accelerators, only the pods that do are counted.
     """
     size, accelerated = (number(noted.get(key)) or 0 for key in (GANG_SIZE_ANNOTATION, GANG_ACCELERATED_ANNOTATION))
     return accelerated if 0 < accelerated < size else size
@@ -65,7 +65,7 @@ def _size(noted: Mapping[str, str]) -> int:
 def _level(noted: Mapping[str, str]) -> str:
     """Return the node label key in a pod's annotations, which is the gang's topology level.
 
-    Empty if there is none, or if it is too long for a label key.
+    Empty if there is no key, or if the text is too long for a label key.
     """
     level = noted.get(GANG_LEVEL_ANNOTATION) or ""
     return level if len(level) <= _LONGEST_KEY else ""

@@ -1,9 +1,10 @@
-"""Finds the owner of an object that podberth makes: the topmost owner of its pods, or the pods if nobody owns them.
+"""Finds the owner of an object that podberth makes: the topmost owner of the object's pods, else the pods.
 
-The object names its owner in its metadata. If the object cannot be made, the Event about this is about the owner.
-Owners between a pod and its topmost owner may have facts about their pods; these facts are passed on unchanged.
+The object names the owner in ``metadata.ownerReferences``. If the object cannot be made, an Event about the owner
+reports the fact. Owners between a pod and the topmost owner may have facts about pods; such facts are passed on
+unchanged.
 
-The garbage collector deletes an object when its last owner is gone, so this module never deletes anything.
+The garbage collector deletes an object when the last owner is gone, so this module never deletes anything.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,10 +30,10 @@ A gang has one owner, but a gang of bare pods has one for each pod, of some 150 
 
 
 def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerReference], list[LookUp]]:
-    """Return the owners for an object that podberth makes for these pods, and the look-ups that are still missing.
+    """Return (owners by uid, missing look-ups of owners) for an object that podberth makes for ``pods``.
 
-    The owners are by uid, and at most ``MOST_OWNERS``. An owner that may have an owner itself, by its kind, counts only
-    after it was looked up. Pods whose owner no longer exists are skipped: they are about to be deleted, too.
+    There are at most ``MOST_OWNERS`` owners. An owner of a kind that may itself have owners counts only after a
+    look-up. Pods whose owner no longer exists are skipped, because such pods are about to be deleted, too.
     """
     found: dict[str, OwnerReference] = {}
     asked: dict[Owned, LookUp] = {}
@@ -48,7 +49,7 @@ def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerRef
 
 
 def on_top(pod: WaitingPod, world: World) -> OwnerReference | None:
-    """Return the topmost known owner of a pod, or the pod itself if it has no owner.
+    """Return the topmost known owner of a pod, or the pod itself if there is no owner.
 
     None if an owner is gone or cannot exist.
     """
@@ -62,7 +63,7 @@ def on_top(pod: WaitingPod, world: World) -> OwnerReference | None:
 
 
 def documents(pod: WaitingPod, world: World) -> dict[str, Mapping[str, Any]]:
-    """Return the facts about those owners of a pod that were looked up, by uid, as ``workload.gangs`` reads them."""
+    """Return a mapping from the uid of each looked-up owner of a pod to the fields that ``workload.gangs`` reads."""
     found: dict[str, Mapping[str, Any]] = {}
     for owner in _upwards(pod, world):
         metadata = {"name": owner.name, "namespace": pod.namespace, "uid": owner.uid}
@@ -73,7 +74,7 @@ def documents(pod: WaitingPod, world: World) -> dict[str, Mapping[str, Any]]:
 
 
 def _upwards(pod: WaitingPod, world: World) -> Iterator[OwnerReference]:
-    """Yield a pod's controller, its controller's controller, and so on, as far as they are known."""
+    """Yield a pod's controller, the controller's controller, and so on, as far as known."""
     owner = pod.owner
     for _ in range(_LONGEST + 1):
         if owner is None:
@@ -100,7 +101,7 @@ def metadata(place: NamespacedName, whose: Mapping[str, OwnerReference], labels:
 
 
 def joined(made: Made, whose: Mapping[str, OwnerReference]) -> list[dict[str, Any]]:
-    """Return the ownerReferences of an object with new ones added; empty if ``whose`` has no new ones.
+    """Return the ownerReferences of an object with the new owners added; empty if ``whose`` has no new owners.
 
     Beyond ``MOST_OWNERS``, new owners are left out, and never present ones.
     """
@@ -117,7 +118,7 @@ def regarding(namespace: str, owner: OwnerReference) -> Regarding:
 
 
 def _as_reference(owner: OwnerReference) -> dict[str, Any]:
-    """Return an owner as an entry of metadata.ownerReferences; its two flags keep the values that were read.
+    """Return an owner as an entry of metadata.ownerReferences; the two flags keep the values that were read.
 
     The flags are controller and blockOwnerDeletion.
     """
@@ -132,9 +133,9 @@ def _as_reference(owner: OwnerReference) -> dict[str, Any]:
 
 
 def overdue(pod: WaitingPod, world: World, now: float, found: ActionPlan) -> bool:
-    """Return whether a pod has waited for so long that this is to be reported; False if it has scheduling gates.
+    """Return whether a pod has waited so long that a notice is due; False if the pod has scheduling gates.
 
-    If it is too early, ``found.again_at`` gets the time at which to plan again.
+    If a notice is not due yet, ``found.again_at`` gets the time at which to plan again.
     """
     due = pod.created + world.patience_seconds
     if due > now:

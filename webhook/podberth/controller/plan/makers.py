@@ -1,4 +1,4 @@
-"""Lists the makers, each of which plans one kind of object, in the order in which they are called."""
+"""Lists the makers, each of which plans one kind of object, in the order of the calls."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,8 +1,8 @@
 """Plans notices about pods that wait for a claim template of a policy that nobody makes.
 
-The name of such a template ends with a digest, so a changed policy declares a template of another name. The controller
-forgets earlier declarations when it restarts. Templates of other names belong to other authors, and Kubernetes itself
-reports that they are missing.
+The name of a policy's template ends with a digest, so a changed policy declares a template of another name. The
+controller forgets earlier declarations when it restarts. Templates of other names belong to other authors, and
+Kubernetes itself reports that such templates are missing.
 """
 
 import re
@@ -37,7 +37,7 @@ def plan(world: World, now: float) -> ActionPlan:
 
 
 def _why(pod: WaitingPod, place: NamespacedName, world: World) -> str:
-    """Return the reason why nobody makes a claim template; empty if it is about to be made."""
+    """Return the reason why nobody makes a claim template; empty if the template is about to be made."""
     if world.declared is None or place[1] not in world.declared:
         return f"no policy in force declares it (any more); {_REMEDY}"
     _, unknown = owners([pod], world)

@@ -57,9 +57,9 @@ def _asks(pod: WaitingPod, reference: Reference) -> bool:
 
 
 def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found: ActionPlan) -> str | None:
-    """Add the actions for a gang's group to the plan ``found``; return why the group cannot be made, or an empty text.
+    """Add the actions for a gang's group to the plan ``found``; return why the group cannot be made, else "".
 
-    Returns None if podberth does not make this group, because the cluster does not serve its kind.
+    Returns None if podberth does not make the group, because the cluster does not serve the group's kind.
     """
     namespace, system, name = key[0], BY_NAME[key[1]], key[2]
     kind = system.kinds[0]
@@ -86,7 +86,7 @@ def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found:
 
 
 def _begin(gang: WaitingGang, world: World, now: float, found: ActionPlan) -> None:
-    """Add to ``found`` the action that makes the gang's group, or a notice if its pods disagree on size or level."""
+    """Add to ``found`` the action that makes the gang's group, or a notice if the pods disagree on size or level."""
     verdict = gang.verdict
     levels = {pod.level for pod in gang.members if pod.level and pod.required} if gang.system.topology else set()
     if len(verdict.sizes) > 1:
@@ -108,7 +108,7 @@ def _present(namespace: str, name: str, kinds: Iterable[str], world: World) -> b
 def _due(gang: WaitingGang, verdict: Consensus, said: bool) -> float:
     """Return the time at which to make the gang's group: now, unless pods that are created later may add facts.
 
-    Such facts are the required level or the size. If pods start in stages, the number of the first pods is unknown.
+    The facts are the required level and the size. If pods start in stages, the number of the first pods is unknown.
     """
     complete = not verdict.staged and len(gang.members) >= max(verdict.sizes, default=math.inf)
     if verdict.sizes and (said or gang.system.topology is None or complete):
@@ -132,12 +132,13 @@ def _creation(gang: WaitingGang, verdict: Consensus, level: str, world: World) -
 
 
 def _adapt(gang: WaitingGang, made: Made, world: World, now: float, found: ActionPlan) -> None:
-    """Plan the change that gives one of podberth's PodGroups the present size and all owners of its gang.
+    """Plan the change that gives one of podberth's PodGroups the present size and all owners of the gang.
 
-    The owners of the group state its size. Any other owner of the gang's pods is added unless it states a different
-    size. A group without owners gets those of the gang: its owner was deleted without it, or the group was restored. A
-    group that only other objects own belongs to an earlier gang: it is left unchanged, because it is deleted with these
-    objects. The group keeps its size if no owner states one, or while it is unknown whether the pods start in stages.
+    The owners of the group state the size. Any other owner of the gang's pods is added unless that owner states a
+    different size. A group without owners gets the owners of the gang: the group's owner was deleted alone, or the
+    group was restored. A group that only other objects own belongs to an earlier gang: the group is left unchanged,
+    because it is deleted with those objects. The size stays if no owner states a size, or while it is unknown whether
+    the pods start in stages.
     """
     parties = {party(each) for each in made.owners} or gang.words.keys()
     if parties.isdisjoint(gang.words):
@@ -165,7 +166,7 @@ def _adapt(gang: WaitingGang, made: Made, world: World, now: float, found: Actio
 def _change(
     gang: WaitingGang, made: Made, size: int, agreed: Mapping[str, OwnerReference], target: Regarding
 ) -> GroupChange | None:
-    """Return the change that gives a gang's group this size and these new owners; None if nothing changes."""
+    """Return the change that gives a gang's group ``size`` and the owners in ``agreed``; None if nothing changes."""
     patch: dict[str, Any] = nested(gang.system.minimum, size) if size != made.minimum else {}
     references = joined(made, agreed)
     if not patch and not references:
@@ -210,7 +211,7 @@ def _undecided(gang: WaitingGang, what: str) -> Notice:
 
 
 def _said(gang: WaitingGang) -> str:
-    """Return a text with each stated size of the gang and the owner that states it; it lists only a few of them."""
+    """Return a text with some of the gang's stated sizes, each with an owner that states the size."""
     whose = {party(each): f"{each.kind} {each.name}" for each in gang.owners.values()}
     said = {word.size: whose.get(name, "other pods") for name, word in gang.words.items() if word.size}
     return ", ".join(f"{size} ({said[size]})" for size in sorted(said)[:_SHOWN])

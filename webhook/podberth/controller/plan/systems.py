@@ -1,6 +1,7 @@
 """Lists the group systems whose PodGroups podberth makes, and all fields by which a pod can name a PodGroup.
 
-Both come from the dossiers of the systems (``kinds``). ``mutation.membership`` writes the same fields at admission.
+Systems and fields come from the dossiers of the systems (``kinds``). ``mutation.membership`` writes the same fields at
+admission.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,8 @@
 """Determines, from the waiting pods of a gang, how many pods must start together.
 
-A pod has the size in an annotation, else its owner states it. Some owners make their last pods only after the first
-pods run, and for some owners the number of pods is not known. Such pods start one by one, because a group of all pods
-would wait for ever.
+A pod has the gang's size in an annotation, else the pod's owner states the size. Some owners make the last pods only
+after the first pods run, and for some owners the number of pods is not known. In both cases the pods start one by one,
+because a group of all pods would wait for ever.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,14 +19,14 @@ from .world import WaitingPod, World
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """The statement of one party about the size of its gang.
+    """The statement of one party about the size of the party's gang.
 
     A party is a topmost owner, or all pods without an owner together. The pods of one gang may have several owners,
     which may disagree.
     """
 
     size: int
-    """The number of pods in the gang; 0 if the party does not know it."""
+    """The number of pods in the gang; 0 if the party does not know the number."""
     staged: str
     """The field of the owner that makes some pods wait until others run; empty if there is none."""
     newest: float
@@ -35,19 +35,19 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Consensus:
-    """The combined statement of all parties of a gang about its size."""
+    """The combined statement of all parties of a gang about the gang's size."""
 
     sizes: frozenset[int]
     """All sizes that parties state; empty if none states a size. Size 1 means that the pods start one by one."""
     staged: str = ""
     """The field of an owner that makes the pods start in stages; empty if all pods are made together."""
     guessed: bool = False
-    """Whether it is unknown if the pods start in stages, because an owner is unknown."""
+    """Whether an owner is unknown, so that nobody knows if the pods start in stages."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingGang:
-    """The waiting pods of one gang, with the group that they name."""
+    """The waiting pods of one gang, with the group that the pods name."""
 
     system: PodGroupKind
     place: NamespacedName
@@ -78,7 +78,7 @@ def party(owner: OwnerReference) -> str:
 
 
 def words(members: Iterable[WaitingPod], world: World) -> dict[str, Word]:
-    """Return the statement of each party about the gang's size, by ``party``; pods whose owner is gone are ignored."""
+    """Return a mapping from a party to the statement about the gang's size; pods with a gone owner are ignored."""
     parties: dict[str, list[WaitingPod]] = {}
     for pod in sorted(members, key=lambda pod: (pod.created, pod.size)):
         top = on_top(pod, world)
@@ -88,7 +88,7 @@ def words(members: Iterable[WaitingPod], world: World) -> dict[str, Word]:
 
 
 def _word(pods: Sequence[WaitingPod], world: World) -> Word:
-    """Return the statement about the gang's size of the party that has these pods, which are given oldest first.
+    """Return the statement about the gang's size by the party that has the pods ``pods``, the oldest pod first.
 
     The facts of the newest pod's owners count for all pods.
     """
@@ -100,10 +100,10 @@ def _word(pods: Sequence[WaitingPod], world: World) -> Word:
 
 
 def judge(said: Iterable[Word]) -> Consensus:
-    """Return the combined statement of all parties of a gang about its size.
+    """Return the combined statement of all parties of a gang about the gang's size.
 
     If the pods of one party start in stages, the combined size is 1, so that the pods start one by one: a group of all
-    pods could never reach its minimum. Else the result has every size that a party states.
+    pods could never reach the minimum. Else the result has every size that a party states.
     """
     said = tuple(said)
     # A field that certainly makes the pods start in stages takes precedence over one that possibly does.

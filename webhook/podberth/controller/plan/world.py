@@ -9,10 +9,10 @@ from ...kube.object_names import NamespacedName
 from ...kube.pod import OwnerReference
 
 Owned: TypeAlias = tuple[str, OwnerReference]
-"""A namespace, and an owner reference of an object in it.
+"""A namespace, and an owner reference of an object in that namespace.
 
 The uid alone would not be enough. The author of a pod may write any uid beside any name, and the result of a look-up
-for that pair says nothing about the real object with the uid.
+for a wrong pair says nothing about the real object with the uid.
 """
 
 
@@ -23,7 +23,7 @@ class Reference:
     system: str
     """The name of the group system (``workload.systems``)."""
     kinds: tuple[str, ...]
-    """The possible kinds of the group, as kubectl names them; the first is the one to make."""
+    """The possible kinds of the group, by kubectl's names; the controller makes the first kind."""
     name: str
     said_by: str
     """The field of the pod that holds the group's name."""
@@ -43,7 +43,7 @@ class WaitingPod:
     groups: tuple[Reference, ...]
     gang: str = ""
     size: int = 0
-    """The number of pods in the gang's group; 0 if it is unknown."""
+    """The number of pods in the gang's group; 0 if unknown."""
     level: str = ""
     """The node label key of the topology level in one domain of which the group is to place the gang.
 
@@ -51,16 +51,16 @@ class WaitingPod:
     required: bool = False
     """Whether the gang requires one domain of ``level``; if not, the gang only prefers one."""
     gated: bool = False
-    """Whether the pod has scheduling gates: then it does not wait for a scheduler yet."""
+    """Whether the pod has scheduling gates: a gated pod does not wait for a scheduler yet."""
     templates: tuple[str, ...] = ()
     """The names of the ResourceClaimTemplates that the pod uses."""
     gang_keys: Mapping[str, Any] = field(default_factory=dict)
-    """The fields of the pod that describe its gang (``workload.gang_keys``); empty if no label names a gang."""
+    """The fields of the pod that describe the pod's gang (``workload.gang_keys``); empty if no label names a gang."""
     sized_by_owner: bool = False
     """Whether the pod belongs to an operator's gang whose size is stated by an owner."""
 
     def itself(self) -> OwnerReference:
-        """Return the owner reference to this pod itself."""
+        """Return an owner reference to the pod."""
         return OwnerReference("v1", "Pod", self.name, self.uid)
 
 
@@ -84,13 +84,13 @@ class World:
 
     pods: Mapping[str, WaitingPod]
     known: Mapping[str, Mapping[NamespacedName, Made]]
-    """The known objects by kind and place; a kind is a key as soon as all its objects are listed."""
+    """The known objects by kind and place; a kind is a key as soon as all objects of the kind are listed."""
     served: Mapping[str, str]
     """The API version of each kind in ``known``."""
     absent: frozenset[str]
     """The kinds that the API server does not serve.
 
-    A kind that is neither in ``known`` nor here is unknown, and nothing is reported about it.
+    A kind that is neither in ``known`` nor in ``absent`` is unknown, and nothing is reported about the kind.
     """
     owners: Mapping[Owned, OwnerReference | None]
     """The controller of each owner that was looked up; None if the owner has none or cannot be read."""
@@ -99,14 +99,14 @@ class World:
     fixed: Mapping[str, int]
     """The minimum of each group whose minimum the API server refused to change, by the uid of the group."""
     patience_seconds: float
-    """The seconds for which a pod may wait for its group before that is reported."""
+    """The seconds for which a pod may wait for the pod's group before a notice reports the wait."""
     failed: Mapping[Owned | tuple[str, NamespacedName], str] = field(default_factory=dict)
     """The error of the last try that failed, by the owner to look up, or by the kind and place of the object to
     make."""
     documents: Mapping[Owned, Mapping[str, Any]] = field(default_factory=dict)
     """The fields that ``workload.owners`` keeps of each owner that was looked up and could be read."""
     declared: Mapping[str, Mapping[str, Any]] | None = None
-    """The specs of the claim templates that policies declare, by their names on pods; None if they are not known."""
+    """The specs of the claim templates that policies declare, by the names on pods; None if not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +115,7 @@ class _Write:
 
     kind: str
     noun: str
-    """The name of the object's kind as messages write it, such as ``PodGroup``."""
+    """The name of the object's kind in messages, such as ``PodGroup``."""
     refused: str
     """The reason of the Event that is published if the API server refuses the object."""
     about: Regarding
@@ -124,7 +124,7 @@ class _Write:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Create(_Write):
-    """An action that creates an object. If an object of this name exists already, it stays unchanged."""
+    """An action that creates an object. An existing object of the same name stays unchanged."""
 
     document: Mapping[str, Any]
 
@@ -137,20 +137,21 @@ class Create(_Write):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupChange(_Write):
-    """An action that changes fields of an object that podberth made, if it has not changed since it was read."""
+    """An action that changes fields of an object that podberth made, unless the object has changed in between."""
 
     place: NamespacedName
     uid: str
     patch: Mapping[str, Any]
     minimum: int = 0
-    """The new minimum of a PodGroup, the number of pods that it waits for; 0 leaves it unchanged.
+    """The new minimum of a PodGroup, the number of pods that the group waits for; 0 leaves the minimum unchanged.
 
-    ``World.fixed`` has the groups that keep their minimum."""
+    ``World.fixed`` has the groups whose minimum cannot change.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """An action that reads an owner of a pod, for the owner's controller and its facts about its pods."""
+    """An action that reads an owner of a pod, to learn the owner's controller and the owner's facts about pods."""
 
     namespace: str
     owner: OwnerReference
@@ -161,9 +162,9 @@ Action: TypeAlias = Create | GroupChange | LookUp
 
 @dataclass(slots=True)
 class ActionPlan:
-    """The actions that the controller takes now, and the notices that it publishes.
+    """The actions that the controller takes now, and the notices that the controller publishes.
 
-    A notice is sent once, and stays in each plan until its problem has ended.
+    A notice is sent once, and stays in each plan until the notice's problem has ended.
     """
 
     actions: list[Action] = field(default_factory=list)
@@ -179,4 +180,4 @@ class ActionPlan:
 
 
 Maker: TypeAlias = Callable[[World, float], ActionPlan]
-"""A function that plans the objects of one kind; its second argument is the time in seconds since the epoch."""
+"""A function that plans the objects of one kind; the second argument is the time in seconds since the epoch."""
