@@ -42,7 +42,7 @@ class Objects:
             self._known.setdefault((kind.group, kind.kind), {})[where, name] = made
 
     def kind_of(self, param_kind: AnyParamKind) -> ResourceKind | None:
-        """Return the resource that a policy's paramKind names; None if it is unknown."""
+        """Return the resource that a policy's paramKind names; None if the resource is unknown."""
         return self.resources.of(param_kind.api_version, param_kind.kind)
 
     def collect(self, kind: ResourceKind, reference: BindingParamRef, namespace: str) -> Sequence[Document]:

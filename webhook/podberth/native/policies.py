@@ -33,7 +33,7 @@ CODES: Final[Mapping[str, int]] = {"Forbidden": 403, "Invalid": 422, "RequestEnt
 
 
 class NativePolicies(BoundPolicies):
-    """The compiled ValidatingAdmissionPolicies of the given documents, with their bindings."""
+    """The compiled ValidatingAdmissionPolicies of the given documents, with the policies' bindings."""
 
     def judge(self, creation: Creation) -> tuple[bool, list[NativeDecision]]:
         """Return whether any policy with a binding matched the creation, and all decisions, in order."""
@@ -69,7 +69,10 @@ class NativePolicies(BoundPolicies):
             yield case.decision("audit", f"{policy.name}/{key}: {', '.join(values)}")
 
     def _evaluate(self, case: Case, params: Document | None, audit: dict[str, list[str]]) -> Iterator[NativeDecision]:
-        """Yield the decisions of a case with one params object (validator.Validate), and add its audit annotations."""
+        """Yield the decisions of a case with one params object (validator.Validate).
+
+        Add audit annotations to ``audit``.
+        """
         compiled, activation = case.bound.compiled, self.activation(case, params, None)
         try:
             if not Evaluation(compiled, activation).conditions():
