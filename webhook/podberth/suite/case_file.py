@@ -46,7 +46,7 @@ class Nodes(DocumentPart):
     """Nodes of a shape that podberth ships, with their topology documents; or documents as kubectl prints them.
 
     Exactly one of ``shape`` and ``documents`` is given. Nodes of a shape are named ``<name>-<number>``; the default
-    name is the shape's.
+    name is the name of the shape.
     """
 
     shape: str | None = None
@@ -58,7 +58,7 @@ class Nodes(DocumentPart):
     labels: Mapping[str, str | None] = Field(default_factory=dict)
     """Labels that are added to the shape's; null removes a label."""
     taints: tuple[Document, ...] | None = None
-    """The taints of the nodes, which replace the provider's taint; None keeps it."""
+    """The taints of the nodes, which replace the provider's taint; None keeps the provider's taint."""
     documents: tuple[Document, ...] | None = None
 
 
@@ -103,7 +103,7 @@ class Expectation(DocumentPart):
     denials: tuple[str, ...] | None = None
     """Texts, each contained in the denial; the empty list means that the pod is not denied."""
     patched: Document | None = None
-    """A part of the pod that /mutate returns; it is compared by ``runner.differences``."""
+    """A part of the pod that /mutate returns; ``runner.differences`` compares the part with the pod."""
     golden: Annotated[str, Field(min_length=1)] | None = None
     """The name of a file beside the suite, ``NAME.golden.yaml``, with the whole pod that /mutate returns."""
 
@@ -132,7 +132,7 @@ class _Suite(SuiteCluster):
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A parsed ``tests.yaml``, with the positions of its values."""
+    """A parsed ``tests.yaml``, with the positions of the values in it."""
 
     file: str
     cluster: SuiteCluster
@@ -142,7 +142,7 @@ class Suite:
 
 
 def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]]:
-    """Return the suite in a ``tests.yaml`` and its problems; the suite is None if there is any problem."""
+    """Return (suite in a ``tests.yaml``, problems); the suite is None if there is any problem."""
     documents, problems = load_documents(text, file)
     if problems or len(documents) != 1:
         several = Problem(file, 0, 0, "", f"got {len(documents)} documents, want one")
@@ -160,7 +160,7 @@ def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]
 
 
 def _refusals(suite: _Suite) -> list[tuple[Path, str]]:
-    """Return the problems of a suite that concern several fields, such as fields that exclude each other."""
+    """Return (path, message) for each problem between fields of a suite, such as fields that exclude each other."""
     wrong: list[tuple[Path, str]] = [] if suite.cases else [(("cases",), "got no cases, want at least one")]
     clusters: list[tuple[Path, SuiteCluster]] = [
         ((), suite),
