@@ -173,7 +173,7 @@ class Choices:
         return chosen & everywhere
 
     def _halves(self, term: Term, among: tuple[_Table, Bits], nodes: "_Nodes") -> tuple[Bits, Bits]:
-        """Return the classes that meet a term's requirements on class labels, and the nodes that meet the others."""
+        """Return (classes that meet a term's requirements on class labels, nodes that meet the term's others)."""
         expressions, fields = term
         table, classes = among
         classes = _all_of(table, [each for each in expressions if each[0] not in self._ignored], classes)

@@ -116,7 +116,7 @@ class TopologyIndex:
         return frozenset().union(*{entry.unrecognised for entry in self._entries.values()})
 
     def offers(self, resource: str) -> bool:
-        """Return whether any node has an extended resource of this name, known as an accelerator or not.
+        """Return whether any node has an extended resource of this name, even one that podberth does not know.
 
         If no node has the resource, DRA may still serve it (docs/rules.md, rule 13).
         """

@@ -46,7 +46,7 @@ class NodeSelection:
     __slots__ = ("_hash", "_key", "keys", "labels", "length", "reads_name", "terms")
 
     def __init__(self, labels: Mapping[str, str], affinity: tuple[Mapping[str, Any], ...] | None) -> None:
-        """Create the selection from a pod's nodeSelector and its terms of required node affinity (None: none)."""
+        """Create the selection from a pod's nodeSelector and required node affinity terms (None: no affinity)."""
         self.labels: tuple[tuple[str, str], ...] = tuple(sorted(labels.items()))
         # Copied, because a pod's own terms may hold further data, and a selection is kept.
         frozen = None if affinity is None else tuple(_freeze_term(term) for term in affinity)
