@@ -24,8 +24,8 @@ GANG_SIZE_ANNOTATION = "podberth.io/gang-size"
 GANG_ACCELERATED_ANNOTATION = "podberth.io/gang-accelerated"
 """The number of pods of ``podberth.io/gang-size`` that ask for accelerators, if not all do.
 
-Written by users and by podberth. The gang's PodGroup has only pods that ask for accelerators, without other launchers
-and heads.
+Written by users and by podberth. The gang's PodGroup has only pods that ask for accelerators, so launchers and heads
+without accelerators are left out.
 """
 
 EXEMPT_LABEL = "podberth.io/exempt"

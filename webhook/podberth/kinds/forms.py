@@ -121,9 +121,9 @@ def read(document: object, path: Path, form: Form) -> dict[str, Any]:
 
 
 def _misfit(place: object, key: str, form: Form) -> Any:
-    """Return the value at a key of an object if the value has the wrong type, so that the value is reported.
+    """Return the value at a key of an object if its type is wrong, so that it is reported.
 
-    Else None.
+    None if the type is right.
     """
     if not any(target[0] == key and source[:1] == (key,) for target, source in form.seats):
         return None

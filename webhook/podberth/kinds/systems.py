@@ -85,8 +85,8 @@ class System:
     def places(self, topology: str | None = None) -> str:
         """Return the message that the system places a pod's group, with the field that asks the system for topology.
 
-        ``topology`` replaces the system's own text about the field. If both are empty, the message leaves the field
-        out.
+        ``topology`` replaces the system's own text about the field; None keeps the own text. If the text is empty, the
+        message leaves the field out.
         """
         where = self.topology if topology is None else topology
         advice = f"; for topology {where}" if where else ""

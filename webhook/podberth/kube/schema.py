@@ -73,7 +73,7 @@ class PodSchema:
 
     @classmethod
     def packaged(cls) -> Self:
-        """Return the schema that is packaged with podberth. The call parses 45 kB: call this once for a process."""
+        """Return the schema that is packaged with podberth. The method parses 45 kB, so call it once in a process."""
         return cls.from_document(_packaged(_PACKAGED))
 
     @classmethod

@@ -194,7 +194,7 @@ class TopologyIndex:
 
 
 class _Members(dict[_Key, dict[str, OwnLabels]]):
-    """The nodes of the classes that an update of the index changes; a class is copied when it is first changed."""
+    """The nodes of the classes that an update of the index changes; a class is copied at its first use."""
 
     def __init__(self, classes: Mapping[_Key, NodeClass]) -> None:
         super().__init__()

@@ -58,8 +58,8 @@ class GpuPicture:
     unplaced: tuple[str, ...] = ()
     """The profiles of MIG instances whose placement is unknown or impossible."""
     room: tuple[tuple[str, int], ...] = ()
-    """(profile, number) for each profile of which more instances fit, smallest first; the number holds for the profile
-    alone.
+    """(profile, number) for each profile of which more instances fit, smallest first; at least so many instances fit if
+    no other profile is added.
     """
 
     @property

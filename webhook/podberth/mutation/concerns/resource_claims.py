@@ -119,10 +119,7 @@ def _wrong(draft: Draft, claim: dict[str, Any], todo: list[_Todo], in_stead: InS
 
 
 def _shared(draft: Draft, claim: dict[str, Any], todo: list[_Todo], counted: Sequence[Mapping[str, Any]]) -> str:
-    """Return a message if a container would share the devices that another container requested for itself.
-
-    Else empty.
-    """
+    """Return a message if a container would share devices that another requested for itself; empty otherwise."""
     for other in counted:
         users = _users(draft, other) if _share(claim, other) else []
         for each in todo:
