@@ -74,7 +74,7 @@ def _reloads(replicas: tuple[Replica, ...]) -> Row:
 
 
 def _every_pod(observed: InstallationState, replicas: tuple[Replica, ...]) -> Iterator[Row]:
-    """Yield the report's line on whether webhook entries send every pod, if a policy of scope All needs every pod."""
+    """Yield the report's line that compares: webhook entries send every pod, and a policy of scope All needs that."""
     found = {kind: each for kind, each in observed.configurations.items() if each and not isinstance(each, Unread)}
     entries = {kind: sends_every_pod(each) for kind, each in found.items()}
     needing = _needing(observed, replicas)

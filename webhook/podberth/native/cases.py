@@ -149,7 +149,7 @@ class BoundPolicies:
         return CompiledPolicy(policy.parsed, environment, Room.of_policy(None), policy.names)
 
     def activation(self, case: Case, params: Document | None, namespace: Document | None) -> Activation:
-        """Return the values of the CEL variables for one evaluation."""
+        """Return a mapping from the name of each CEL variable to its value, for one evaluation."""
         bindings: dict[str, object] = {
             "object": case.creation.as_kind(case.kind),
             "oldObject": None,

@@ -69,7 +69,7 @@ class Located:
 
     @property
     def where(self) -> str:
-        """The document's position as text for a message; without a file, a text that names none."""
+        """The document's position as text for a message; for a document without a file, a text that names no file."""
         return f"in {self.file}:{self.positions.key(()).line}" if self.file else "in a checked file"
 
 

@@ -52,7 +52,7 @@ class AnyParamKind(DocumentPart):
 
 
 class BindingParamRef(DocumentPart):
-    """The params of a binding: one object by name, or all that a selector selects."""
+    """The params of a binding: one object by name, or all objects that a selector selects."""
 
     name: str = ""
     label_selector: LabelSelector | None = Field(default=None, alias="selector")

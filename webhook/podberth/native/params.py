@@ -22,9 +22,9 @@ class Objects:
     """The given objects that may be params, by kind, namespace and name."""
 
     def __init__(self, documents: Iterable[Document], resources: Resources, namespace: str) -> None:
-        """Index the objects; if two have the same name, the last counts.
+        """Index the objects; if two objects have the same name, the last counts.
 
-        ``namespace`` is that of objects that name none.
+        ``namespace`` is the namespace of objects that name none.
         """
         self.resources = resources
         """The resources that the cluster is assumed to serve."""

@@ -53,10 +53,11 @@ class Nodes(DocumentPart):
     count: Annotated[StrictInt, Field(ge=1, le=MAX_COUNT)] = 1
     name: str | None = None
     provider: str | None = None
-    """The provider whose labels and taint the nodes have, one of ``topology.shapes``; None means the shape's usual
-    one."""
+    """The provider whose labels and taint the nodes have, one of ``topology.shapes``; None: the shape's default
+    provider.
+    """
     labels: Mapping[str, str | None] = Field(default_factory=dict)
-    """Labels that are added to the shape's; null removes a label."""
+    """Labels that are added to the labels of the shape; null removes a label."""
     taints: tuple[Document, ...] | None = None
     """The taints of the nodes, which replace the provider's taint; None keeps the provider's taint."""
     documents: tuple[Document, ...] | None = None
@@ -122,7 +123,7 @@ class Case(SuiteCluster):
     """The user who creates the pod: a name, or a username and groups. The default is the user ``author`` in no
     group."""
     now: Time | None = None
-    """The time of the review, in RFC 3339, for which exceptions are in force or not; by default that of the run."""
+    """The time of the review, in RFC 3339, for which exceptions are in force or not; by default the time of the run."""
     expect: Expectation
 
 

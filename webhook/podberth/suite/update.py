@@ -66,7 +66,7 @@ def _changed(expect: Expectation, case: CaseResult) -> Iterator[tuple[Path, Any]
 
 
 def _texts(wanted: tuple[str, ...], actual: tuple[str, ...]) -> list[str]:
-    """Return new expected texts: the wanted texts that occur in an actual text, and the actual texts that match none.
+    """Return new expected texts: wanted texts that occur in an actual text, and actual texts that match no wanted text.
 
     Actual texts are added only if a wanted text does not occur, or if no text was wanted.
     """

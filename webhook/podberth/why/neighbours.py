@@ -46,10 +46,7 @@ class Around:
 
     @cached_property
     def _rules(self) -> list[tuple[str, str, set[str], bool]]:
-        """(text, topology key, domains, required) for each rule about domains.
-
-        Required is False if they are forbidden.
-        """
+        """(text, topology key, domains, required) for each rule about domains; False: the domains are forbidden."""
         found: list[tuple[str, str, set[str], bool]] = []
         for term in list_at(self._pod, "spec", "affinity", "podAffinity", _REQUIRED):
             domains = self._domains(term, self._pod)
