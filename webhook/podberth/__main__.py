@@ -14,13 +14,16 @@ https://kubernetes.io/docs/tasks/extend-kubectl/kubectl-plugins/
 
 
 def main() -> None:
-    """Run the command line and exit with its exit code."""
+    """Run the command line and exit with the command's exit code."""
     plugin = PurePath(sys.argv[0]).stem == _PLUGIN
     sys.exit(run(sys.argv[1:], "kubectl podberth" if plugin else PROGRAM))
 
 
 def complete() -> None:
-    """Print the completions of a command line that begins with ``kubectl podberth``, when kubectl asks for them."""
+    """Print the completions of a command line that begins with ``kubectl podberth``.
+
+    Kubectl calls the program for them.
+    """
     from .cli.completion import answer  # noqa: PLC0415 - it loads every command
 
     sys.stdout.write(answer(sys.argv[1:]))

@@ -1,7 +1,7 @@
 """Presets for names that differ between clusters: topology levels, tolerable taints, and the meaning of node labels.
 
-These are presets, not constants of the code: a cluster with other names passes its own ``Conventions``.
-Accelerator resource names have a table of their own (``devices.resources``). Nothing here reads a node or a pod.
+The names are presets, not constants of the code: a cluster with other names passes its own ``Conventions``. Accelerator
+resource names have a table of their own (``devices.resources``). Nothing here reads a node or a pod.
 """
 
 from collections.abc import Mapping
@@ -111,13 +111,13 @@ memory: the memory size. links: whether NVLink connects the GPUs. cut: whether t
 
 @dataclass(frozen=True, slots=True)
 class LabelKey:
-    """A node label key, with what its value says about the GPUs of the node."""
+    """A node label key, and what the label's value says about the GPUs of the node."""
 
     key: str
     provisioned: bool = False
-    """Whether a cluster autoscaler's node template, for a node group of size zero, has this label."""
+    """Whether a cluster autoscaler's node template, for a node group of size zero, has the label."""
     settles: frozenset[Trait] = frozenset()
-    """The traits that are equal on all nodes with one value of this label.
+    """The traits that are equal on all nodes with one value of the label.
 
     A required node affinity term may exclude a value because of such a trait: every node with that value has the trait.
     """
@@ -185,7 +185,7 @@ class Conventions:
     levels: tuple[str, ...] = LEVELS
     """The node label keys of the topology levels, widest first."""
     tolerable_taints: Mapping[str, str | None] = field(default_factory=lambda: dict(TOLERABLE_TAINTS))
-    """The keys of taints that mark accelerator nodes, each with its one value, or None for any value.
+    """The keys of taints that mark accelerator nodes, each with the taint's value, or None for any value.
 
     Only taints with the effect NoSchedule count.
     """
@@ -198,13 +198,14 @@ class Conventions:
     node_groups_grow: bool = True
     """Whether an autoscaler may add nodes of a kind that is not known yet.
 
-    If so, a required node affinity term never lists wanted values; it only excludes unsuitable ones.
+    If so, a required node affinity term never lists wanted values and only excludes unsuitable values.
     """
 
     def marks_accelerators(self, key: str, value: str, effect: str) -> bool:
-        """Return whether a taint with this key, value and effect only marks its node as an accelerator node.
+        """Return whether a taint with this key, value and effect only marks a node as an accelerator node.
 
-        The three arguments may also come from a toleration; the result is then whether it tolerates only such taints.
+        The three arguments may also come from a toleration; the result is then whether the toleration tolerates only
+        such taints.
         """
         tolerable = self.tolerable_taints
         return effect == "NoSchedule" and key in tolerable and tolerable[key] in (None, value)

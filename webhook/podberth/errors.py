@@ -28,7 +28,7 @@ class PodberthError(Exception):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """One error in a document, with its position. Problems sort by file, line and column.
+    """One error in a document, with the error's position. Problems sort by file, line and column.
 
     ``line`` and ``column`` count from 1; 0 means the whole document. ``where`` is the path of the field
     ("spec.mutations[0].when"), empty for the whole document.
@@ -55,7 +55,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 class PolicyError(PodberthError):
-    """Policies cannot be used; ``problems`` holds all their problems, sorted."""
+    """Policies cannot be used; ``problems`` has all problems of the policies, sorted."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
@@ -63,9 +63,9 @@ class PolicyError(PodberthError):
 
 
 class EvaluationError(PodberthError):
-    """The evaluation of a CEL expression failed on this pod.
+    """The evaluation of a CEL expression failed on one pod.
 
-    A key is missing, the budget is exhausted, or the value has a wrong type or is nothing that a mutation can write.
+    A key is missing, the budget is exhausted, the value has a wrong type, or a mutation cannot write the value.
     """
 
 
@@ -96,7 +96,7 @@ class ClusterError(PodberthError):
     """The API server does not answer, refuses the request, or sends an answer that is not valid.
 
     ``reason`` is the value of the metric's label (``api.protocol.Reason``). ``retry_after_seconds`` is the wait that
-    the API server asked for; 0 if it asked for none. ``status`` is the HTTP status; 0 if there was no answer.
+    the API server asked for; 0 if no wait was asked for. ``status`` is the HTTP status; 0 if there was no answer.
     """
 
     def __init__(self, reason: str, message: str, *, retry_after_seconds: float = 0.0) -> None:
@@ -109,8 +109,8 @@ class ClusterError(PodberthError):
 class DeviceError(PodberthError):
     """The devices of a node cannot be read at all.
 
-    ``lasting`` says that this process will never be able to read them, because it has loaded a library that does not
-    match the driver.
+    ``lasting`` says that this process will never be able to read the devices, because the process has loaded a library
+    that does not match the driver.
     """
 
     def __init__(self, message: str, *, lasting: bool = False) -> None:
@@ -133,7 +133,7 @@ class UnprovedError(PodberthError):
 def without_extra(error: ImportError, extra: str) -> str:
     """Return the end of a message about a library that is not installed, with the pip command that installs it.
 
-    ``error`` is the failed import, and ``extra`` the name in ``[project.optional-dependencies]``. No index of packages
-    has podberth, so pip installs the extra from a checkout.
+    ``error`` is the failed import, and ``extra`` the extra's name in ``[project.optional-dependencies]``. No package
+    index has podberth, so pip installs the extra from a checkout.
     """
     return f"got {error}, want podberth's extra {extra}; do: pip install '.[{extra}]' in a checkout of podberth"

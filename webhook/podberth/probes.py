@@ -1,6 +1,6 @@
 """The HTTP port for probes and metrics: /livez, /readyz and /metrics, for the kubelet and Prometheus.
 
-It takes no reviews.
+The port takes no reviews.
 """
 
 import asyncio
@@ -31,11 +31,12 @@ _REST = 9
 class SharedPage:
     """The page of /metrics; its computation takes at most a tenth of the event loop's time, however many clients ask.
 
-    All waiting clients get the same page. It is computed after the last of them has asked, so nobody gets an old page.
+    All waiting clients get the same page. The page is computed after the last waiting client has asked, so nobody gets
+    an old page.
     """
 
     def __init__(self, make: Callable[[], bytes]) -> None:
-        """Create the page; ``make`` computes its content when a client first asks."""
+        """Create the page; ``make`` computes the page's content when a client first asks."""
         self._make = make
         self._coming: asyncio.Task[bytes] | None = None
         """The task that will compute the next page, until the computation begins."""
@@ -61,7 +62,7 @@ class ProbePort:
     """The HTTP server for probes and metrics; it listens from ``start`` to ``stop``."""
 
     def __init__(self, unready: Callable[[], Sequence[str]], page: Callable[[], bytes]) -> None:
-        """Create the server; it listens after ``start``. The caller must be inside a running event loop.
+        """Create the server; the server listens after ``start``. The caller must be inside a running event loop.
 
         Args:
             unready: returns the reasons why the process is not ready; empty means ready.

@@ -1,6 +1,6 @@
-"""The settings of ``podberth serve``: each is a command-line flag and an environment variable.
+"""The settings of ``podberth serve``: each setting is a command-line flag and an environment variable.
 
-A flag overrides its variable. Nothing here opens a file or a socket; the code that reads a path checks its content.
+A flag overrides the variable. Nothing here opens a file or a socket; the code that reads a path checks the content.
 """
 
 # ruff: noqa: RUF009 - _option is dataclasses.field
@@ -59,7 +59,10 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def number(least: float, most: float, want: str) -> Callable[[str], float]:
-    """Return a parser of numbers from ``least`` to ``most``; ``want`` describes the range in its error messages."""
+    """Return a parser of numbers from ``least`` to ``most``.
+
+    ``want`` describes the range in the parser's error messages.
+    """
 
     def parse(text: str) -> float:
         with suppress(ValueError):
@@ -242,7 +245,7 @@ OPTIONS: tuple[Option, ...] = tuple(Option(each.name, **each.metadata) for each 
 def read_settings(given: Mapping[str, str | None], environment: Mapping[str, str]) -> Settings:
     """Return the settings, from flags and from environment variables.
 
-    ``given`` has the text of each flag by its field in ``Settings``; None if the flag is absent.
+    ``given`` has the text of each flag by the flag's field in ``Settings``; None if the flag is absent.
 
     Raises:
         UsageError: a setting is wrong; the message has one line for each wrong setting.

@@ -15,7 +15,7 @@ GPU_MEMORY_ANNOTATION = "podberth.io/gpu-memory"
 GANG_LABEL = "podberth.io/gang"
 """The name of the gang that a pod belongs to. Written by users and by podberth.
 
-It is a label because pod affinity selects pods by labels.
+The name is in a label because pod affinity selects pods by labels.
 """
 
 GANG_SIZE_ANNOTATION = "podberth.io/gang-size"
@@ -24,7 +24,8 @@ GANG_SIZE_ANNOTATION = "podberth.io/gang-size"
 GANG_ACCELERATED_ANNOTATION = "podberth.io/gang-accelerated"
 """The number of pods of ``podberth.io/gang-size`` that ask for accelerators, if not all do.
 
-Written by users and by podberth. The gang's PodGroup holds these pods, without launchers and heads that ask for none.
+Written by users and by podberth. The gang's PodGroup has only pods that ask for accelerators, so launchers and heads
+without accelerators are left out.
 """
 
 EXEMPT_LABEL = "podberth.io/exempt"
@@ -40,7 +41,7 @@ GANG_SLICE_LABEL = "podberth.io/gang-slice"
 GANG_LEVEL_ANNOTATION = "podberth.io/gang-level"
 """The topology level at which the gang's PodGroup should be in one domain: a node label key.
 
-The controller reads it when it makes the PodGroup.
+The controller reads the annotation when the controller makes the PodGroup.
 """
 
 GANG_LEVEL_MODE_ANNOTATION = "podberth.io/gang-level-mode"
@@ -56,23 +57,25 @@ The value is ``"false"`` if the ordinary webhook entries already send the pods t
 """
 
 TOPOLOGY_LABEL = "podberth.io/topology"
-"""Marks the ConfigMap with a node's topology; the value is the schema version of the document in it."""
+"""Marks the ConfigMap with a node's topology; the value is the schema version of the topology document."""
 
 LINK_SHAPE_LABEL = "podberth.io/link-shape"
 """The links between the GPUs of a node: ``full-mesh``, ``islands`` or ``none``. A node label.
 
-The node's agent writes it if configured to do so.
+The node's agent writes the label if configured to do so.
 """
 
 LINK_DOMAIN_LABEL = "podberth.io/link-domain-size"
-"""The largest number of a node's GPUs that share NVLink; 1 means that no two do. A node label.
+"""The largest number of a node's GPUs that share NVLink; 1 means that no two GPUs do. A node label.
 
-The node's agent writes it if configured to do so.
+The node's agent writes the label if configured to do so.
 """
 
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "podberth"
-"""The label value that marks each object that the controller makes; it changes no object without this value."""
+"""The label value that marks each object that the controller makes; the controller changes no object without this
+value.
+"""
 
 NAMESPACE = "podberth-system"
 """The namespace of the webhook and of the topology ConfigMaps."""

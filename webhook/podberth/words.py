@@ -1,4 +1,4 @@
-"""The words that several reports for people share: numbers with their noun, durations, and lists of names."""
+"""The words that several reports for people share: numbers with a noun, durations, and lists of names."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -8,14 +8,14 @@ MOST_NAMED: Final = 3
 
 
 def named(names: Iterable[str]) -> str:
-    """Return the first few names as text, with the number of the others: ``a, b, c and 4 more``."""
+    """Return the first few names as text, with the number of further names: ``a, b, c and 4 more``."""
     every = list(names)
     left = len(every) - MOST_NAMED
     return ", ".join(every[:MOST_NAMED]) + (f" and {left:,} more" if left > 0 else "")
 
 
 def counted(number: int, what: str) -> str:
-    """Return a number with its noun: ``1 node``, ``2,000 nodes``."""
+    """Return a number with a noun: ``1 node``, ``2,000 nodes``."""
     several = f"{what.removesuffix('y')}ies" if what.endswith("y") else f"{what}s"
     return f"{number:,} {what if number == 1 else several}"
 

@@ -1,8 +1,8 @@
 """The facts of one cluster at one moment: the kept fields of each object, and facts derived from several objects.
 
-``fold`` adds any object. The facts do not depend on the order in which the objects came, or on their earlier versions.
-An object that cannot be used is a line in ``problems``, and affects no other object. Whether a topology document is
-stale is decided here and not in the index; the caller passes the time.
+``fold`` adds any object. The facts do not depend on the order in which the objects came, or on earlier versions of the
+objects. An object that cannot be used gets a line in ``problems``, and does not affect other objects. Whether a
+topology document is stale is decided here and not in the index; the caller passes the time.
 """
 
 from collections import ChainMap, Counter
@@ -46,7 +46,7 @@ from .object_kinds import (
 from .table import Table
 
 SYSTEM_CLASS: Final = "system-node-critical"
-"""A PriorityClass that every API server creates and nobody may delete. If it is known, all classes are known."""
+"""A PriorityClass that every API server creates and nobody may delete. If it is known, all of them are known."""
 
 _EMPTY: Final = Table()
 _NATIVE: Final = tuple(kind for kind in of_role("pod group") if kind.group == NATIVE_GROUP)
@@ -57,7 +57,7 @@ class ClusterFacts:
     """The facts of a cluster. Derived facts are computed when they are first read, and cached."""
 
     tables: Mapping[Kind, Table] = field(default_factory=dict)
-    """The tables of facts, by the kind of their objects; a kind without known facts is left out."""
+    """The tables of facts, by the kind of the objects; a kind without known facts is left out."""
     unusable: Mapping[tuple[Kind, ObjectKey], str] = field(default_factory=dict)
     """The reason why an object cannot be read, by the object's kind and place (namespace and name)."""
     remarks: tuple[str, ...] = ()
@@ -65,9 +65,9 @@ class ClusterFacts:
     now: datetime | None = None
     """The time with which heartbeats are compared; None (a snapshot in CI): no topology document counts as stale."""
     listed: bool = False
-    """Whether the facts come from complete lists of the API server; if not, they come from files and may be partial."""
+    """Whether the facts come from complete lists of the API server; False: from files, and they may be partial."""
     served: frozenset[str] = frozenset()
-    """API groups whose PodGroups the caller knows to be served; ``served_groups`` includes them."""
+    """The API groups that certainly serve PodGroups, in addition to those that ``served_groups`` finds by itself."""
     is_groupless: bool = False
     """Whether API discovery says that the cluster serves no PodGroups and no queues that podberth reads."""
     is_makerless: bool = False
@@ -75,12 +75,12 @@ class ClusterFacts:
     is_claimless: bool = False
     """Whether API discovery says that the cluster serves no ResourceClaimTemplates in a version that podberth reads."""
     cut_queues: frozenset[QueueKind] = frozenset()
-    """The kinds of queues that are known in part only, because there are too many queues, or one cannot be read."""
+    """The kinds of queues of which not all queues are known: there are too many queues, or a queue cannot be read."""
 
     # ---- how facts become known -------------------------------------------------------------------------------------
 
     def fold(self, *documents: object) -> "ClusterFacts":
-        """Return the facts with these objects, or lists of objects, added; an object replaces its earlier version.
+        """Return the facts with the given objects, or lists of objects, added; an object replaces its earlier version.
 
         An object without a name, or of a kind that podberth does not read, is ignored. The documents are neither copied
         nor changed.
@@ -88,7 +88,7 @@ class ClusterFacts:
         return self._changed(_identified(documents))
 
     def without(self, *documents: object) -> "ClusterFacts":
-        """Return the facts without these objects, which have been deleted."""
+        """Return the facts without the given objects, which have been deleted."""
         return self._changed((kind, place, None) for kind, place, _ in _identified(documents))
 
     def _changed(self, objects: Iterable[tuple[Kind, ObjectKey, Document | None]]) -> "ClusterFacts":
@@ -106,14 +106,14 @@ class ClusterFacts:
         return self._derived(replace(self, tables=_held({**self.tables, **tables}), unusable=unusable), self)
 
     def with_tables(self, tables: Mapping[Kind, Table], **others: Any) -> "ClusterFacts":
-        """Return a copy of the facts with ``tables`` in place of its tables of the same kinds.
+        """Return a copy of the facts, with each of ``tables`` in place of the table of the same kind.
 
         ``others`` replaces further fields of ``ClusterFacts`` by name.
         """
         return self._derived(replace(self, tables=_held({**self.tables, **tables}), **others), self)
 
     def with_workloads(self, known: "ClusterFacts") -> "ClusterFacts":
-        """Return a copy of ``known``, but with the Namespaces and ConfigMaps of this object."""
+        """Return a copy of ``known`` that has the Namespaces and ConfigMaps of ``self``."""
         own = {kind: self.tables.get(kind, _EMPTY) for kind in (NAMESPACE_KIND, CONFIG_MAP)}
         return self._derived(replace(known, tables=_held({**known.tables, **own})), self, known)
 
@@ -122,7 +122,7 @@ class ClusterFacts:
         return replace(self, tables={kind: each for kind, each in self.tables.items() if kind not in OF_NODES})
 
     def _derived(self, made: "ClusterFacts", *sources: "ClusterFacts") -> "ClusterFacts":
-        """Return ``made`` with those derived facts, cached in ``sources``, that are still valid for its tables."""
+        """Return ``made`` with the derived facts cached in ``sources`` that are valid for the tables of ``made``."""
         for name, kinds in _FOLLOWS_FROM.items():
             for each in sources:
                 if name in vars(each) and all(made.tables.get(kind) is each.tables.get(kind) for kind in kinds):
@@ -130,7 +130,7 @@ class ClusterFacts:
         return made
 
     def _known(self, *roles: KindRole) -> Mapping[Any, Any]:
-        """Return the facts of all kinds with these roles, by their keys; if kinds share a key, the first counts."""
+        """Return a mapping from key to fact for all kinds of these roles; if kinds share a key, the first counts."""
         return _chained(*(self.tables[kind].known for kind in of_role(*roles) if kind in self.tables))
 
     def _at(self, kind: Kind) -> Mapping[Any, Any]:
@@ -140,7 +140,7 @@ class ClusterFacts:
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """The nodes sorted by name, each with its topology document and whether that document is stale."""
+        """The nodes sorted by name, each with its topology document and whether the topology document is stale."""
         nodes, topologies, beats = self._at(NODE), self._at(TOPOLOGY), self._at(HEARTBEAT)
         found = []
         for name in sorted(nodes):
@@ -164,25 +164,25 @@ class ClusterFacts:
 
     @property
     def namespaces(self) -> Mapping[str, Document]:
-        """The Namespace objects by their names."""
+        """The Namespace objects by name."""
         return self._at(NAMESPACE_KIND)
 
     @property
     def config_maps(self) -> Mapping[NamespacedName, Document]:
-        """The ConfigMaps that policies may read as params, by namespace and name.
-
-        Topology documents are not among them.
-        """
+        """The ConfigMaps that policies may read as params, by namespace and name; without topology documents."""
         return self._at(CONFIG_MAP)
 
     @cached_property
     def pod_groups(self) -> Mapping[GroupKey, PodGroup]:
-        """The PodGroups of all systems. A PodGroup in this mapping exists, even if it states no size."""
+        """The PodGroups of all systems by API group, namespace and name; PodGroups that state no size are included."""
         return self._known("pod group")
 
     @property
     def group_sizes(self) -> Mapping[GroupKey, int]:
-        """The smallest number of pods that each PodGroup starts together; PodGroups without it are left out."""
+        """The smallest number of pods that each PodGroup starts together.
+
+        PodGroups without this number are left out.
+        """
         return _Sizes(self.pod_groups)
 
     @property
@@ -221,7 +221,7 @@ class ClusterFacts:
 
     @cached_property
     def devices(self) -> KnownDevices:
-        """The known DRA objects: the devices that claims and templates ask for, and those of each DeviceClass."""
+        """The known DRA objects: the devices that claims and templates ask for, and the devices of each DeviceClass."""
         resources: Accelerators = {}
         classes = self._known("class")
         for name in sorted(classes):
@@ -243,8 +243,8 @@ class ClusterFacts:
     def default_priority_class(self) -> str:
         """The name of the global default PriorityClass; empty if none is known.
 
-        If there are several, the API server takes the one with the lowest value (plugin/pkg/admission/priority). Of
-        equal values, podberth takes the first name.
+        If there are several global defaults, the API server takes the class with the lowest value
+        (plugin/pkg/admission/priority). Of classes with equal values, podberth takes the first by name.
         """
         values = {name: each.default_value for name, each in self._known("priority class").items()}
         defaults = [(value, name) for name, value in values.items() if value is not None]
@@ -252,7 +252,7 @@ class ClusterFacts:
 
     @property
     def priority_classes(self) -> frozenset[str]:
-        """The names of the known PriorityClasses. If ``SYSTEM_CLASS`` is among them, all classes are known."""
+        """The names of the known PriorityClasses. If ``SYSTEM_CLASS`` is among the names, all classes are known."""
         return frozenset(self._known("priority class"))
 
 
@@ -266,8 +266,7 @@ _FOLLOWS_FROM: Final[Mapping[str, tuple[Kind, ...]]] = {
     "_channels": of_role("compute domain"),
     "default_priority_class": of_role("priority class"),
 }
-"""The kinds of objects from which each derived fact is computed; its cached value is valid until their tables change.
-"""
+"""The kinds of objects from which each derived fact is computed; a cached fact is valid until their tables change."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -294,7 +293,7 @@ def _held(tables: Mapping[Kind, Table]) -> dict[Kind, Table]:
 
 
 def _identified(documents: Iterable[object]) -> Iterator[tuple[Kind, ObjectKey, Document]]:
-    """Yield each object that podberth reads, with its kind and place.
+    """Yield (kind, place, document) for each object that podberth reads; the place is the object's namespace and name.
 
     An object that several rows of ``KINDS`` read is yielded once for each row.
     """
@@ -307,7 +306,7 @@ def _identified(documents: Iterable[object]) -> Iterator[tuple[Kind, ObjectKey, 
 
 
 def _chained(*tables: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """Return several mappings as one view; if several have a key, the value of the first of them counts."""
+    """Return one view of several mappings; if several mappings have a key, the value of the first mapping counts."""
     held = [each for each in tables if each]
     return ChainMap(*cast("list[dict[Any, Any]]", held)) if len(held) > 1 else held[0] if held else {}
 
@@ -351,9 +350,9 @@ def _remarks(documents: Iterable[object]) -> Iterator[str]:
 
 
 def _stands_once(kind: Kind, document: Document) -> bool:
-    """Return whether two objects of this kind and name in files are a mistake.
+    """Return whether it is a mistake if two documents in files have this kind and the same name.
 
-    For other kinds they are none, because files may have an object in two versions.
+    Only for some kinds it is a mistake, because files may have other objects in two versions.
     """
     if kind in OF_NODES and kind is not NODE and not is_at_home(document):
         return False

@@ -1,8 +1,8 @@
 """The kinds of objects that podberth reads, with the versions, the place and the kept fields of each.
 
-``KINDS`` has one row for each kind of facts. Files, watches, lists and checks all use this table. ``read`` returns the
+``KINDS`` has one row for each kind of facts. Files, watches, lists and checks all use ``KINDS``. ``read`` returns the
 kept fields, or None if podberth needs nothing of the object. So the memory for a cluster depends on the kept fields,
-and not on the size of its objects.
+and not on the size of the cluster's objects.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -60,7 +60,7 @@ KindRole: TypeAlias = Literal[
     "policy",
     "exception",
 ]
-"""The role of a kind: the purpose for which podberth reads its objects."""
+"""The role of a kind: the purpose for which podberth reads the kind's objects."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,21 +74,21 @@ class Kind:
     kind: str
     plural: str
     read: Callable[[Document], Any]
-    """The function that returns the fact of an object; None: podberth needs nothing of it.
+    """The function that returns the fact of an object; None: podberth does not need the object.
 
-    It raises ValueError or TopologyError if the object cannot be read.
+    The function raises ValueError or TopologyError if the object cannot be read.
     """
     keys: Callable[[Any, Any], tuple[Hashable, ...]] | None = None
     """The function that returns the keys under which a fact is looked up, from the object's place and the fact.
 
-    None: facts of this kind are looked up by the object's place.
+    None: facts of the kind are looked up by the object's place (namespace and name).
     """
     of_cluster: bool = False
     """Whether the kind is cluster-scoped."""
     is_followed: bool = True
     """Whether a watch follows the kind if the cluster serves the kind.
 
-    If not, every cluster serves the kind, or its objects are looked up one by one.
+    If False, every cluster serves the kind, or podberth looks up the kind's objects one by one.
     """
 
     @property
@@ -97,10 +97,9 @@ class Kind:
         return f"{self.plural}.{self.group}"
 
     def place(self, document: Document) -> ObjectKey | None:
-        """Return the identity of an object within its kind: its name, or its namespace and name.
+        """Return the identity of an object within its kind: name, or namespace and name; None if it has no name.
 
-        An object without a namespace is in ``default``. For an answer of API discovery, it is the groupVersion. None if
-        the object has no name.
+        An object without a namespace is in ``default``. The identity of an answer of API discovery is the groupVersion.
         """
         if self.role == "discovery":  # an answer of API discovery has no name but its groupVersion
             found = document.get("groupVersion")
@@ -114,15 +113,15 @@ class Kind:
         return namespace if isinstance(namespace, str) and namespace else "default", name
 
     def place_of(self, name: str) -> ObjectKey:
-        """Return the identity of an object from its name in a watch's report: ``namespace/name``, or a name alone.
+        """Return the identity of an object from the text ``namespace/name``, or ``name`` alone, in a watch's report.
 
-        The name alone identifies an object of a cluster-scoped kind.
+        ``name`` alone identifies an object of a cluster-scoped kind.
         """
         namespace, _, own = name.rpartition("/")
         return own if self.of_cluster else (namespace, own)
 
     def fact(self, document: Document) -> Any:
-        """Return the fact (the kept fields) of an object; None if podberth needs nothing of it.
+        """Return the fact (the kept fields) of an object; None if podberth does not need the object.
 
         Raises:
             TopologyError: the object cannot be read.
@@ -156,7 +155,7 @@ class DeviceClass(NamedTuple):
 
 
 class ComputeDomain(NamedTuple):
-    """The kept fields of a ComputeDomain; they give a pod's channel before the driver makes the claim template."""
+    """The kept fields of a ComputeDomain: they give a pod's channel before the driver makes the claim template."""
 
     template: str
     requests: tuple[ClaimRequest, ...]
@@ -331,30 +330,30 @@ KINDS: Final[tuple[Kind, ...]] = (
         if each.group  # a Pod that owns others is looked up by name, because there are too many Pods to follow
     ),
 )
-"""Every kind that podberth reads. ConfigMaps have two rows, because a label marks those with a topology document."""
+"""Every kind that podberth reads. ConfigMaps have two rows, because a label marks topology documents."""
 
 FOLLOWED: Final = tuple(kind for kind in KINDS if kind.is_followed)
-"""The rows of ``KINDS`` that only some clusters serve; where a cluster serves one, a watch follows it."""
+"""The rows of ``KINDS`` that only some clusters serve; a watch follows each row that the cluster serves."""
 _BY_KIND: Final[Mapping[tuple[str, str], tuple[Kind, ...]]] = {
     key: tuple(kind for kind in KINDS if (kind.group, kind.kind) == key) for key in {(k.group, k.kind) for k in KINDS}
 }
 OWNER_GROUPS: Final = frozenset(each.group for each in OWNER_KINDS if each.group) | PARENT_GROUPS
-"""The API groups of workloads. Objects of these groups that no row of ``KINDS`` reads are ignored without a message."""
+"""The API groups of workloads. podberth ignores objects of these groups silently if no row of ``KINDS`` reads them."""
 
 
 def of_role(*roles: KindRole) -> tuple[Kind, ...]:
-    """Return the rows of ``KINDS`` with one of these roles, in the table's order."""
+    """Return the rows of ``KINDS`` with one of the given roles, in the table's order."""
     return tuple(kind for kind in KINDS if kind.role in roles)
 
 
 def group_of(document: Document) -> str:
-    """Return the API group of an object of any shape, from its apiVersion."""
+    """Return the API group of an object of any shape, from the object's apiVersion."""
     version = document.get("apiVersion")
     return version.rpartition("/")[0] if isinstance(version, str) else ""
 
 
 def kinds_of(document: Document) -> tuple[Kind, ...]:
-    """Return the rows of ``KINDS`` that read this object; empty if podberth does not read its kind."""
+    """Return the rows of ``KINDS`` that read the object; empty if podberth does not read the object's kind."""
     version, kind = document.get("apiVersion"), document.get("kind")
     if kind == _LIST:  # some print it without its version
         return _BY_KIND["", kind]
@@ -364,7 +363,7 @@ def kinds_of(document: Document) -> tuple[Kind, ...]:
 
 
 def unlist(document: object) -> Iterator[Document]:
-    """Yield the objects of a list, or the object itself if it is no list.
+    """Yield the objects in ``document`` if it is a list, or else ``document`` itself.
 
     The items of a raw ``NodeList`` have no kind, so the kind is added. A value that is no object is replaced by an
     object whose kind is the name of the value's Python type.

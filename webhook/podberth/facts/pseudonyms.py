@@ -1,8 +1,8 @@
-"""Replaces the names of nodes and namespaces in a trimmed snapshot, so that it can be shown to others.
+"""Replaces the names of nodes and namespaces in a trimmed snapshot, so that users can share the snapshot.
 
-Each name is replaced by a number, in the order of the names, and by the same number everywhere. Other identifiers of a
-machine in labels, such as provider ids, are replaced too, and the UUIDs of GPUs are left out. Labels that describe a
-node, or that name its rack, are kept, because decisions read them.
+Each name is replaced by a number, in the order of the names; a name gets the same number everywhere. Other identifiers
+of a machine in labels, such as provider ids, are replaced too, and the UUIDs of GPUs are left out. Labels that describe
+a node, or that name its rack, are kept, because decisions read them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ _IDENTIFYING = IGNORED_LABELS - _STATES | {HOSTNAME_LABEL}
 def anonymised(documents: Iterable[Document]) -> list[Document]:
     """Return the documents of a trimmed snapshot with numbers for the names of nodes and namespaces.
 
-    A topology document is left out if its node is not among the documents.
+    The topology document of a node is left out if the Node is not among the documents.
     """
     known = list(documents)
     nodes = _numbered("node", (each["metadata"]["name"] for each in known if each["kind"] == "Node"))
@@ -80,7 +80,7 @@ def _renamed(document: Document, nodes: Mapping[str, str], namespaces: Mapping[s
 
 
 def _choosing(value: Any, nodes: Mapping[str, str], *, chosen: bool = False) -> Any:
-    """Return a copy of a document with the node names in its node selections (such as node affinity) replaced."""
+    """Return a copy of a document with the node names in node selections (such as node affinity) replaced."""
     if isinstance(value, dict):
         return {key: _choosing(each, nodes, chosen=chosen or key in _CHOICES) for key, each in value.items()}
     if isinstance(value, list):

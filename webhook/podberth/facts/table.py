@@ -1,4 +1,4 @@
-"""The facts of one kind as an immutable table. A changed table shares most of its parts with the earlier table."""
+"""The facts of one kind as an immutable table. A changed table shares most parts with the earlier table."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ _PARTS: Final = 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersistentMap(Mapping[Any, Any]):
-    """An immutable mapping that divides its keys among parts by hash. A changed mapping shares the unchanged parts.
+    """An immutable mapping that divides keys among parts by hash. A changed copy shares the unchanged parts.
 
     No value is None.
     """
@@ -57,14 +57,14 @@ class PersistentMap(Mapping[Any, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The facts of one kind of objects, by the place of their object and by the keys under which they are looked up.
+    """The facts of one kind of objects, by the object's place and by the keys under which a fact is looked up.
 
     If several objects have the same key (two ComputeDomains that name one template), the fact of the first place in
     sorted order counts.
     """
 
     facts: PersistentMap = field(default_factory=PersistentMap)
-    """The facts by the place (namespace and name) of their object."""
+    """The facts by the place (namespace and name) of the object."""
     known: PersistentMap = field(default_factory=PersistentMap)
     """The facts by key; for a kind without keys, the same mapping as ``facts``."""
     holders: PersistentMap = field(default_factory=PersistentMap)
@@ -74,7 +74,7 @@ class Table:
         """Return a copy of the table with changed facts.
 
         Args:
-            kind: the table's kind; its ``keys`` returns the keys under which a fact is found.
+            kind: the table's kind; ``kind.keys`` returns the keys under which a fact is found.
             changes: the new fact of each object, by the object's place; None removes the object.
         """
         facts = self.facts.changed(changes)
@@ -94,6 +94,6 @@ class Table:
 
     @classmethod
     def of(cls, facts: Mapping[Any, Any]) -> "Table":
-        """Return a table with these facts by the place of their object, for a kind without further keys."""
+        """Return a table with facts by the object's place (namespace and name), for a kind without further keys."""
         found = PersistentMap().changed(facts)
         return cls(found, found)

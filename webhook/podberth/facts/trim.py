@@ -3,7 +3,7 @@
 The same cluster gives the same documents in the same order: fields that only show age (heartbeats, versions, managed
 fields) are removed. Decisions with the reduced documents are the same as with the originals. Leases, ConfigMaps that no
 policy reads, and objects that ``facts.collect`` ignores or cannot read are left out. Of a workload such as a Job, only
-numbers, names and its pods' requirements on a node are kept, because other fields may be secret.
+numbers, names and the pods' requirements on a node are kept, because other fields may be secret.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -36,9 +36,10 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 Fields: TypeAlias = Mapping[str, Any]
 """The fields of an object that are kept, by name.
 
-The value True keeps the whole field; a mapping keeps only its fields.
+The value True keeps the whole field. A mapping keeps only the subfields that the mapping names.
 
-A list with one mapping keeps, of each object in the field's list, only the mapping's fields.
+A list with one mapping is for a field that is a list of objects: of each object, only the subfields in the mapping are
+kept.
 """
 
 
@@ -92,12 +93,12 @@ _KEPT: Final[Mapping[KindRole, Fields]] = {
 def trim(documents: Iterable[Document], *, is_param: IsParam, namespace: str) -> list[Document]:
     """Return the documents that decisions can depend on, with only the fields that podberth reads.
 
-    They are sorted by API group, kind, namespace and name; the originals do not change. If an object has two documents,
-    the later one counts.
+    The documents are sorted by API group, kind, namespace and name; the originals do not change. If an object has two
+    documents, the later one counts.
 
     Args:
         documents: the objects, lists included.
-        is_param: returns whether a policy may read a ConfigMap, so that it is kept.
+        is_param: returns whether a policy may read a ConfigMap; such ConfigMaps are kept.
         namespace: the namespace of topology ConfigMaps.
     """
     found: dict[tuple[str, ...], Document] = {}
@@ -156,7 +157,7 @@ def _type(condition: Document) -> str:
 
 
 def _discovery(document: Document) -> Document | None:
-    """Return an APIResourceList with only the PodGroups that it lists, named after the API group; None without any."""
+    """Return an APIResourceList with only its PodGroups, named after the API group; None if it has no PodGroups."""
     groups = served_pod_groups(document)
     if not groups:
         return None
@@ -230,7 +231,7 @@ def _counted(value: Any, key: str) -> Any:
 
 
 def _requested_of_a_node(value: Document) -> Document:
-    """Return the fields of a PodSpec, or of a container's resources, that decide on which nodes its pods can run."""
+    """Return the fields of a PodSpec, or of a container's resources, that decide on which nodes pods can run."""
     if isinstance(value.get("containers"), list):
         affinity = {"nodeAffinity": _whole(_REQUIRED)}
         return _part(value, {**_whole("nodeSelector", "tolerations", "resourceClaims"), "affinity": affinity})

@@ -1,7 +1,7 @@
-"""Reads the facts of a snapshot, and the accelerators that its Pods hold.
+"""Reads the facts of a snapshot, and the accelerators that the snapshot's Pods hold.
 
-``ClusterFacts`` has no Pods: decisions are made from these facts, and no decision may depend on which accelerators are
-free.
+``ClusterFacts`` has no Pods: decisions are made from ``ClusterFacts``, and no decision may depend on which accelerators
+are free.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """Makes the ConfigMap ``podberth-policies`` from a folder of policies, to be served beside the shipped policies.
 
-A ConfigMap has no folders, so a file's key is its path with dots for slashes.
+A ConfigMap has no folders, so the key of a file is the file's path with dots for slashes.
 """
 
 import re
@@ -28,7 +28,8 @@ def bundle(folder: Path, *, alone: bool = False) -> dict[str, Any]:
     """Return the ConfigMap of the policy files below ``folder``.
 
     The ConfigMap has the unchanged texts of the files that ``podberth serve --policies`` would read; tests are left
-    out. As a check, the policies are compiled: with ``alone`` by themselves, else together with the shipped policies.
+    out. As a check, the policies are compiled: by themselves if ``alone`` is True, else together with the shipped
+    policies.
 
     Raises:
         PolicyError: the files cannot be served, or do not fit into a ConfigMap.

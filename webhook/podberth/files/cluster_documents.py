@@ -50,7 +50,8 @@ def read_documents(paths: Sequence[str], stdin: BinaryIO) -> list[Document]:
 def params_of(directory: Path | None) -> IsParam:
     """Return a function that recognises the ConfigMaps that the policies below a directory use as params.
 
-    If ``directory`` is None, it recognises the params of all policies that podberth ships, optional ones included.
+    If ``directory`` is None, the function recognises the params of all policies that podberth ships, optional policies
+    included.
 
     Raises:
         PolicyError: a policy cannot be read.

@@ -1,4 +1,4 @@
-"""Reads the files that describe a cluster besides its objects: its own names, and its API server's Pod schema."""
+"""Reads the files that describe a cluster besides its objects: the file of conventions, and the schema of a Pod."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +17,9 @@ class ClusterFiles:
     pod_schema: Path | None = None
 
     def names(self) -> Conventions:
-        """Return the conventions of the cluster: its names for levels, taints and labels.
+        """Return the conventions of the cluster: the cluster's names for levels, taints and labels.
 
-        The reader of the file is imported only if it is needed.
+        The module that reads the file is imported only if there is a file.
 
         Raises:
             UsageError: the file cannot be read or is invalid.

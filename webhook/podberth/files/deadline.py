@@ -1,4 +1,4 @@
-"""Makes CEL environments that limit the time for compiling policies. The room ``cel`` cannot: it has no clock."""
+"""Makes CEL environments that limit the time for compiling policies. The room ``cel`` has no clock for such a limit."""
 
 import time
 
@@ -13,7 +13,7 @@ The largest set takes 5 s of a whole core (``cel.compile_limits``); a pod may ha
 
 
 def new_environment(pod_schema: PodSchema | None = None) -> Environment:
-    """Return a CEL environment for compiling one set of policies; without ``pod_schema``, it has the packaged one."""
+    """Return a CEL environment for compiling one set of policies, with ``pod_schema`` or the packaged Pod schema."""
     return Environment(pod_schema or PodSchema.packaged(), deadline=_begin)
 
 

@@ -1,4 +1,4 @@
-"""Writes a first policy for a user to change: a folder with a policy, its params and its tests, which pass."""
+"""Writes a first policy for a user to change: a folder with a policy, params, and tests that pass."""
 
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
@@ -12,7 +12,7 @@ Kind: TypeAlias = Literal["mutate", "validate", "both"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _SCHEMAS = ".schema"
-"""The folder for schemas beside the policies' folders. Because of the leading dot, podberth reads no policies in it."""
+"""The folder for schemas beside the policies' folders. podberth reads no policies in a folder with a leading dot."""
 
 _HEAD = f"""\
 # yaml-language-server: $schema=../{_SCHEMAS}/{SCHEMA}

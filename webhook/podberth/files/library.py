@@ -1,8 +1,8 @@
 """Finds, describes and copies the policies that podberth ships.
 
 A policy is a folder with the policy's name. It has ``policy.yaml``, ``tests.yaml`` and, if the policy has params,
-``params.yaml``. Policies that suit any cluster are in one directory, which can be served as it is. Optional policies
-have no effect until a user copies them beside the served ones (docs/adr/0011-policy-library.md).
+``params.yaml``. Policies that suit any cluster are in one directory, which can be served unchanged. An optional policy
+has no effect until a user copies the policy into a served directory (docs/adr/0011-policy-library.md).
 """
 
 import shutil
@@ -27,13 +27,13 @@ POLICY, PARAMS, SUITE = "policy.yaml", "params.yaml", "tests.yaml"
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """A policy that podberth ships, with its folder."""
+    """A policy that podberth ships, with the policy's folder."""
 
     folder: Path
     on: bool
     """Whether the policy is served by default."""
     policies: tuple[GPUPolicy, ...]
-    """The policies in the folder's file: the policy with the folder's name first, then any others."""
+    """The policies in the folder's file: the policy with the folder's name first, then any other policies."""
 
     @property
     def name(self) -> str:
@@ -57,10 +57,10 @@ class Shipped:
 
 
 def shipped() -> tuple[Shipped, ...]:
-    """Return the shipped policies: those that are served by default, then the optional ones, each by name.
+    """Return the shipped policies: first the policies served by default, then the optional policies, each by name.
 
     Raises:
-        UsageError: the library is not installed, or a file of it cannot be read.
+        UsageError: the library is not installed, or a file of the library cannot be read.
         PolicyError: a policy of the library was edited and is not valid.
     """
     root = _root()

@@ -49,7 +49,7 @@ def _is_policy(file: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SuiteFiles:
-    """A suite, and the policies and golden files in its folder, each as (file, text)."""
+    """A test suite, and the policies and golden files in the suite's folder, each as (file, text)."""
 
     suite: tuple[str, str]
     policies: tuple[tuple[str, str], ...]
@@ -60,7 +60,7 @@ class SuiteFiles:
 
 
 def find_suites(directory: Path) -> list[SuiteFiles]:
-    """Return every suite below ``directory`` with the policies of its folder, ordered by path.
+    """Return every suite below ``directory`` with the policies in the suite's folder, ordered by path.
 
     Raises:
         UsageError: the directory does not exist, or a folder below it cannot be read.
@@ -82,19 +82,17 @@ def find_suites(directory: Path) -> list[SuiteFiles]:
 
 @dataclass(frozen=True, slots=True)
 class LintFiles:
-    """The policy files that are linted, with the params and tests in their folders."""
+    """The policy files that are linted, with the params and tests in the files' folders."""
 
     policies: tuple[tuple[str, str], ...]
     """Every policy file as (file, text)."""
     tests: tuple[str, ...]
     asked: frozenset[str]
-    """The files that the user named, whose problems are reported; the others are only read because they are beside
-    these.
-    """
+    """The files that the user named, whose problems are reported; other files of the same folders are only read."""
 
 
 def find_policies(paths: Iterable[Path]) -> LintFiles:
-    """Return the policy files at ``paths``, or below directories at ``paths``, with the tests in their folders.
+    """Return the policy files at or below ``paths``, with the tests in the files' folders.
 
     Raises:
         UsageError: a file cannot be read, or there is no policy file.
@@ -122,7 +120,7 @@ def find_policies(paths: Iterable[Path]) -> LintFiles:
 def read_objects(path: Path) -> ClusterFacts:
     """Return the facts of the objects in a snapshot: one file, or every file below a directory.
 
-    No node of the snapshot counts as stale, because its objects are as old as the file.
+    No node of the snapshot counts as stale, because the heartbeats in the snapshot are as old as the file.
 
     Raises:
         TopologyError: a file cannot be read, is no YAML or JSON, or has no object (the command that writes it may have
@@ -168,7 +166,7 @@ def read_topology(path: Path) -> ClusterFacts:
 
 
 def read_topology_with_holdings(path: Path) -> tuple[ClusterFacts, Holdings | None]:
-    """Return the facts of a snapshot as ``read_topology`` does, and the holdings of its Pods; None without Pods.
+    """Return the facts of a snapshot as ``read_topology`` does, and the accelerators that Pods hold; None without Pods.
 
     Raises:
         TopologyError: as ``read_topology``.
@@ -188,10 +186,10 @@ def _no_object(file: str, wanted: str) -> Problem:
 
 
 def read_pod_schema(path: Path | None) -> PodSchema:
-    """Return the schema of a Pod: the packaged one, or that in the output of ``kubectl get --raw /openapi/v3/api/v1``.
+    """Return the schema of a Pod: the packaged schema, or that in the file of ``kubectl get --raw /openapi/v3/api/v1``.
 
     Raises:
-        UsageError: the file cannot be read, or is no such output.
+        UsageError: the file cannot be read, or is not the output of that command.
     """
     if path is None:
         return PodSchema.packaged()
@@ -217,7 +215,7 @@ class PolicyFiles:
         return _fingerprint(self._directory)
 
     def read(self) -> ParsedPolicies:
-        """Read and parse the files; the problems of single policies are part of the result.
+        """Read and parse the files; the result includes the problems of single policies.
 
         Raises:
             PolicyError: a file cannot be read, or has lost all its policies since the last set that could be used.
@@ -234,7 +232,7 @@ class PolicyFiles:
         return parsed
 
     def hold(self, parsed: ParsedPolicies) -> None:
-        """Note that ``parsed`` could be used; ``read`` compares the files with it from now on."""
+        """Note that ``parsed`` could be used; from now on, ``read`` compares the files with ``parsed``."""
         self._held = _files_of(parsed)
 
 
@@ -257,12 +255,12 @@ class FileSource:
         self._files = PolicyFiles(self.policies)
 
     def revision(self) -> Mapping[str, object]:
-        """Return a value each for policies and topology that changes when their files change."""
+        """Return one value each for "policies" and "topology"; a value changes when the files that it is for change."""
         found = {"policies": self._files.revision()}
         return found if self.topology is None else {**found, "topology": _fingerprint(self.topology)}
 
     def load(self) -> Loaded:
-        """Read the policies, and the cluster's files if they have changed; return the snapshot of both.
+        """Return a snapshot of the policies and the cluster; the cluster's files are read only if they have changed.
 
         Reading 10,000 nodes takes 3 s as JSON and 54 s as YAML.
         """
@@ -341,10 +339,11 @@ def _unreadable(path: Path, error: OSError | UnicodeDecodeError) -> Problem:
 def _listing(path: Path) -> tuple[list[Path], list[Problem]]:
     """Return the YAML and JSON files below a directory, by path, and a problem for each unreadable folder.
 
-    If ``path`` is a file, only this file is returned.
+    If ``path`` is a file, only ``path`` is returned.
 
     Names with a leading dot are left out: the kubelet keeps a mounted ConfigMap's real files in ``..data``, and links
-    the visible names there (kubernetes pkg/volume/util/atomic_writer.go); reading both would find everything twice.
+    the visible names there (kubernetes pkg/volume/util/atomic_writer.go); reading both places would find every file
+    twice.
     """
     try:
         return in_time(path, partial(_listing_now, path))

@@ -1,6 +1,6 @@
 """Finds and reads the manifests to check: named files, files with suffixes of YAML and JSON in folders, standard input.
 
-No function raises because of a file: an unreadable file is reported as a problem, and the others are still read.
+No function raises because of a file: an unreadable file is reported as a problem, and all other files are still read.
 """
 
 import codecs
@@ -42,8 +42,9 @@ class Listing:
 def find_manifests(paths: Iterable[str]) -> Listing:
     """Return the manifest files that the arguments name, or that are below directories that the arguments name.
 
-    A named file counts whatever its name is; in a directory, files with a suffix of YAML or JSON count. Names with a
-    leading dot are left out, and a directory is entered once, even if a link leads back to it.
+    A file that an argument names is returned with any suffix; in a directory, only files with a suffix of YAML or JSON
+    are. Names with a leading dot are left out, and a directory is entered once, even if a link leads back to the
+    directory.
     """
     files: dict[str, None] = {}
     named: set[str] = set()
@@ -68,7 +69,7 @@ def find_manifests(paths: Iterable[str]) -> Listing:
 
 
 def read_manifest(file: str, stdin: BinaryIO | None = None) -> tuple[str, str] | Problem:
-    """Return the name and the text of a file (``-`` is standard input), or a problem if it cannot be read."""
+    """Return (name, text) of a file, or a problem if the file cannot be read; ``-`` is standard input."""
     try:
         if file == STDIN and stdin is not None:
             content = read_stream(stdin, MAX_FILE_BYTES, Path(file))
@@ -88,7 +89,7 @@ def read_manifest(file: str, stdin: BinaryIO | None = None) -> tuple[str, str] |
 
 
 def decode(content: bytes) -> str:
-    """Return the text of a file in UTF-8, or in the encoding that its byte order mark or NULs imply (YAML 1.2.2, 5.2).
+    """Return a file's text; a byte order mark or NULs imply the encoding (YAML 1.2.2, 5.2), else the encoding is UTF-8.
 
     Raises:
         UnicodeDecodeError: the content is no text.
@@ -111,7 +112,7 @@ def _without_mark(start: bytes) -> str:
 
 
 def _below(top: Path) -> tuple[list[str], list[Problem]] | None:
-    """Return the manifests below a directory, and problems for the unreadable folders; None if it is no directory."""
+    """Return the manifests below a directory, and problems for unreadable folders; None if ``top`` is no directory."""
     if not top.is_dir():
         return None
     problems: list[Problem] = []
@@ -144,9 +145,9 @@ def _is_new(folder: Path, seen: set[tuple[int, int]]) -> bool:
 
 
 def _is_file(file: Path) -> bool:
-    """Return whether a path is read: a regular file, or a link without a target, which is then reported.
+    """Return whether a path is to be read: a regular file, or a link without a target (reading it reports a problem).
 
-    A pipe in a folder is not read, because reading it might never end.
+    A pipe in a folder is not read, because reading a pipe might never end.
     """
     try:
         return stat.S_ISREG(file.stat().st_mode)

@@ -10,9 +10,9 @@ An example:
     tolerableTaints:
     - {key: example.com/dedicated, value: gpu}
 
-The label keys of the file come first, in their order, then those label keys of the presets that the file does not name.
-The taints and ignored labels of the file are added to those of the presets; for a taint in both, the file's value
-counts. The topology levels of the file, widest first, replace those of the presets.
+The result has the label keys of the file first, in the file's order, then the preset label keys that the file does not
+name. The taints and ignored labels of the file are added to the preset ones; for a taint in both, the file's value
+counts. The topology levels of the file, widest first, replace the preset levels.
 """
 
 from pathlib import Path
@@ -78,7 +78,7 @@ class _Conventions(_Model):
 
 
 def read_conventions(path: Path | None) -> Conventions:
-    """Return the preset conventions; if ``path`` is given, with the changes of that file.
+    """Return the preset conventions; if ``path`` is given, with the changes of the file at ``path``.
 
     Raises:
         UsageError: the file cannot be read or is invalid; the message has the line of each problem.

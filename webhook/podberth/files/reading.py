@@ -2,7 +2,8 @@
 
 open(2) of a named pipe waits for a writer (fifo(7)), and open(2) of some devices has effects (watchdog). On a mount
 whose server is unreachable, stat(2), open(2) and read(2) do not return (nfs(5), "hard"), and a thread in a system call
-cannot be interrupted. Such a thread is abandoned: nothing waits for it, not even the end of the process.
+cannot be interrupted. A thread that does not return in time is abandoned: nothing waits for the thread, not even the
+end of the process.
 """
 
 import errno
@@ -20,7 +21,7 @@ T = TypeVar("T")
 PATIENCE_SECONDS: Final = 8.0
 """The time limit for all reads below one path.
 
-It is enough for 256 MiB at 33 MB/s, and shorter than any grace period of the manifests (the shortest is the
+The time is enough for 256 MiB at 33 MB/s, and shorter than any grace period of the manifests (the shortest is the
 controller's 10 s).
 """
 # The limit for the content of a ConfigMap or a Secret (MaxSecretSize: kubernetes pkg/apis/core/validation), from which
@@ -45,7 +46,7 @@ _KINDS: Final = (
 _HANDED_OVER: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 
 _left: dict[str, Future[object]] = {}
-"""The reads that have not returned yet, by path; because of them, a path has at most one reading thread."""
+"""The reads that have not returned yet, by path. A path that is in this mapping gets no second reading thread."""
 _lock = Lock()
 
 
@@ -110,12 +111,12 @@ def read_given(path: Path, most: int) -> bytes:
 
 
 def in_time(path: Path, read: Callable[[], T], patience_seconds: float = PATIENCE_SECONDS) -> T:
-    """Call ``read`` in a thread and wait for it; return its result, or raise its exception.
+    """Call ``read`` in a thread and wait for the result; return the result, or raise the exception of ``read``.
 
     ``path`` is the file or directory that ``read`` uses, and is shown in the error.
 
-    After a TimeoutError, ``read`` may still run in its abandoned thread, and write if it writes. Until it returns, no
-    other thread is started for this path.
+    After a TimeoutError, ``read`` may still run in its abandoned thread, and write if it writes. Until ``read``
+    returns, no other thread is started for ``path``.
 
     Raises:
         TimeoutError: ``read`` has not returned within ``patience_seconds``.

@@ -1,6 +1,6 @@
 """The interface between the server, which makes decisions from snapshots, and the loaders, which make the snapshots.
 
-Nodes that are watched through the API server do not use this interface: ``cluster.live_nodes`` gives the server a new
+This interface is not for nodes that are watched through the API server: ``cluster.live_nodes`` gives the server a new
 index at each change.
 """
 
@@ -12,9 +12,9 @@ from ..admission.snapshot import Snapshot
 from ..errors import Problem
 
 PolicyState: TypeAlias = Literal["active", "disabled", "outdated", "broken"]
-"""The state of a GPUPolicy. ``active``: the policy takes effect. ``disabled``: its spec switches it off. ``outdated``:
-it does not compile, and its last good version takes effect, or else the policy of that name from files. ``broken``: it
-does not compile, and no other version takes effect.
+"""The state of a GPUPolicy. ``active``: the policy takes effect. ``disabled``: its spec switches the policy off.
+``outdated``: the policy does not compile, and its last good version takes effect, or else the policy of the same name
+from files. ``broken``: the policy does not compile, and no other version takes effect.
 """
 
 
@@ -26,22 +26,19 @@ class Verdict:
     generation: int
     state: PolicyState
     problems: tuple[Problem, ...]
-    """The policy's problems, sorted; empty if it is active or disabled."""
+    """The policy's problems, sorted; empty if the policy is active or disabled."""
     replaces: str = ""
-    """The file with a policy of the same name, which the object replaces unless it is broken; empty: no file has one.
-    """
+    """The file with a policy of the same name, which the object replaces unless it is broken; empty: no such file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A snapshot, and the problems of its sources, which are reported and do not prevent serving."""
+    """A snapshot, and the problems of the snapshot's sources. The problems are reported, and do not prevent serving."""
 
     snapshot: Snapshot
     warnings: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
-    """The results of loading each GPUPolicy of the cluster; policies of files have none, because they fail only
-    together.
-    """
+    """The result of loading each GPUPolicy object of the cluster; policies from files have no such result."""
     refused: tuple[Problem, ...] = ()
     """The problems of policy files that have changed; the snapshot has the last version of the files that could be
     used.
@@ -53,14 +50,14 @@ class Loaded:
 class SnapshotSource(Protocol):
     """An object that makes snapshots.
 
-    Both methods block; one thread at a time calls them, never the event loop's thread.
+    Both methods block. One thread at a time calls them, and never the thread of the event loop.
     """
 
     def revision(self) -> Mapping[str, object]:
-        """Return one token each for "policies" and "topology"; it changes when ``load`` may return something new."""
+        """Return one value each for "policies" and "topology"; it changes when ``load`` may return something new."""
 
     def load(self) -> Loaded:
-        """Return a new snapshot, which has its own CEL environment.
+        """Return a new snapshot, which has a CEL environment of its own.
 
         Raises:
             PolicyError: the policies cannot be used.

@@ -1,4 +1,4 @@
-"""The input of a check of gangs: one object, its predicted pods, and the cluster's facts."""
+"""The input of a check of gangs: one object, the object's predicted pods, and the cluster's facts."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,9 +21,9 @@ Groups: TypeAlias = tuple[tuple[Membership, Member], ...]
 """The groups that a pod names: for each, the rule that found the name in the pod, and the pod's membership."""
 
 MOST_ROLES: Final = 12
-"""The most pod templates of one object that are compared with each other, and that are checked when it is applied.
+"""The most pod templates of one object that checks compare with each other, and that are checked in a review.
 
-That is as many as the largest known example has, and as many as a review has time for (``bench.hostile``).
+The largest known example has as many templates, and a review has time for as many (``bench.hostile``).
 """
 _MOST_LOOKED_FOR: Final = MOST_ROLES
 """The most group names for which one review searches all namespaces; a search through 5,000 namespaces takes 1 ms."""
@@ -34,9 +34,9 @@ class Wrong:
     """One problem that a check has found."""
 
     path: Path
-    """The path of the field in the document; for an absent field, the path where it should be."""
+    """The path of the field in the document; for an absent field, the path that the field would have."""
     where: str
-    """The field as text for users: a role and a field of its pods, or the path in the document."""
+    """The field as text for users: a role and a field of the role's pods, or the path in the document."""
     message: str
 
     def __str__(self) -> str:
@@ -48,7 +48,7 @@ class Wrong:
 class KnownCluster:
     """The facts of the cluster that checks of gangs read.
 
-    Each review makes its own object, because results of look-ups are cached in it.
+    Each review makes an instance of its own, because the instance caches results of look-ups.
     """
 
     topology: TopologyIndex
@@ -56,15 +56,15 @@ class KnownCluster:
     _looked_for: dict[tuple[tuple[str, ...], str], tuple[str, ...]] = field(default_factory=dict)
 
     def has_group(self, api_groups: tuple[str, ...], namespace: str, name: str) -> bool:
-        """Return whether one of the API groups has a known PodGroup of this name in the namespace."""
+        """Return whether the namespace has a known PodGroup of this name in one of the API groups."""
         return any((group, namespace, name) in self.facts.pod_groups for group in api_groups)
 
     def namespaces_with(self, api_groups: tuple[str, ...], name: str) -> tuple[str, ...]:
         """Return, sorted, the namespaces that have a PodGroup of this name in one of the API groups.
 
-        The search looks into each namespace and not at each group, because a cluster may have 100,000 groups. After
-        ``_MOST_LOOKED_FOR`` names it stops, and the result for any other name is empty. If no namespace is known, as
-        from files without Namespace objects, the namespaces of the groups are used.
+        The search looks into each namespace and not at each PodGroup, because a cluster may have 100,000 PodGroups.
+        After ``_MOST_LOOKED_FOR`` names the search stops, and the result for any further name is empty. If no namespace
+        is known, as from files without Namespace objects, the namespaces of the known PodGroups are searched.
         """
         key = api_groups, name
         if key not in self._looked_for and len(self._looked_for) < _MOST_LOOKED_FOR:
@@ -77,7 +77,7 @@ class KnownCluster:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pods:
-    """The pods that are made from one template of an object, and the facts about one of these pods."""
+    """The pods that are made from one template of an object, and the facts about one of the pods."""
 
     template: Template
     pod: dict[str, Any]
@@ -88,12 +88,12 @@ class Pods:
 
     @property
     def replicas(self) -> int:
-        """The number of pods that one object makes from the template; 0 if it is unknown."""
+        """The number of pods that one object makes from the template; 0 if the number is unknown."""
         return self.template.replicas
 
     @property
     def role(self) -> str:
-        """The role of these pods, as their operator names it, such as ``worker``; empty if it has no name."""
+        """The role of the pods, as their operator names the role, such as ``worker``; empty if the role has no name."""
         return self.template.role
 
     @property
@@ -112,14 +112,14 @@ class Pods:
         return mapping_at(self.template.pod, "metadata", "labels")
 
     def wrong(self, steps: Path, message: str) -> Wrong:
-        """Return a problem of these pods, at the document's path for the pod's field ``steps``."""
+        """Return a problem of the pods, at the document's path for the field ``steps`` of the pod."""
         where = render_path(steps)
         return Wrong(self.place(steps), f"{self.role}: {where}" if self.role else where, message)
 
     def place(self, steps: Path) -> Path:
         """Return the document's path for the path ``steps`` in the pod.
 
-        If no field of the document becomes this field of the pod, the result is the template's path.
+        If no field of the document becomes the field ``steps`` of the pod, the result is the template's path.
         """
         for target, source in sorted(self.template.form.seats, key=lambda seat: -len(seat[0])):
             if steps[: len(target)] == target:
@@ -129,14 +129,14 @@ class Pods:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupCase:
-    """One object that is checked: the document itself, or an object that an AppWrapper in it wraps."""
+    """One object that is checked: the whole document, or an object that an AppWrapper in the document wraps."""
 
     document: Found
     base: Path
     """The path from the document to the object."""
     namespace: str
     above: tuple[Found, ...]
-    """The objects that wrap this object, such as an AppWrapper, the outermost first."""
+    """The objects that wrap the checked object, such as an AppWrapper, the outermost first."""
     pods: tuple[Pods, ...]
     known: KnownCluster
 
@@ -157,12 +157,12 @@ class GroupCase:
 
     @cached_property
     def groups(self) -> Mapping[Path, Groups]:
-        """The groups that the pods of each template name, those from an operator included, by the template's path."""
+        """The groups that the pods of each template name, by the template's path; with groups that an operator adds."""
         return {each.template.path: self._groups_of(each.template.pod) for each in self.pods}
 
     @cached_property
     def own_groups(self) -> Mapping[Path, Groups]:
-        """The groups that each template itself names, those from an operator left out, by the template's path."""
+        """The groups that each template itself names, by the template's path; without groups that an operator adds."""
         found = {each.template.path: each.template.own for each in self.pods}
         read = {path: own if isinstance(own.get("spec"), dict) else {**own, "spec": {}} for path, own in found.items()}
         return {path: self._groups_of(own) for path, own in read.items()}
@@ -189,11 +189,11 @@ class GroupCase:
         yield from map(tuple, found.values())
 
     def own_member(self, pods: Pods) -> Member | None:
-        """Return the pods' membership in a gang as their operator defines it, without podberth's own keys."""
+        """Return the pods' membership in a gang as their operator defines the gang; podberth's own keys are ignored."""
         return own_member_in(pods.pod, self.namespace, pods.template.owners, self.known.facts.group_sizes)
 
 
 def whole(pods: Iterable[Pods]) -> int:
-    """Return the total number of pods of these templates; 0 if the number of one template's pods is unknown."""
+    """Return the total number of pods of the given templates; 0 if the number of one template's pods is unknown."""
     counts = [each.replicas for each in pods]
     return sum(counts) if all(counts) else 0

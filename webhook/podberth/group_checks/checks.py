@@ -32,7 +32,7 @@ class Check:
     of_bare_pods: bool = False
     """Whether the check applies to a bare Pod."""
     one_by_one: bool = False
-    """Whether the check judges each role by itself; if not, it compares up to ``MOST_ROLES`` roles with each other."""
+    """Whether the check judges each role by itself; if False, the check compares up to ``MOST_ROLES`` roles."""
 
 
 CHECKS: Final[tuple[Check, ...]] = (
@@ -107,7 +107,7 @@ def wrong_groups(
     """Return the problems that the checks of gangs find in a document, without duplicates.
 
     Only objects with a pod that asks for devices, and bare Pods in a gang, are checked. An object with more than
-    ``MOST_ROLES`` templates gets a problem that says so, and only the checks run that judge each template by itself.
+    ``MOST_ROLES`` templates gets a problem that says so, and only the checks with ``one_by_one`` run.
 
     Args:
         document: the document.

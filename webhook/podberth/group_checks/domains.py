@@ -73,9 +73,10 @@ def _of_cluster(case: GroupCase, start: Start[Pods]) -> Wrong | None:
 
 
 def _counted(start: Start[Pods], found: Mapping[Lack, int]) -> tuple[str, str]:
-    """Return two texts: the pods that fit into no domain, and the most of these pods that one domain holds.
+    """Return (the pods that fit into no domain, the most pods that one domain holds), both as text.
 
-    ``found`` has, for each ``Lack`` (pods that do not fit into a domain), the number of domains that have it.
+    ``found`` is a mapping from each ``Lack`` (pods that do not fit into a domain) to the number of domains with this
+    lack.
     """
     often: Counter[tuple[int, ...]] = Counter()
     for lack, domains in found.items():

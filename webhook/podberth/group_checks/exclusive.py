@@ -1,4 +1,4 @@
-"""The check for exclusive topology (a gang alone in its domain) at another level than other fields require."""
+"""The check for exclusive topology (a gang alone in its domain) at a level that contradicts other fields of pods."""
 
 from collections.abc import Iterator
 
@@ -7,10 +7,10 @@ from .levels import affinity_keys, exclusive_levels, pod_set_levels
 
 
 def contradictions(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for each pod affinity or pod set topology with another level than the exclusive topology has.
+    """Yield a problem for each pod affinity or pod set topology at another level than the gang's exclusive topology.
 
     Spread and anti-affinity do not contradict exclusive topology: a gang that is alone in its rack may be spread over
-    its hosts.
+    the hosts of the rack.
     """
     exclusive = tuple(exclusive_levels(case))
     if not exclusive:

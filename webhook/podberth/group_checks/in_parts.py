@@ -1,4 +1,4 @@
-"""The check for gangs that no scheduler starts as a whole, or that do not start because nothing makes their group.
+"""The check for gangs that no scheduler starts as a whole, or that do not start because nothing makes the gang's group.
 
 Two gangs that start pod by pod may each hold a part of the GPUs and wait for the rest.
 """
@@ -25,11 +25,11 @@ _DEFAULT: Final = "default-scheduler"
 
 
 def started_in_parts(case: GroupCase) -> Iterator[Wrong]:
-    """Yield one problem for an object with a gang that its scheduler does not start as a whole.
+    """Yield one problem for an object with a gang that the gang's scheduler does not start as a whole.
 
     There are four causes: the pods wait for a group that nothing makes; the scheduler reads the gang's minimum from the
-    workload, and the workload states none; the scheduler makes no group for bare pods; or the cluster has no group
-    system. A stated minimum is never a problem.
+    workload, and the workload states no minimum; the scheduler makes no group for bare pods; or the cluster has no
+    group system. A stated minimum is never a problem.
     """
     if unmade := _unmade(case):
         yield unmade
@@ -49,9 +49,9 @@ def started_in_parts(case: GroupCase) -> Iterator[Wrong]:
 def _unmade(case: GroupCase) -> Wrong | None:
     """Return the problem of pods that name a PodGroup which podberth's controller would make, but no controller runs.
 
-    None if there is no such pod. The controller makes the group that a pod names both in podberth's label and in a
-    group system's reference. If the pod's author wrote the reference, the author makes the group; if PodGroups were not
-    read, it is unknown whether the group exists.
+    None if there is no such pod. The controller makes a group if a pod names the group both in podberth's label and in
+    a group system's reference. If the pod's author wrote the reference, the author makes the group. If PodGroups were
+    not read, the result is None, because the group may exist.
     """
     facts = case.known.facts
     for each in case.pods if facts.is_makerless else ():
@@ -70,7 +70,7 @@ def _unmade(case: GroupCase) -> Wrong | None:
 def _is_of_policy(case: GroupCase, pods: Pods, reference: tuple[str, ...], name: str) -> bool:
     """Return whether a policy, and not the author, wrote the reference to the group ``name``.
 
-    A bare pod has been admitted already: its record names the group if a policy wrote the reference.
+    A bare pod has been admitted already: the pod's record names the group if a policy wrote the reference.
     """
     if case.is_bare:
         return f'"{name}"' in text_at(pods.pod, "metadata", "annotations", APPLIED_ANNOTATION)
@@ -110,7 +110,7 @@ def _one_gang(case: GroupCase, pods: list[Pods], many: int) -> Wrong | None:
 def _unstated(
     case: GroupCase, pods: list[Pods], stated: StatedMinimum, path: tuple[str, ...], many: int
 ) -> Wrong | None:
-    """Return the problem of a gang that does not state the minimum that its scheduler reads; None if it does.
+    """Return the problem of a gang that does not state the minimum that its scheduler reads; None if it is stated.
 
     None as well if the pods name a group, because the group's minimum counts instead.
     """
@@ -129,7 +129,7 @@ def _unstated(
 
 
 def _where(case: GroupCase, pods: list[Pods], path: tuple[str, ...]) -> list[Path]:
-    """Return the paths of the annotations in which the scheduler reads these pods' minimum, without repetitions."""
+    """Return the paths of the annotations in which the scheduler reads the minimum of the pods, without repetitions."""
     if ELEMENT not in path:
         return [path]
     place = path.index(ELEMENT)

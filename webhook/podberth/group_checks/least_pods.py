@@ -27,8 +27,8 @@ def exactly(number_of: int, pods: Pods) -> Start[Pods]:
 def starts(case: GroupCase) -> Iterator[Start[Pods]]:
     """Yield, for each stage of each gang of an object, the pods that start together.
 
-    Nothing is yielded if the object's kind has no rule, or if objects of the kind are gangs only on request and this
-    object has no such request.
+    Nothing is yielded if the object's kind has no rule, or if objects of the kind are gangs only on request and the
+    object does not request to be a gang.
     """
     rules = RULES.get(case.kind)
     if rules is None or (rules.on_demand is not None and not rules.on_demand(case.document)):
@@ -54,9 +54,9 @@ def start_of(case: GroupCase, some: Sequence[Pods]) -> Start[Pods]:
 
 
 def _as_said(case: GroupCase, start: Start[Pods]) -> Start[Pods]:
-    """Return ``start`` with its number of pods raised or lowered by minimums in annotations and PodGroups.
+    """Return ``start`` with the number of pods raised or lowered by minimums in annotations and PodGroups.
 
-    If a group's size is unknown, no minimum is certain.
+    If a PodGroup's size is unknown, the result has no certain minimum.
     """
     if any(case.annotations.get(key) == "true" for key in _ELASTIC):
         return start.at_least(0)

@@ -1,4 +1,4 @@
-"""Reads the topology that a workload's own fields require: how many of its pods one domain of a level has to hold."""
+"""Reads the topology that a workload's own fields require: how many pods one domain of a level has to hold."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class LevelDemand:
     """One requirement on topology: one domain of the level ``key`` has to hold the pods that ``start`` counts."""
 
     pods: Pods
-    """The pods whose template a problem is reported at, if ``case`` is None."""
+    """The pods at whose template a problem is reported, if ``case`` is None."""
     key: str
     start: Start[Pods]
     steps: Path
@@ -40,11 +40,11 @@ class LevelDemand:
     """The number of domains that are needed, one for each gang."""
 
     def wrong(self, message: str) -> Wrong:
-        """Return a problem with the requirement, at the path of its field."""
+        """Return a problem with the requirement, at the path of the field that states the requirement."""
         return self.case.wrong(self.steps, message) if self.case else self.pods.wrong(self.steps, message)
 
     def concerns(self, other: "LevelDemand") -> bool:
-        """Return whether both requirements apply to pods of one template."""
+        """Return whether this requirement and ``other`` apply to pods of one template."""
         return any(share.pods.template.path in other.paths for share in self.start.shares)
 
     @property
@@ -56,8 +56,8 @@ class LevelDemand:
 def exclusive_levels(case: GroupCase) -> Iterator[LevelDemand]:
     """Yield the topology that annotations for exclusive placement require: each gang alone in a domain of a level.
 
-    The object's kind decides which pods share a domain: those of one group, those of one Job of a replicated job, or
-    those of all roles without an exemption.
+    The object's kind decides which pods share a domain: the pods of one group, of one Job of a replicated job, or of
+    all roles without an exemption.
     """
     rules = _RULES.get(case.kind)
     if rules is None:
@@ -90,9 +90,10 @@ def _of_jobs(case: GroupCase, name: str) -> Iterator[LevelDemand]:
 
 
 def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, Path | None]:
-    """Return the level of a role's exclusive topology, and the path of the annotation in the object.
+    """Return (the level of a role's exclusive topology, the path of the annotation in the object).
 
-    The annotation is on the role's entry in the object or on the whole object; the path is None if it is on the pod.
+    The annotation is on the role's entry in the object or on the whole object. If the annotation is on the pod, the
+    path is None.
     """
     if own := text_at(pods.template.own, *steps):
         return own, None
@@ -102,7 +103,7 @@ def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, 
 
 
 def _rivals(case: GroupCase, pods: Pods, alike: Sequence[Pods], number_of: Mapping[Path, int]) -> Iterator[Pods]:
-    """Yield the replicated jobs in ``alike`` whose Jobs compete for domains with those of ``pods``, itself included."""
+    """Yield those of the replicated jobs ``alike``, ``pods`` included, whose Jobs compete with ``pods`` for domains."""
     members = _of_one_group(case, pods).least
     for each in alike:
         beside = number_of[each.template.path] == number_of[pods.template.path]
@@ -121,7 +122,7 @@ def _of_groups(case: GroupCase, name: str, pods: Sequence[Pods], groups: int) ->
 
 
 def _of_its_part(case: GroupCase, pods: Pods) -> Path:
-    """Return the path of the object's entry with this pod template and own annotations; empty if none has them."""
+    """Return the path of the object's entry with this pod template and with annotations; empty if there is none."""
     rules = _RULES.get(case.kind)
     if rules is None or rules.annotated_part is None:
         return ()
@@ -143,7 +144,7 @@ def _groups(case: GroupCase, pods: Pods) -> int:
 
 
 def pod_set_levels(case: GroupCase, *, preferred: bool = False) -> Iterator[LevelDemand]:
-    """Yield the topology of pod sets that annotations of pod templates require, or with ``preferred``, also prefer.
+    """Yield the topology of pod sets that annotations of pod templates require or, with ``preferred``, also prefer.
 
     Pod sets of one system with the same group name share a domain.
     """
@@ -166,7 +167,7 @@ def _of_pod_sets(case: GroupCase, form: PodSets, names: Sequence[str]) -> Iterat
 def _pod_sets(case: GroupCase, form: PodSets, name: str) -> Iterator[list[Pods]]:
     """Yield each set of pods that the group system keeps in one domain because of the annotation ``name``.
 
-    A set has the pods of all templates with one group name, or those of one template without a group name.
+    A set has the pods of all templates with one group name, or the pods of one template without a group name.
     """
     groups: dict[object, list[Pods]] = {}
     for place, pods in enumerate(case.pods):
@@ -178,7 +179,7 @@ def _pod_sets(case: GroupCase, form: PodSets, name: str) -> Iterator[list[Pods]]
 
 
 def _pod_set(case: GroupCase, form: PodSets, pods: Pods) -> Start[Pods]:
-    """Return the pods of a template that the group system counts; it reads no other system's minimums."""
+    """Return the pods of a template that the group system counts; the minimums of other group systems are ignored."""
     rules = _RULES.get(case.kind)
     if rules is not None and rules.whole_groups:
         return _of_one_group(case, pods)
@@ -196,7 +197,7 @@ def _annotated(pods: Pods, name: str, start: Start[Pods]) -> LevelDemand:
 
 
 def native_levels(case: GroupCase) -> Iterator[LevelDemand]:
-    """Yield the required topology from a Job's field ``scheduling`` (KEP-5732, the gate WorkloadWithJob).
+    """Yield the topology that a Job's field ``scheduling`` requires (KEP-5732, the feature gate WorkloadWithJob).
 
     The pods of a Job are placed one by one unless the Job asks to be a gang (KEP-5547, "Defaulting Rules").
     """
@@ -212,11 +213,11 @@ def native_levels(case: GroupCase) -> Iterator[LevelDemand]:
 
 
 def affinity_levels(case: GroupCase) -> Iterator[LevelDemand]:
-    """Yield the topology that pods require by pod affinity to pods of their own gang, after the writes of policies.
+    """Yield the topology that pods require by pod affinity to pods of the same gang, after the writes of policies.
 
-    A term requires one domain for its pods only if each role that it selects has such a term, because a role without
-    one may be placed elsewhere; any other term is yielded as a requirement for no pods. Equal terms are yielded once,
-    for the first role.
+    A term requires one domain for its pods only if each role that the term selects has such a term, because a role
+    without a term may be placed elsewhere. Any other term is yielded as a requirement for no pods. Equal terms are
+    yielded once, for the first role.
     """
     roles = _Roles(case)
     first: dict[tuple[str, frozenset[int]], tuple[Pods, Path]] = {}
@@ -235,7 +236,7 @@ def affinity_levels(case: GroupCase) -> Iterator[LevelDemand]:
 
 
 def affinity_keys(case: GroupCase) -> Iterator[LevelDemand]:
-    """Yield the topology that pods require or prefer by pod affinity to other pods of their own role."""
+    """Yield the topology that pods require or prefer by pod affinity to other pods of the same role."""
     roles = _Roles(case)
     for place, pods in enumerate(case.pods):
         for steps, term in _terms(pods.pod, preferred=True):
@@ -244,7 +245,7 @@ def affinity_keys(case: GroupCase) -> Iterator[LevelDemand]:
 
 
 class _Roles:
-    """The roles of an object by index; finds which of them a term of pod affinity selects."""
+    """The roles of an object by index; finds which of the roles a term of pod affinity selects."""
 
     def __init__(self, case: GroupCase) -> None:
         self._namespace = case.namespace
@@ -258,7 +259,8 @@ class _Roles:
     def selected(self, term: dict[str, Any], place: int) -> frozenset[int]:
         """Return the indexes of the roles that a term selects and that run at the same time as the term's own role.
 
-        Empty if the term has ``matchLabelKeys`` or similar fields, because it then selects an unknown part of the pods.
+        Empty if the term has ``matchLabelKeys`` or similar fields, because the term then selects an unknown part of the
+        pods.
         """
         if term.get("matchLabelKeys") or term.get("mismatchLabelKeys") or term.get("namespaceSelector") is not None:
             return frozenset()

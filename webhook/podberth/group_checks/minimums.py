@@ -18,7 +18,7 @@ _BY_KIND: Final = {
 def too_large_minimums(case: GroupCase) -> Iterator[Wrong]:
     """Yield a problem for each gang minimum above the number of pods that the object makes.
 
-    The minimums are in the object's fields, in its annotations, in annotations of its pods, and in PodGroups.
+    The minimums are in the object's fields, in the object's annotations, in annotations of pods, and in PodGroups.
     """
     find = _BY_KIND.get(case.kind)
     for steps, message in find(case.document) if find else ():
@@ -51,7 +51,7 @@ def _by_annotation(case: GroupCase) -> Iterator[Wrong]:
 def _declared(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
     """Yield a problem if the annotation ``podberth.io/gang-size`` is above the number of pods that the workload makes.
 
-    Pods with the label ``podberth.io/gang`` are not checked: their gang may have pods of several workloads.
+    Pods with the label ``podberth.io/gang`` are not checked, because their gang may have pods of several workloads.
     """
     size = number(text(pods.annotations.get(GANG_SIZE_ANNOTATION))) or 0
     if not size or GANG_LABEL in pods.labels:
@@ -67,7 +67,7 @@ def _of_groups(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
     """Yield a problem if the minimum of a pod's PodGroup is above the number of pods.
 
     An annotation may state the minimum in place of the PodGroup. The problem is yielded for the first template of the
-    group; a template has one at most.
+    group; a template has at most one problem.
     """
     for row, member in case.groups[pods.template.path]:
         mates = [each for each in case.pods if _is_in(each, case, member.name)]

@@ -1,4 +1,4 @@
-"""Divides the roles of a gang into those that run at the same time; some roles start only after others have ended."""
+"""Divides the roles of a gang into sets that run at the same time; some roles start only after others have ended."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -18,8 +18,8 @@ _OF_ROLES: Final = OF_ROLES | {""}
 def moments(case: "GroupCase", pods: Sequence["Pods"]) -> Iterator[tuple["Pods", ...]]:
     """Yield the pods of a gang in sets that run at the same time, in the order of their start.
 
-    ``pods`` are all pods of the gang. If the pods themselves name a group, by a label or a field, all are in one set,
-    because the scheduler counts all pods of the group.
+    ``pods`` are all pods of the gang. If the pods themselves name a group, by a label or a field, all pods are in one
+    set, because the scheduler counts all pods of the group.
     """
     found: dict[int, list[Pods]] = {}
     for each in pods:
@@ -31,8 +31,8 @@ def moments(case: "GroupCase", pods: Sequence["Pods"]) -> Iterator[tuple["Pods",
 def stages(document: Mapping[str, Any], base: Path, paths: Iterable[Path]) -> Mapping[Path, int]:
     """Return, by a template's path, the number of jobs that end one after another before the template's pods start.
 
-    ``document`` is the object that has the jobs, and ``base`` its path in the whole document. ``paths`` are the paths
-    of the templates in the whole document.
+    ``document`` is the object that has the jobs, and ``base`` the object's path in the whole document. ``paths`` are
+    the paths of the templates in the whole document.
     """
     found = dict.fromkeys(paths, 0)
     for jobs in JOB_LISTS:

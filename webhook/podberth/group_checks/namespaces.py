@@ -1,4 +1,4 @@
-"""The check for groups in other namespaces: a pod can only join a group in its own namespace."""
+"""The check for groups in other namespaces: a pod can only join a group in the pod's namespace."""
 
 from collections.abc import Iterator
 
@@ -9,12 +9,12 @@ from .case import GroupCase, Pods, Wrong
 
 
 def other_namespaces(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for each group that exists only in other namespaces, and for each field that names another one.
+    """Yield a problem for each group that exists only in other namespaces, and each field that names another namespace.
 
-    Such a field is in a role's template, or in an object that an AppWrapper wraps. No controller reads the namespace of
+    The fields are in a role's template, or in an object that an AppWrapper wraps. No controller reads the namespace of
     a template (kubernetes pkg/controller/controller_utils.go GetPodFromTemplate), and an AppWrapper creates objects in
-    its own namespace (project-codeflare/appwrapper internal/webhook). If the object itself states no namespace, those
-    of its templates are not compared.
+    its own namespace (project-codeflare/appwrapper internal/webhook). If the object itself states no namespace, the
+    namespaces of templates are not compared.
     """
     said = text_at(case.document, "metadata", "namespace")
     if case.above and said and said != case.namespace:

@@ -1,8 +1,7 @@
 """The check for workloads in queues that do not exist or that admit nothing.
 
-It reports nothing about a kind of queue of which no queue is known.
-
-YuniKorn's queues are in a ConfigMap or come from its placement rules, so nothing is known about them.
+A kind of queue is not checked if no queue of the kind is known. YuniKorn's queues are never checked, because they are
+in a ConfigMap or come from placement rules.
 """
 
 from collections.abc import Iterator
@@ -24,14 +23,14 @@ _RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """The name of a queue, and the field of a pod or object that names it."""
+    """The name of a queue, and the field of a pod or object that has the name."""
 
     name: str
     steps: Path
     pods: Pods | None = None
-    """The pods that name the queue; None if the object names it."""
+    """The pods that name the queue; None if the object names the queue."""
     outside: bool = False
-    """Whether the name is on the object that wraps this object."""
+    """Whether the name is on an object that wraps the checked object."""
 
     def wrong(self, case: GroupCase, message: str) -> Wrong:
         if self.outside:
@@ -42,7 +41,7 @@ class _Named:
 def wrong_queues(case: GroupCase) -> Iterator[Wrong]:
     """Yield a problem for each named queue that is missing, admits nothing, or is a parent that takes no pods.
 
-    A queue whose own parent is missing or admits nothing is a problem, too.
+    A queue whose parent is missing or admits nothing is a problem, too.
     """
     for form in QUEUE_FORMS.values():
         for each in _named(case, form):
@@ -51,7 +50,7 @@ def wrong_queues(case: GroupCase) -> Iterator[Wrong]:
 
 
 def _named(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
-    """Yield the queues of one kind that an object or its pods name."""
+    """Yield the queues of one kind that an object or the object's pods name."""
     if form.label:
         yield from _labelled(case, form.label)
     rules = _RULES.get(case.kind)
@@ -66,7 +65,8 @@ def _named(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
 def _labelled(case: GroupCase, key: str) -> Iterator[_Named]:
     """Yield the queues that a label names, each once.
 
-    The label counts on the object and on objects that wrap it; if none has it, on the object's pods.
+    The label counts on the object and on objects that wrap the object; if none of them has the label, it counts on the
+    object's pods.
     """
     steps = ("metadata", "labels", key)
     own = text_at(case.document, *steps)
@@ -83,7 +83,7 @@ def _labelled(case: GroupCase, key: str) -> Iterator[_Named]:
 
 
 def _annotated(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
-    """Yield the queues that an annotation of the pods names, each once, if the queues' scheduler schedules the pods."""
+    """Yield the queues that an annotation of the pods names, each once, if the pods have the queues' scheduler."""
     steps = ("metadata", "annotations", form.annotation)
     reported: set[str] = set()
     for pods in case.pods:

@@ -1,4 +1,4 @@
-"""The check for a gang whose pods name several schedulers, so that no scheduler places all of them."""
+"""The check for a gang whose pods name several schedulers, so that no scheduler places all of the gang's pods."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -14,11 +14,11 @@ _BY_PLUGIN: Final = frozenset(row.name for row in SYSTEMS if row.by_plugin)
 
 
 def mixed_schedulers(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for each role with another scheduler than the gang's other roles, if one of them schedules gangs.
+    """Yield a problem for each role with another scheduler than the gang's others, if one is a gang scheduler.
 
     The scheduler that counts as right is the gang scheduler that most roles name. Two schedulers that place pod by pod
-    are no problem, because no pod waits for a gang. A role that ends before the others start, such as an initializer,
-    is no problem either.
+    are no problem, because no pod waits for a gang. A role that ends before the other roles start, such as an
+    initializer, is no problem either.
     """
     for pods in (each for gang in case.gangs() for each in moments(case, gang)):
         schedulers = {each.scheduler for each in pods}
@@ -39,6 +39,6 @@ def mixed_schedulers(case: GroupCase) -> Iterator[Wrong]:
 
 
 def _wanted(pods: tuple[Pods, ...], grouping: set[str]) -> str:
-    """Return the scheduler that most templates name; if some name a gang scheduler, only these templates count."""
+    """Return the scheduler that most templates name; if some name a gang scheduler, only those templates count."""
     votes = Counter(each.scheduler for each in pods if not grouping or each.scheduler in grouping)
     return min(votes, key=lambda name: (-votes[name], name))

@@ -1,7 +1,7 @@
 """Compares the CA certificates that the API server trusts with the certificates that the webhook's replicas serve.
 
 No Secret is read. A replica reports in its metrics when its certificate expires, and when the CA certificate that
-signed it expires. The CA certificate is recognised among the trusted ones by its exact time of expiry.
+signed it expires. The trusted CA certificate with exactly this time of expiry is the one that signed the certificate.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,8 @@
 """Lists the requests that policies recently denied, or that the webhook failed to review, with the reasons.
 
-The source is Events: a controller whose pod is refused writes an Event with its own name and the whole message, and the
-API server keeps the Event for an hour. There is no Event if a user creates the refused pod directly. The metrics of the
-replicas count such refusals too, by policy and since the start of the replica.
+The source is Events: a controller whose pod is refused writes an Event with the controller's name and the whole
+message, and the API server keeps the Event for an hour. There is no Event if a user creates the refused pod directly.
+The metrics of the webhook's replicas count all refusals by policy, since the start of each replica.
 """
 
 import re
@@ -52,7 +52,7 @@ class _Refusal:
     """True if the webhook could not be called; False if a policy denied the object."""
     times: int
     first: datetime
-    """The time at which the refusal's oldest Event began; ``times`` counts from it."""
+    """The time at which the oldest Event of the refusal began; ``times`` counts the refusals from this time on."""
     last: datetime
 
 
@@ -108,9 +108,9 @@ def _facts(refusal: _Refusal) -> dict[str, Fact]:
 
 
 def _refusals(events: tuple[Document, ...], now: datetime) -> Iterator[_Refusal]:
-    """Yield one refusal for each object that was denied or not reviewed: its last message, and how often it occurred.
+    """Yield one refusal for each object that was denied or not reviewed: the last message, and the number of refusals.
 
-    If an Event has repeated for days, its count covers all these days; the number within the last hour is unknown.
+    If an Event has repeated for days, the number covers all these days; the number within the last hour is unknown.
     """
     found: dict[tuple[str, bool], _Refusal] = {}
     for event in events:
@@ -154,7 +154,7 @@ def _first(event: Document, last: datetime) -> datetime:
 
 
 def _moment(*said: object) -> datetime | None:
-    """Return the first of several field values that is a time; None if none is."""
+    """Return the first of several field values that is a time; None if no value is a time."""
     return next((datetime.fromisoformat(str(each)).astimezone(UTC) for each in said if each), None)
 
 

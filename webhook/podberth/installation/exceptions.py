@@ -13,7 +13,7 @@ from ..words import named
 from .observation import Document, InstallationState, Row, Unread, unread
 
 _SOON: Final = timedelta(days=7)
-"""An exception that ends within this time ends soon; the alert PodberthExceptionExpires has the same limit."""
+"""An exception "ends soon" if it ends within this time; the alert PodberthExceptionExpires has the same limit."""
 _State: TypeAlias = Literal["active", "soon", "expired", "tooLong", "broken"]
 
 

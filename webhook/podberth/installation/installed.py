@@ -12,7 +12,7 @@ _INSTALL: Final = "apply what you installed from again (docs/install.md)"
 
 
 def installed(observed: InstallationState) -> Iterator[Row]:
-    """Yield the report's lines about the installed objects and their state."""
+    """Yield the report's lines about the state of the installed objects."""
     yield _deployment("webhook", "podberth", observed.deployment)
     yield from callers(observed)
     if observed.controller is not None:

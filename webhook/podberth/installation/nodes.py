@@ -1,4 +1,4 @@
-"""Judges the state of the cluster's GPUs: nodes, their topology documents, silent agents, unhealthy devices."""
+"""Judges the state of the cluster's GPUs: nodes, topology documents of nodes, silent agents, unhealthy devices."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -84,7 +84,7 @@ def _heartbeats(leases: tuple[Document, ...], nodes: tuple[Node, ...], now: date
 
 
 def _watches(replicas: tuple[Replica, ...]) -> Row:
-    """Return the report's line on the watch of any replica that has received nothing for the longest time."""
+    """Return the report's line about the replica whose watch has received nothing for the longest time."""
     ages = {
         (value, replica.name, dict(labels).get("resource", ""))
         for replica in replicas

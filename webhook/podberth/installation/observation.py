@@ -25,28 +25,28 @@ class Unread:
     want: str
     """The right that is needed to read the object: ``get deployments.apps in podberth-system``."""
     refused: bool = True
-    """Whether the API server refused the request; False if it did not answer."""
+    """Whether the API server refused the request; False if the API server did not answer."""
 
 
 Read: TypeAlias = T | Unread
 """A value that was read, or the reason why it could not be read."""
 ObservedObject: TypeAlias = Document | Unread | None
-"""An object of the API server; None if it does not exist; Unread if it could not be read."""
+"""An object of the API server; None if the object does not exist; Unread if the object could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """A running pod of the webhook, and its metrics by name and labels."""
+    """A running pod of the webhook, and the pod's metrics by name and labels."""
 
     name: str
     metrics: Read[Mapping[tuple[str, frozenset[tuple[str, str]]], float]]
 
     def value(self, name: str) -> float | None:
-        """Return the value of a metric that has no labels; None if it is unknown."""
+        """Return the value of a metric that has no labels; None if the value is unknown."""
         return None if isinstance(self.metrics, Unread) else self.metrics.get((name, frozenset()))
 
     def labelled(self, name: str) -> Mapping[frozenset[tuple[str, str]], float]:
-        """Return the values of a metric by their labels."""
+        """Return a mapping from the labels of each value of a metric to the value."""
         if isinstance(self.metrics, Unread):
             return {}
         return {labels: value for (known, labels), value in self.metrics.items() if known == name}
@@ -73,14 +73,14 @@ class Unrecorded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LetThrough:
-    """The unrecorded pods, as ``NAMESPACE/NAME``, that policies would change or deny if they were created now."""
+    """The unrecorded pods, as ``NAMESPACE/NAME``, that policies would change or deny if the pods were created now."""
 
     since: datetime
     """The time at which the webhook configuration was created; pods created before it are left out."""
     changed: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
     policies: tuple[str, ...] = ()
-    """The names of the policies that would change or deny any of these pods."""
+    """The names of the policies that would change or deny at least one of the pods."""
     truncated: bool = False
 
 
@@ -95,12 +95,12 @@ class InstallationState:
     agents: ObservedObject
     """The agents' DaemonSet."""
     controller: ObservedObject = None
-    """The controller's Deployment; None if it is not installed."""
+    """The controller's Deployment; None if the controller is not installed."""
     policies_served: Read[bool]
     configurations: Mapping[str, ObservedObject]
     """The webhook configurations by kind, such as ``MutatingWebhookConfiguration``."""
     guards: Mapping[str, ObservedObject]
-    """The ValidatingAdmissionPolicies that guard podberth's objects, and their bindings, by ``KIND/NAME``."""
+    """The ValidatingAdmissionPolicies that guard podberth's objects, and the policies' bindings, by ``KIND/NAME``."""
     policies: Read[tuple[Document, ...]]
     """The GPUPolicies; empty if the API server does not serve the kind."""
     exceptions: Read[tuple[Document, ...]] = ()
@@ -127,7 +127,7 @@ def readable(replicas: Read[tuple[Replica, ...]]) -> tuple[Replica, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the status report. ``facts`` are the values in its text, for programs."""
+    """One line of the status report; ``facts`` are the values in the line's text, for programs."""
 
     name: str
     state: State
@@ -177,9 +177,10 @@ class StatusReport:
 
 
 def as_list(found: Read[tuple[Document, ...]], version: str, kind: str) -> Iterator[dict[str, Any]]:
-    """Yield one List of the objects, such as a NodeList, as the API server returns it; nothing if they were not read.
+    """Yield one List of the objects, such as a NodeList, as the API server returns it; nothing if ``found`` is unread.
 
-    ``version`` and ``kind`` are those of the objects. The List states them, because the objects in a list lack them.
+    ``version`` and ``kind`` are the apiVersion and the kind of the objects. The List has them, because the objects in a
+    list of the API server have neither.
     """
     if not isinstance(found, Unread):
         yield {"apiVersion": version, "kind": f"{kind}List", "items": list(found)}

@@ -15,8 +15,8 @@ _COMPONENT: Final = "the component fail-closed (docs/install.md)"
 def outage(observed: InstallationState) -> Iterator[Row]:
     """Yield a line on whether new pods are refused while podberth is down, and a line on pods that podberth has missed.
 
-    Podberth has missed a pod if the pod has no record, and policies would change or deny it now. The first line is left
-    out unless both webhook configurations exist, and the second one if the pods were not checked.
+    Podberth has missed a pod if the pod has no record, and policies would change or deny the pod now. The first line is
+    left out unless both webhook configurations exist, and the second line if the pods were not checked.
     """
     found = {kind: each for kind, each in observed.configurations.items() if each and not isinstance(each, Unread)}
     if found.keys() >= {MUTATING, VALIDATING}:

@@ -1,4 +1,4 @@
-"""Judges the policies in force: the GPUPolicies of the cluster, and those from files, whose number replicas report."""
+"""Judges the policies in force: the GPUPolicies of the cluster, and the policies from files, which replicas count."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ def _from(source: str, loaded: tuple[int, ...]) -> Row:
 
 
 def _reloads(replicas: tuple[Replica, ...]) -> Row:
-    """Return the report's line about failed loads of policies; the metric also counts failures fixed since."""
+    """Return the report's line about failed loads of policies; a failure that was fixed later is still counted."""
     failed: Counter[str] = Counter()
     for replica in replicas:
         for labels, value in replica.labelled(_RELOADS).items():
@@ -74,7 +74,7 @@ def _reloads(replicas: tuple[Replica, ...]) -> Row:
 
 
 def _every_pod(observed: InstallationState, replicas: tuple[Replica, ...]) -> Iterator[Row]:
-    """Yield the report's line on whether webhook entries send every pod, and whether a policy of scope All needs it."""
+    """Yield the report's line that compares: webhook entries send every pod, and a policy of scope All needs that."""
     found = {kind: each for kind, each in observed.configurations.items() if each and not isinstance(each, Unread)}
     entries = {kind: sends_every_pod(each) for kind, each in found.items()}
     needing = _needing(observed, replicas)
@@ -103,7 +103,7 @@ def _needing(observed: InstallationState, replicas: tuple[Replica, ...]) -> dict
     """Return the names of the GPUPolicies that need a webhook entry for every pod, by kind of webhook configuration.
 
     If no GPUPolicy needs the entry, or GPUPolicies cannot be read, the result has the number that replicas report,
-    which includes policies of files. None: no GPUPolicy needs it, and no replica reports a number.
+    which includes policies of files. None: no GPUPolicy needs the entry, and no replica reports a number.
     """
     objects = () if isinstance(observed.policies, Unread) else observed.policies
     wanted = [(str(each["metadata"]["name"]), entries_wanted(each)) for each in objects]
@@ -184,7 +184,7 @@ def _broken(policy: Document) -> Row:
 
 
 def _condition(policy: Document, kind: str) -> dict[str, Any]:
-    """Return the condition of type ``kind`` in a policy's status; empty if it is about an earlier generation."""
+    """Return the condition of type ``kind`` in a policy's status; empty if an earlier generation has it."""
     status = policy.get("status") or {}
     if status.get("observedGeneration") != policy["metadata"].get("generation"):
         return {}

@@ -8,13 +8,16 @@ from .stamping import add_labels, own
 
 
 def _gang_name(scene: Scene) -> str:
-    """Return the name of the PodCliqueSet's gang; if it has several, a placeholder stands for the gang's number."""
+    """Return the name of the PodCliqueSet's gang.
+
+    If the set has several gangs, a placeholder stands for the gang's number.
+    """
     alone = scene.document.get("kind") != "PodCliqueSet" or count(scene.spec.get("replicas"), 1) == 1
     return f"{scene.name}-{0 if alone else PLACEHOLDER_HASH}"
 
 
 def stamp_clique(pod: dict[str, Any], scene: Scene, clique: str) -> None:
-    """Add to a pod the fields that Grove's operator writes on the first pod of a PodClique; ``clique`` is its name.
+    """Add to a pod the fields that Grove's operator writes on the first pod of the PodClique named ``clique``.
 
     Source: ai-dynamo/grove operator/api/common/labels.go and namegen.go.
     """

@@ -12,7 +12,8 @@ from typing import Any, Final, TypeAlias
 from ..kube.paths import ELEMENT
 
 Fields: TypeAlias = "Mapping[str, Fields]"
-"""The fields of an object, each with the fields below it; ELEMENT stands for every element of a list or map.
+"""The fields of an object: a mapping from each field's name to the fields below it. ELEMENT stands for every element of
+a list or map.
 
 Empty if nothing is known about the content. KEEPS is among the names if the API server keeps unknown fields.
 """

@@ -1,7 +1,7 @@
 """The classes of a dossier: the facts about one controller, scheduler, queue or kind of another project, with sources.
 
-A field that has its default value states that there is no such fact. A plain module of this room has the facts that two
-dossiers need. All tables of podberth about foreign systems are made from ``dossiers.DOSSIERS``.
+A field that has its default value states that there is no such fact. Facts that two dossiers need are in a module of
+this room that is no dossier. All tables of podberth about foreign systems are made from ``dossiers.DOSSIERS``.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,15 +18,16 @@ from .queues import QueuedKind, QueueForm
 from .systems import Dialect, PodGroupKind, System
 
 Fields: TypeAlias = "Mapping[str, Fields] | None"
-"""The fields of an object that podberth keeps, each with the kept fields below it; None keeps the whole field.
+"""The fields of an object that podberth keeps: a mapping from each field's name to the kept fields below it; None keeps
+the whole field.
 
 ELEMENT stands for every element of a list or map. TEMPLATE_ASKS and POD_SPEC_ASKS mark pod templates and PodSpecs.
 """
 TEMPLATE_ASKS: Final[Fields] = {"template": None}
 POD_SPEC_ASKS: Final[Fields] = {"podSpec": None}
-"""The mark of a PodSpec; TEMPLATE_ASKS is that of a pod template.
+"""The mark of a PodSpec; TEMPLATE_ASKS is the mark of a pod template.
 
-Only the pods' requirements on a node are kept of both.
+Of a marked PodSpec or template, only the pods' requirements on a node are kept.
 """
 
 
@@ -44,36 +45,36 @@ class OwnerKind:
     followed: bool = True
     """Whether a webhook follows the kind with a watch.
 
-    If not, the kind has too many objects to follow: podberth looks up single objects, and the pods state the size of
-    their gang themselves.
+    If False, the kind has too many objects to follow: podberth looks up single objects, and the pods themselves state
+    the size of their gang.
     """
     by_name: bool = False
     """Whether pods refer by name to an object that does not own them; the object can then be looked up by name, too."""
     stages: Callable[[Mapping[str, Any]], str] | None = None
-    """The function that returns the field of an object that makes some of its pods wait until others run.
+    """The function that returns the field of an object that makes some of the object's pods wait until others run.
 
     The function returns "" for an object without such a field; None: no object of the kind has such a field. A group of
-    all the object's pods would wait forever, because some of them are made only after others have started.
+    all the object's pods would wait forever, because some of the pods are made only after others have started.
     """
     stages_of_roles: bool = False
     """Whether the roles of an object wait for each other, while the pods of one role start together."""
 
     @property
     def plural(self) -> str:
-        """The plural of the kind, as API discovery lists it."""
+        """The plural of the kind, as API discovery lists the kind."""
         return f"{self.kind.lower()}s"
 
     @property
     def api_versions(self) -> tuple[str, ...]:
-        """The values of apiVersion that an owner reference to this kind has."""
+        """The values of apiVersion that an owner reference to an object of the kind has."""
         return tuple(f"{self.group}/{version}" if self.group else version for version in self.versions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """The status field that shows that an object of a kind makes no more pods, with the values that show it.
+    """The status field that shows that an object of a kind makes no more pods, and the field's values that show it.
 
-    If the field is a list of conditions, the values are condition types, of which one has to be True.
+    If the field is a list of conditions, the values are condition types, one of which has to be True.
     """
 
     source: str
@@ -85,19 +86,20 @@ class Finished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilledIn:
-    """The placeholders for numbers that an operator itself replaces in a manifest, so they may be applied."""
+    """The placeholders for numbers that an operator itself replaces, so that a manifest may have the placeholders."""
 
     source: str
     is_own: Callable[[Mapping[str, Any], Path, str], bool]
-    """The function that returns whether the operator fills in a placeholder; its arguments are the document, the path
-    of the placeholder in it, and the placeholder's text."""
+    """The function that returns whether the operator fills in a placeholder. Its arguments are the document, the path
+    of the placeholder in the document, and the placeholder's text.
+    """
     later: str = ""
     """The message that says what cannot be checked without the number; empty: no decision depends on the number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindNote:
-    """The text of docs/systems.md about a kind whose controller makes pods. No decision depends on this text."""
+    """The text of docs/systems.md about a kind whose controller makes pods. No decision depends on the text."""
 
     key: str = ""
     """The label or annotation by which the kind's pods name their gang; empty if the pods are no gang."""
@@ -106,11 +108,11 @@ class KindNote:
     title: str = ""
     """The name by which users know the kind; empty: the kind's own name."""
     keeps: str
-    """The text that lists the fields that podberth leaves alone: those that the controller writes, hashes or copies."""
+    """The text that lists the fields that podberth leaves alone: the controller writes, hashes or copies them."""
     source: str
     """The source of the facts in ``keeps``."""
     sign: str = ""
-    """The text that says how the kind's pods are recognised; empty: by the key of their ``Membership``."""
+    """The text that says how the kind's pods are recognised; empty: by the key of the kind's ``Membership``."""
     size: str = ""
     """The text that says where the gang's size is stated; empty: the text of the membership (``Membership.size``)."""
     templates: str = ""
@@ -132,16 +134,16 @@ class Dossier:
     """The version of each repository in which the facts were read: a tag or a commit, by the repository's owner/name.
 
     A commit is followed by the newest release of its time: ``ff69552e, after v0.19.2``. Each ``source`` cites
-    repositories of this table, with paths in them.
+    repositories of this mapping, with paths in them.
     """
     kinds: tuple[WorkloadKind, ...] = ()
     """The system's kinds with pod templates: the templates' paths, and what controllers write on the pods."""
     memberships: tuple[Membership, ...] = ()
-    """The ways in which the system's pods name the gang that they belong to, each with the function that reads it."""
+    """The ways in which the system's pods name their gang, each with the function that reads the membership."""
     last_memberships: tuple[Membership, ...] = ()
-    """Memberships that apply only if the pod names no group; the other fields are as in ``memberships``."""
+    """Memberships that apply only if the pod names no group; the attributes are the same as in ``memberships``."""
     groups: tuple[Membership, ...] = ()
-    """The ways in which any pod can name a group of this system."""
+    """The ways in which any pod can name a group of the system."""
     pod_keys: frozenset[str] = frozenset()
     """Labels and annotations of a pod that the functions of memberships read, besides the memberships' own keys."""
     notes: tuple[KindNote, ...] = ()
@@ -159,26 +161,30 @@ class Dossier:
     queued: QueuedKind | None = None
     """The kind of objects in which the system says whether a queue has admitted a workload or a pod."""
     pod_sets: PodSets | None = None
-    """The annotations by which a template asks the system for topology, if the system places its pods together."""
+    """The annotations by which a template asks the system for topology, if the system places a template's pods
+    together.
+    """
     filled_in: tuple[FilledIn, ...] = ()
     gates: frozenset[str] = frozenset()
     """The domains of the scheduling gates by which the system holds pods."""
     parsed: tuple[Bound, ...] = ()
     """The bounds of the annotations that the functions of memberships parse."""
     dialects: tuple[Dialect, ...] = ()
-    """The keys by which pods ask this system for a part of a GPU."""
+    """The keys by which pods ask the system for a part of a GPU."""
     own_topology: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """The field of the author's object that asks a group system for topology, if an operator makes the group.
 
-    Each key is a group system and the source of a gang (``Gang.source``). The field replaces the system's own advice in
-    a warning; empty: the author's object has no such field.
+    Each key is (name of the group system, source of a gang (``Gang.source``)). The field replaces the system's own
+    advice in a warning; empty: the author's object has no such field.
     """
     affinity_keys: frozenset[str] = frozenset()
     """Annotations of a pod because of which an operator's webhook writes pod affinity after podberth."""
     parent_groups: frozenset[str] = frozenset()
-    """API groups of workloads that podberth does not read; their objects make objects that podberth reads as owners."""
+    """API groups of workloads that podberth does not read, but whose objects make objects that podberth reads as
+    owners.
+    """
     links: frozenset[tuple[str, str]] = frozenset()
-    """API groups and kinds of objects between a workload and its pods that have no pod template written by the user."""
+    """(API group, kind) of objects between a workload and its pods that have no pod template written by the user."""
     podless_groups: frozenset[str] = frozenset()
     """API groups in which no kind has a pod template of the user."""
     podless_kinds: frozenset[str] = frozenset()

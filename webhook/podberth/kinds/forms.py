@@ -1,7 +1,8 @@
-"""Converts a pod template in a document to a Pod, and a Pod back.
+"""Converts a pod template in a document to a Pod, and a Pod back to a template.
 
-``read`` makes a Pod from the parts that a ``Form`` describes, and ``write`` puts the parts of a Pod back at their paths
-in the document. No function raises, whatever the document contains: parts of a wrong type are passed on unchanged.
+``read`` makes a Pod from the parts that a ``Form`` describes, and ``write`` puts the parts of a Pod back at the parts'
+paths in the document. No function raises, whatever the document contains: parts of a wrong type are passed on
+unchanged.
 """
 
 from collections.abc import Collection, Mapping
@@ -52,7 +53,7 @@ _CONTAINER_FIELDS: Final = (
     "workingDir",
 )
 CONTAINER_FIELDS: Final[Mapping[str, str]] = {name: name for name in _CONTAINER_FIELDS}
-"""The fields of a Container, each mapped to its own name."""
+"""The fields of a Container: a mapping from each field's name to the same name."""
 
 
 def find(document: object, steps: Path) -> Any:
@@ -70,9 +71,10 @@ def _is_index(document: object, step: object) -> bool:
 
 
 def put(document: Any, steps: Path, value: Any) -> Any:
-    """Return a document that has ``value`` at a path; ABSENT removes what is there. ``document`` itself is unchanged.
+    """Return a document that has ``value`` at a path; ABSENT removes the value at the path.
 
-    Missing parent objects are created. An index at which a list has no item changes nothing.
+    ``document`` itself is unchanged. Missing parent objects are created. An index at which a list has no item changes
+    nothing.
     """
     if not steps:
         return value
@@ -89,14 +91,14 @@ def put(document: Any, steps: Path, value: Any) -> Any:
 def front_of(form: Form, place: object) -> Path | None:
     """Return the path of the pod's first container in an object, if it is outside the list of containers; else None.
 
-    ``place`` is the object, from which the path starts.
+    The path starts at the object ``place``.
     """
     found = next((steps for steps in form.front if isinstance(find(place, steps), Mapping)), None)
     return form.front[0] if found is None and form.front_always else found
 
 
 def read(document: object, path: Path, form: Form) -> dict[str, Any]:
-    """Return the Pod that the template at a path describes; it shares the document's objects and copies none."""
+    """Return the Pod that the template at a path describes; the Pod shares the document's objects and copies none."""
     place = find(document, path)
     pod: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod"}
     for target, source in form.seats:
@@ -119,7 +121,10 @@ def read(document: object, path: Path, form: Form) -> dict[str, Any]:
 
 
 def _misfit(place: object, key: str, form: Form) -> Any:
-    """Return the value at a key of an object if it has the wrong type, so that it is reported; else None."""
+    """Return the value at a key of an object if its type is wrong, so that it is reported.
+
+    None if the type is right.
+    """
     if not any(target[0] == key and source[:1] == (key,) for target, source in form.seats):
         return None
     value = find(place, (key,))
@@ -129,7 +134,8 @@ def _misfit(place: object, key: str, form: Form) -> Any:
 def write(document: Any, path: Path, form: Form, before: Mapping[str, Any], after: Mapping[str, Any]) -> Any:
     """Return the document with the changes from the pod ``before`` to the pod ``after`` written into a template.
 
-    ``path`` leads to the template, from which ``read`` made ``before``. Parts that both pods share are not written.
+    ``path`` leads to the template from which ``read`` made ``before``. Parts that ``before`` and ``after`` share are
+    not written.
     """
     front = front_of(form, find(document, path))
     if front is not None:
@@ -173,4 +179,4 @@ COMPONENT: Final = Form(
     seats=((("metadata", "labels"), ("labels",)), (("metadata", "annotations"), ("annotations",)), (("spec",), ())),
     fields=POD_SPEC_FIELDS,
 )
-"""The ``Form`` of an object with the fields of a PodSpec, and with the labels and annotations of its pods."""
+"""The ``Form`` of an object that has the fields of a PodSpec, and the labels and annotations of the object's pods."""

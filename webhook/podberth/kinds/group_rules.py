@@ -1,4 +1,4 @@
-"""The rules for the gangs of a kind of workload: its stated minimums, and its roles besides the workers."""
+"""The rules for the gangs of a kind of workload: the kind's stated minimums, and the roles besides the workers."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,16 +15,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRules:
-    """The rules for the gangs of one kind of workload, in all its versions."""
+    """The rules for the gangs of one kind of workload, in all versions of the kind."""
 
     kind: tuple[str, str]
     """The API group and the name of the kind."""
     minimums: Callable[[Found], Iterator[tuple[Path, str]]] | None = None
-    """The function that yields each minimum of an object above its number of pods: its path and a message."""
+    """The function that yields (path, message) for each minimum of an object above the object's number of pods."""
     starts: "Rule | None" = None
-    """The function that returns the pods of an object that start together; None: its objects are no gangs."""
+    """The function that returns the pods of an object that start together; None: objects of the kind are no gangs."""
     on_demand: Callable[[Found], bool] | None = None
-    """The function that returns whether an object asks to be a gang; None: each is one gang, or several equal ones."""
+    """The function that returns whether an object asks to be a gang; None: each object is one gang, or several equal
+    gangs.
+    """
     fronts: frozenset[str] = frozenset()
     """The roles, in lower case, that are members besides the workers: launchers, heads, drivers."""
     queue: tuple[str, ...] = ()
@@ -38,30 +40,35 @@ class GroupRules:
     minimum: tuple[str, ...] = ()
     """The path of the field in which the object states a minimum; empty if the kind has none."""
     workers_alone: Callable[[Found], bool] | None = None
-    """The function that returns whether an object's minimum may leave out the ``fronts``; None: it never may."""
+    """The function that returns whether an object's minimum may leave out the ``fronts``; None: no minimum may."""
     front_waits: Callable[[Found, object], str] | None = None
-    """The function that returns the field that delays a role of ``fronts`` until the workers run; empty if none does.
+    """The function that returns the field that delays a role of ``fronts`` until the workers run; empty if no field
+    does.
 
-    Its arguments are an object, and the object's part with the role's template.
+    Its arguments are an object, and the part of the object with the role's template.
     """
     front_works: tuple[str, ...] = ()
     """The path of the field by which a role of ``fronts`` is a worker, too; empty if the kind has none."""
     groups: Callable[[Found, Path], int] | None = None
-    """The function that returns the number of equal gangs that a template's pods form; 0: unknown. None: they form one.
+    """The function that returns the number of equal gangs that a template's pods form; 0: unknown. None: one gang.
 
-    Its arguments are an object, and the path of a template in it.
+    Its arguments are an object, and the path of a template in the object.
     """
     whole_groups: bool = False
-    """Whether each of the equal gangs (``groups``) has pods of all templates; if not, of one template only."""
+    """Whether each of the equal gangs (``groups``) has pods of all templates; if False, a gang has pods of one template
+    only.
+    """
     exclusive: Mapping[str, str] = field(default_factory=dict)
-    """The annotations by which the kind's controller keeps a gang alone in one domain.
+    """The annotations by which the kind's controller keeps a gang alone in one domain: a mapping from annotation to
+    annotation.
 
-    The value of each is the annotation that exempts a role; empty if there is none.
+    The value is the annotation that exempts a role; empty if there is none.
     """
     annotated_part: Callable[[Path], Path] | None = None
-    """The function that returns the path of a role's part of the object, which may have ``exclusive``, too.
+    """The function that returns the path of a role's part of the object, which may have the annotations of
+    ``exclusive``, too.
 
-    Its argument is the path of the role's template in the object; the result is empty if the template is not in such a
+    Its argument is the path of the role's template in the object. The result is empty if the template is in no such
     part. None: objects of the kind have no such parts.
     """
 
@@ -77,14 +84,14 @@ class StatedMinimum:
     scheduler: str = ""
     """The scheduler that the pods must have for the annotation to count; empty: any."""
     unless: str = ""
-    """The annotation by which pods name a group; for such pods the minimum does not count."""
+    """The annotation by which pods name a group; the minimum does not count for pods with it."""
     needed_under: str = ""
     """The scheduler that starts the pods one by one without the annotation, if the kind is in ``needed_at``."""
     needed_at: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
-    """The API groups and kinds of workloads whose annotations ``needed_under`` reads, each with their path in it.
+    """A mapping from the API group and kind of a workload to the path of the annotations that ``needed_under`` reads.
 
-    A path with ``ELEMENT`` is that of each Job that the workload makes. The scheduler makes a group for each Job, so
-    the annotation can start a whole gang only if one Job makes all of its pods.
+    A path with ``ELEMENT`` is the path of each Job that the workload makes. The scheduler makes a group for each Job,
+    so the annotation can start a whole gang only if one Job makes all pods of the gang.
     """
 
 
@@ -110,12 +117,12 @@ def items(value: object) -> Iterator[tuple[int, Found]]:
 
 
 def job_minimums(job: Found, *path: str, mode: object = None) -> Iterator[tuple[Path, str]]:
-    """Yield the paths of a Job's counts that contradict its parallelism, each with a message (batch/v1 JobSpec).
+    """Yield (path, message) for each count of a Job that contradicts the Job's parallelism (batch/v1 JobSpec).
 
-    They are a gang's minimum above the parallelism, and completions below the parallelism of an Indexed Job. A Job that
-    is not Indexed is a queue of tasks, and may have fewer tasks than can run at once.
+    The counts are a gang's minimum above the parallelism, and completions below the parallelism of an Indexed Job. A
+    Job that is not Indexed is a queue of tasks, and may have fewer tasks than can run at once.
 
-    ``path`` leads to the Job's spec. ``mode`` is the completionMode of a Job that states none.
+    ``path`` leads to the Job's spec. ``mode`` is the completionMode of a Job that states no completionMode.
     """
     spec = mapping_at(job, *path)
     parallelism, completions = count(spec.get("parallelism"), 1), spec.get("completions")
@@ -135,9 +142,10 @@ def role_type(part: object) -> str:
 
 
 def specs_of(job: object) -> Mapping[str, object]:
-    """Return the replica specs of a Kubeflow job by role; empty if it has none.
+    """Return the replica specs of a Kubeflow job by role; empty if the job has no replica specs.
 
-    In v1alpha1 they are a list. The key of an item is then its role with its index, such as ``WORKER1``.
+    In v1alpha1 the replica specs are a list. The key of an item is then the item's role with its index, such as
+    ``WORKER1``.
     """
     spec = mapping_at(job, "spec")
     found: object = next((spec[key] for key in spec if str(key).lower().endswith("replicaspecs")), {})
@@ -147,9 +155,9 @@ def specs_of(job: object) -> Mapping[str, object]:
 
 
 def replica_minimums(job: Found) -> Iterator[tuple[Path, str]]:
-    """Yield the minimums that a Kubeflow job cannot reach: the path of each and a message.
+    """Yield (path, message) for each minimum that a Kubeflow job cannot reach.
 
-    They are minReplicas above maxReplicas, and a minimum above the number of the job's pods. Source:
+    The minimums are minReplicas above maxReplicas, and a minimum above the number of the job's pods. Source:
     kubeflow/training-operator pkg/apis/kubeflow.org/v1 SchedulingPolicy, ElasticPolicy.
     """
     roles = {str(role): count(at(each, "replicas"), 1) for role, each in specs_of(job).items()}

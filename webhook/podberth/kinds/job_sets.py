@@ -1,4 +1,4 @@
-"""Adds the fields that JobSet's controller writes on pods of JobSets, also on those of TrainJobs."""
+"""Adds the fields that JobSet's controller writes on pods of JobSets, also on the pods of TrainJobs."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -12,7 +12,7 @@ from .places import PLACEHOLDER_DIGEST, PLACEHOLDER_UID, Found
 from .stamping import add_annotations, add_labels
 
 REPLICATED_JOBS: Final = ("spec", "replicatedJobs")
-"""The path from a JobSet to its replicated jobs."""
+"""The path from a JobSet to the list of replicated jobs."""
 JOB_LISTS: Final[tuple[Path, ...]] = (REPLICATED_JOBS, ("spec", "template", *REPLICATED_JOBS))
 """The paths from an object to the replicated jobs of a JobSet (kubeflow/trainer pkg/apis/trainer/v1alpha1
 JobSetTemplateSpec)."""
@@ -54,10 +54,10 @@ def stamp_job_set(pod: dict[str, Any], name: str, uid: str, replicated: Found, b
 
 
 def jobs_before(jobs: object) -> Mapping[str, int]:
-    """Return, by the name of each replicated job, the number of Jobs that the replicated jobs before it make.
+    """Return a mapping from the name of each replicated job to the number of Jobs of all replicated jobs before it.
 
     ``jobs`` is the unchecked list ``replicatedJobs``. The key EVERY has the number of all Jobs. If two replicated jobs
-    have the same name, the number is that of the first.
+    have the same name, the number belongs to the first.
     """
     before: dict[str, int] = {}
     every = 0
@@ -93,7 +93,7 @@ def replicated_pods(replicated: Found) -> int:
 
 
 def annotations_of_job(pod: Subject, owner: Found) -> Found | None:
-    """Return the annotations of the Job that makes the pod; None if they are unknown.
+    """Return the annotations of the Job that makes the pod; None if the annotations are unknown.
 
     ``owner`` is the Job, or, for a template, the applied object that makes the Job.
     """

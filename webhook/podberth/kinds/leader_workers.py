@@ -27,7 +27,7 @@ _LWS: Final = "leaderworkerset.sigs.k8s.io"
 def stamp_group(pod: dict[str, Any], name: str, size: int, *, leader: bool) -> None:
     """Add to a pod the fields that LWS writes on the leader, or on a worker, of the first group.
 
-    ``name`` is that of the LeaderWorkerSet, and ``size`` the number of pods in a group. Source:
+    ``name`` is the name of the LeaderWorkerSet, and ``size`` the number of pods in a group. Source:
     pkg/controllers/{leaderworkerset_controller,pod_controller}.go.
     """
     add_labels(
@@ -49,12 +49,15 @@ def stamp_group(pod: dict[str, Any], name: str, size: int, *, leader: bool) -> N
 
 
 def group_size(scene: Scene) -> int:
-    """Return the number of pods in one group of a LeaderWorkerSet: its ``size``, 1 if absent."""
+    """Return the number of pods in one group of a LeaderWorkerSet: the field ``size``, 1 if absent."""
     return count(at(scene.document, *map(str, scene.path[:-1]), "size"), 1)
 
 
 def _worker_pods(scene: Scene) -> int:
-    """Return the number of pods from the worker template in all groups; leaders without their own template count."""
+    """Return the number of pods from the worker template in all groups.
+
+    Leaders that have no template of their own count, too.
+    """
     leaders = at(scene.document, *map(str, scene.path[:-1]), "leaderTemplate") is not None
     return spec_replicas(scene) * max(group_size(scene) - leaders, 0)
 
@@ -62,7 +65,7 @@ def _worker_pods(scene: Scene) -> int:
 def group_places(*base: str, stamp: Stamp, owner: Callable[[Scene], Found] = workload) -> Iterator[TemplatePlace]:
     """Yield the places of the leader's and the worker's template, which are both in the object at the path ``base``.
 
-    ``stamp`` writes the operator's fields on a pod, and ``owner`` returns the object that gangs are read from.
+    ``stamp`` writes the operator's fields on a pod, and ``owner`` returns the object from which gangs are read.
     """
     for role, replicas in (("leader", spec_replicas), ("worker", _worker_pods)):
         yield TemplatePlace(
@@ -78,7 +81,8 @@ def group_places(*base: str, stamp: Stamp, owner: Callable[[Scene], Found] = wor
 def predicted_group(document: Found, template: Found, **more: str) -> Predicted:
     """Return the LeaderWorkerSet that an operator makes of a document.
 
-    ``template`` is the LeaderWorkerSet's leaderWorkerTemplate, and ``more`` are further fields of its spec.
+    ``template`` is the LeaderWorkerSet's leaderWorkerTemplate, and ``more`` are further fields of the LeaderWorkerSet's
+    spec.
     """
     return Predicted(
         {

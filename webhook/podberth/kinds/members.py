@@ -1,6 +1,6 @@
 """Reads the membership of a pod in a gang from its labels, annotations and owners, by the rules of dossiers.
 
-The owners are unchecked: no function here raises, whatever they contain.
+The owners are unchecked: no function here raises, whatever the owners contain.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ STATEFUL_SET_INDEX: Final = "apps.kubernetes.io/pod-index"
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A pod's membership in a gang: the gang, its size, and the pod's role and index in it.
+    """A pod's membership in a gang: the gang, the gang's size, and the pod's role and index in the gang.
 
     ``size`` is 0 and ``index`` is -1 if unknown. The index is the pod's number within its role, so two roles of a gang
     may both have an index 0.
@@ -33,24 +33,28 @@ class Member:
     size: int = 0
     index: int = -1
     role: str = ""
-    """The operator's name for the pods of one template, such as worker or head; empty if it has none."""
+    """The operator's name for the pods of one template, such as worker or head; empty if the operator has no name."""
     staged: str = ""
     """The owner's field that makes some pods wait until others run; empty: none is known."""
     roles: tuple[Role, ...] = ()
-    """The roles of the gang, one for each template, with their pods; empty if unknown, or if there is one template."""
+    """The roles of the gang, one for each template, with the pods of each; empty if unknown, or if there is one
+    template.
+    """
     staged_within: str = ""
     """The owner's field that makes pods of a role wait for other pods of that role; empty: none is known."""
     awaits_owner: bool = False
-    """Whether the size is unknown because the owner that states it is unknown."""
+    """Whether the size is unknown because the owner that states the size is unknown."""
     alike: bool = False
     """Whether one template makes all pods of the gang."""
     owner: Mapping[str, Any] | None = field(default=None, compare=False)
-    """The object that states the size, if the pod's labels name it; None if an owner of the pod states the size."""
+    """The object that states the size, if the pod's labels name that object; None if an owner of the pod states the
+    size.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A pod with its controller and its known owners, from which memberships are read."""
+    """A pod with its controller and known owners, from which memberships are read."""
 
     namespace: str
     name: str
@@ -63,7 +67,7 @@ class Subject:
     """The minimum number of pods of each PodGroup, by API group, namespace and name."""
 
     def group_size(self, name: str, *api_groups: str) -> int:
-        """Return the minimum number of pods of the PodGroup with this name in the pod's namespace; 0 if it is unknown.
+        """Return the minimum number of pods of the PodGroup with this name in the pod's namespace; 0 if unknown.
 
         ``api_groups`` are the API groups of the PodGroup, in the order in which they are tried.
         """
@@ -71,9 +75,9 @@ class Subject:
         return next((size for size in found if size), 0)
 
     def lineage(self) -> Iterator[Mapping[str, Any]]:
-        """Yield the known owners of the pod: its controller, the controller of that, and so on.
+        """Yield the known owners of the pod: the pod's controller, the controller of that controller, and so on.
 
-        The longest known chain is that of a worker in a RoleBasedGroup: StatefulSet, the leader's Pod, the leaders'
+        The longest known chain belongs to a worker in a RoleBasedGroup: StatefulSet, the leader's Pod, the leaders'
         StatefulSet, LeaderWorkerSet and RoleBasedGroup.
         """
         reference = self.controller
@@ -85,26 +89,32 @@ class Subject:
             reference = controller(document)
 
     def _owned_by(self, reference: OwnerReference) -> Mapping[str, Any] | None:
-        """Return the object that an owner reference names; None if it is unknown or does not match the reference.
+        """Return the object that an owner reference names.
 
-        The author of a pod can write any uid, also that of somebody else's object. So kind, name and namespace have to
-        match, too. A predicted owner stands for an object that a controller will make, so its name is unknown and is
-        not compared.
+        None if the object is unknown or does not match the reference. The author of a pod can write any uid, also the
+        uid of somebody else's object. So kind, name and namespace have to match, too. A predicted owner stands for an
+        object that a controller will make, so the name of a predicted owner is unknown and is not compared.
         """
         document = self.owners.get(reference.uid)
         same = isinstance(document, Predicted) or is_owner(document, reference, self.namespace)
         return document if same else None
 
     def labelled_owner(self, group: str, kind: str, name: str, uid: str) -> Mapping[str, Any] | None:
-        """Return the object with this API group, kind, name and uid; None if none is known in the pod's namespace."""
+        """Return the object with this API group, kind, name and uid.
+
+        None if the pod's namespace has no such known object.
+        """
         return self._owned_by(OwnerReference(f"{group}/", kind, name, uid)) if uid else None
 
     def owner(self, kind: str) -> Mapping[str, Any] | None:
-        """Return the nearest known owner of this kind; None if there is none."""
+        """Return the nearest known owner of the given kind; None if there is no such owner."""
         return next((document for document in self.lineage() if document.get("kind") == kind), None)
 
     def named_owner(self, kind: str, name: str | None) -> Mapping[str, Any] | None:
-        """Return the object of this kind and name; None if it is unknown, or if the kind is not looked up by name."""
+        """Return the object of this kind and name.
+
+        None if unknown, or if objects of the kind are not looked up by name.
+        """
         return self.owners.get(by_name(kind, self.namespace, name)) if name else None
 
 
@@ -112,12 +122,12 @@ class Subject:
 class Membership:
     """A rule by which pods name their gang, in one label, annotation or field.
 
-    ``read`` is called for a pod that has this label, annotation or field. It returns the pod's ``Member``, or None if
-    the value names no gang.
+    ``read`` is called for a pod that has the label, annotation or field. ``read`` returns the pod's ``Member``, or None
+    if the value names no gang.
     """
 
     name: str
-    """The name of the operator that makes such pods, as the operator's users know it."""
+    """The name of the operator that makes the pods, as users of the operator know the name."""
     source: str
     read: Callable[[Subject], Member | None]
     size: str
@@ -130,21 +140,21 @@ class Membership:
     role_from: str = ""
     """The text that says where ``read`` finds the role; empty if the pods have no roles."""
     sized_by: tuple[str, ...] = ()
-    """The kinds of owners that state the size; empty if the pod or its group states it."""
+    """The kinds of owners that state the size; empty if the pod or the pod's group states the size."""
     alike: bool = False
     """Whether the owner makes all pods from one template."""
     api_groups: tuple[str, ...] = ()
-    """The API groups of the PodGroup that the label, annotation or field names; empty if it names no PodGroup."""
+    """The API groups of the PodGroup that the label, annotation or field names; empty if no PodGroup is named."""
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The path, in a pod, of the label, annotation or field that this rule reads."""
+        """The path, in a pod, of the label, annotation or field that the rule reads."""
         if self.field:
             return ("spec", self.field)
         return ("metadata", "labels", self.label) if self.label else ("metadata", "annotations", self.annotation)
 
     def concerns(self, pod: Subject) -> bool:
-        """Return whether the pod has the label, annotation or field that this rule reads, with a nonempty value."""
+        """Return whether the pod has the label, annotation or field that the rule reads, with a nonempty value."""
         return bool(
             (self.label and pod.labels.get(self.label))
             or (self.annotation and pod.annotations.get(self.annotation))
@@ -152,7 +162,7 @@ class Membership:
         )
 
     def member(self, pod: Subject) -> Member | None:
-        """Return the pod's membership by this rule; None if the pod's label, annotation or field names no gang."""
+        """Return the pod's membership by the rule; None if the pod's label, annotation or field names no gang."""
         found = self.read(pod)
         if found is None or found.role or not self.role:
             return found
@@ -160,7 +170,7 @@ class Membership:
 
 
 def index_of(text: str | None) -> int:
-    """Return the number that the value of a label or annotation states; -1 if it is no number."""
+    """Return the number that the value of a label or annotation states; -1 if the value is no number."""
     found = number(text)
     return -1 if found is None else found
 
@@ -178,11 +188,14 @@ def named(kind: str, identity: str) -> str:
 
 
 def completion_index(pod: Subject) -> int:
-    """Return the completion index of a Job's pod; -1 if it has none. Older controllers write the annotation only."""
+    """Return the completion index of a Job's pod; -1 if the pod has none.
+
+    Older controllers write the annotation only.
+    """
     return index_of(pod.annotations.get(JOB_COMPLETION_INDEX) or pod.labels.get(JOB_COMPLETION_INDEX))
 
 
 def ordinal(pod: Subject) -> int:
-    """Return the number that a Job or a StatefulSet has given the pod; -1 if it has none."""
+    """Return the number that a Job or a StatefulSet has given the pod; -1 if the pod has no such number."""
     index = completion_index(pod)
     return index if index >= 0 else index_of(pod.labels.get(STATEFUL_SET_INDEX))

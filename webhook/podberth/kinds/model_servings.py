@@ -1,4 +1,4 @@
-"""Adds the fields that Kthena writes on the pods of ModelServings, also on those of a ModelBooster."""
+"""Adds the fields that Kthena writes on the pods of ModelServings, also on the pods of a ModelBooster."""
 
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ def scheduler_of(serving: object) -> str:
 def stamp_member(pod: dict[str, Any], serving: Found, role: Found, *, entry: bool) -> None:
     """Add to a pod Kthena's fields for the entry pod of a role, or for its first worker if ``entry`` is False.
 
-    The pod is that of the role's first replica in the first serving group. The template's labels take precedence over
+    The pod belongs to the role's first replica in the first serving group. The template's labels take precedence over
     Kthena's, and Kthena's annotations over the template's. If the scheduler is Volcano, Kthena makes a PodGroup, with
     or without a gangPolicy. Sources: pkg/model-serving-controller/utils/utils.go createBasePod, GenerateEntryPod,
     GenerateWorkerPod (labels); podgroupmanager/manager.go AnnotatePodWithPodGroup, shouldCreatePodGroup.

@@ -16,7 +16,7 @@ PLACEHOLDER_HASH: Final = "0000000000"
 """The text in place of a value that only a controller knows: a hash, a random suffix, the index of a replica.
 
 Kubernetes writes its hashes without vowels and without 0 (apimachinery pkg/util/rand SafeEncodeString), so no real hash
-is equal to this text.
+is equal to the placeholder.
 """
 
 PLACEHOLDER_DIGEST: Final = PLACEHOLDER_HASH * 4
@@ -31,12 +31,12 @@ PLACEHOLDERS: Final = (PLACEHOLDER_UID, PLACEHOLDER_HASH)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """A pod template and its place in a document: the argument of a ``Stamp``. The document is unchecked."""
+    """A pod template and the template's place in a document: the argument of a ``Stamp``. The document is unchecked."""
 
     document: Found
     name: str
     uid: str
-    """The workload's uid; a placeholder if it has none."""
+    """The workload's uid; a placeholder if the workload has no uid."""
     namespace: str
     path: Path
     """The path from the document to the template."""
@@ -49,12 +49,15 @@ class Scene:
 
     @property
     def spec(self) -> Found:
-        """The ``spec`` of the document; empty if it is no object."""
+        """The ``spec`` of the document; empty if ``spec`` is no object."""
         return mapping_at(self.document, "spec")
 
     @property
     def item(self) -> Found:
-        """The innermost list item or map entry around the template, such as a worker group; empty if there is none."""
+        """The innermost list item or map entry around the template, such as a worker group.
+
+        Empty if there is no such item.
+        """
         return mapping_at(self.items[-1] if self.items else {})
 
     @property
@@ -67,7 +70,7 @@ class Scene:
 Stamp: TypeAlias = Callable[[dict[str, Any], Scene], None]
 """A function that writes into a copy of a pod the fields that the operator adds to every pod.
 
-It never raises if the pod's shape has been checked.
+The function never raises if the pod's shape has been checked.
 """
 
 
@@ -76,7 +79,7 @@ class Form:
     """The places at which an object has the parts of a Pod, such as metadata and spec."""
 
     seats: tuple[tuple[Path, Path], ...]
-    """The paths of the parts, each as its path in the Pod and its path in the object; outer parts come first."""
+    """The paths of the parts: (path in the Pod, path in the object) for each part; outer parts come first."""
     fields: frozenset[str] | None = None
     """The fields of a PodSpec that the object has among other fields; None: the object is a whole PodSpec."""
     others: frozenset[str] | None = None
@@ -84,17 +87,19 @@ class Form:
     beside: frozenset[str] = frozenset()
     """The names of the object's fields beside ``metadata`` and ``spec``, which have nothing of the Pod."""
     adds: frozenset[str] = frozenset()
-    """The fields that the kind's containers have in addition to those of a Container."""
+    """The fields that the kind's containers have in addition to the fields of a Container."""
     front: tuple[Path, ...] = ()
     """The paths in the object at which the pod's first container may be, outside the list of containers."""
     front_name: str = ""
     """The name that the operator gives the first container if the object names none."""
     front_fields: Mapping[str, str] = field(default_factory=dict)
-    """The fields of the first container, each with its name in the object."""
+    """The fields of the first container: a mapping from each field's name in a Container to its path in the object."""
     front_whole: bool = False
-    """Whether the first container is a whole Container, with ``adds``; if not, its fields are among the object's."""
+    """Whether the first container is a whole Container, with ``adds``; if False, its fields are among the object's
+    fields.
+    """
     front_always: bool = False
-    """Whether the pod has the first container even if the object has none of its fields."""
+    """Whether the pod has the first container even if the object has none of the container's fields."""
 
 
 _METADATA: Final = ("labels", "annotations", "finalizers")
@@ -120,7 +125,7 @@ def workload(scene: Scene) -> Found:
 
 
 def nothing(_scene: Scene) -> Iterator[tuple[Path, str]]:
-    """Yield nothing: a pod of this template takes no parts from elsewhere in the object (``TemplatePlace.fixed``)."""
+    """Yield nothing: the pod takes no parts from elsewhere in the object (the default of ``TemplatePlace.fixed``)."""
     return iter(())
 
 
@@ -145,12 +150,12 @@ def unknown(_scene: Scene) -> int:
 
 
 def spec_replicas(scene: Scene) -> int:
-    """Return the number in ``spec.replicas``; 1 if it is absent."""
+    """Return the number in ``spec.replicas``; 1 if the field is absent."""
     return count(scene.spec.get("replicas"), 1)
 
 
 def item_replicas(scene: Scene) -> int:
-    """Return ``replicas`` of the list item or map entry that most closely encloses the template; 1 if it is absent."""
+    """Return ``replicas`` of the list item or map entry that most closely encloses the template; 1 if absent."""
     return count(scene.item.get("replicas"), 1)
 
 
@@ -172,25 +177,27 @@ class TemplatePlace:
     form: Form = TEMPLATE
     stamp: Stamp = no_stamp
     optional: bool = False
-    """Whether an object is valid without this template."""
+    """Whether an object is valid without the template."""
     role: str = ""
     """The role of the pods, such as leader or head; empty: the name of the innermost list item or map entry."""
     when: Callable[[Scene], bool] = always
-    """The function that returns whether the controller makes pods from this template."""
+    """The function that returns whether the controller makes pods from the template."""
     replicas: Callable[[Scene], int] = one
-    """The function that returns the number of pods that one object makes from the template; 0: it is unknown."""
+    """The function that returns the number of pods that one object makes from the template; 0: unknown."""
     owner: Callable[[Scene], Found] = workload
-    """The function that returns the object that gangs are read from, such as the RayCluster of a RayJob."""
+    """The function that returns the object from which gangs are read, such as the RayCluster of a RayJob."""
     lacks: frozenset[str] = frozenset()
     """The fields of a Pod that the kind's schema removes: ``metadata``, or fields of the spec."""
     elsewhere: Elsewhere | None = None
     """The place for fields of the spec that the form lacks; None: the object has none."""
     base: tuple[str, ...] = ()
-    """The path from the object to fields of a PodSpec that are defaults for all its templates."""
+    """The path from the object to fields of a PodSpec that are defaults for all templates of the object."""
     inherited: frozenset[str] = frozenset()
     """The names of the fields that are defaults at ``base``."""
     below: Callable[[Scene], Found] = no_template
-    """The function that returns the template over which the operator lays this one; empty if this one is no patch."""
+    """The function that returns the template over which the operator lays the template at ``path``; empty if the latter
+    is no patch.
+    """
     fixed: Callable[[Scene], Iterator[tuple[Path, str]]] = nothing
     """The function that yields the parts of the pod that the operator takes from elsewhere in the object.
 
@@ -200,7 +207,7 @@ class TemplatePlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadKind:
-    """A kind of workloads, with the places of its pod templates."""
+    """A kind of workloads, with the places of the kind's pod templates."""
 
     api_versions: frozenset[str]
     kind: str
@@ -210,10 +217,14 @@ class WorkloadKind:
     nested: tuple[tuple[str, ...], ...] = ()
     """The paths to objects that the workload wraps and that may be workloads themselves."""
     only_template: bool = False
-    """Whether the kind makes no pods by itself: other objects refer to it, or users make pods from it."""
+    """Whether the kind makes no pods by itself: other objects refer to objects of the kind, or users make pods from
+    them.
+    """
     of_cluster: bool = False
     """Whether the kind is cluster-scoped."""
     names: tuple[tuple[str, ...], ...] = ()
-    """The paths of further fields that users write; their misspelt names are reported, as are those in ``places``."""
+    """The paths of further fields that users write. Misspelt names of fields are reported there, as they are in
+    ``places``.
+    """
     lost: tuple[tuple[tuple[str, ...], str], ...] = ()
-    """The paths of fields that users write and the operator never reads, each with the message about it."""
+    """(path, message) for each field that users write and the operator never reads; the message says so."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodSets:
-    """The pod sets of one queueing system: the annotations that ask for topology, and the pods that it counts.
+    """The pod sets of one queueing system: the annotations that ask for topology, and the pods that the system counts.
 
     A pod set is all pods of one template. If the object has several groups, each with pods of all templates, a pod set
     is the pods of one template in one group.
@@ -13,11 +13,11 @@ class PodSets:
 
     source: str
     required: str
-    """The annotation that names a level: the pod set has to be in one domain of it."""
+    """The annotation that names a level: the pod set has to be in one domain of the level."""
     preferred: str
-    """The annotation that names a level: the pod set should be in one domain of it."""
+    """The annotation that names a level: the pod set should be in one domain of the level."""
     slice_required: str
-    """The annotation that names a level: each slice of the pod set has to be in one domain of it."""
+    """The annotation that names a level: each slice of the pod set has to be in one domain of the level."""
     slice_size: str
     """The annotation with the number of pods in a slice."""
     group: str
@@ -25,4 +25,4 @@ class PodSets:
     single: frozenset[str]
     """The kinds whose pods the system places one by one; a single pod is always in one domain."""
     own_minimums: frozenset[tuple[str, str]]
-    """The API groups and kinds whose minimum the system reads itself; of other kinds it counts all pods."""
+    """The API groups and kinds whose minimum the system reads itself; of any other kind the system counts all pods."""

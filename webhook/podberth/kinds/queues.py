@@ -15,17 +15,17 @@ KAI_QUEUE: Final[QueueKind] = ("scheduling.run.ai", "Queue")
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The known facts of one queue: its parent, and why its workloads wait."""
+    """The known facts of one queue: its parent, and the reason why workloads of the queue wait."""
 
     leads_to: str = ""
     """The name of the parent queue: a LocalQueue's ClusterQueue, a KAI Queue's parent; empty if there is none."""
     halted: str = ""
-    """The field and its value because of which the queue's workloads wait; empty if none is known."""
+    """The field, with its value, because of which the queue's workloads wait; empty if no such field is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueForm:
-    """A kind of queues: how workloads name such a queue, and how its facts are read."""
+    """A kind of queues: how workloads name a queue of the kind, and the function that reads a queue's facts."""
 
     source: str
     kind: QueueKind
@@ -38,7 +38,9 @@ class QueueForm:
     of_cluster: bool = True
     """Whether the kind is cluster-scoped."""
     label: str = ""
-    """The label that names a queue, on a workload, on the object that wraps it, or on its pods; empty if none does."""
+    """The label that names a queue, on a workload, an object around the workload, or its pods; empty if there is no
+    label.
+    """
     annotation: str = ""
     """The annotation of a pod that names a queue; empty if there is none."""
     scheduler: str = ""
@@ -52,24 +54,24 @@ class QueueForm:
     root: str = ""
     """The name of the queue above all others, which takes no pods; empty if there is none."""
     of_its_own: frozenset[str] = frozenset()
-    """The names of queues that the system makes itself."""
+    """The names of the queues that the system makes by itself."""
 
     @property
     def plural(self) -> str:
-        """The plural of the kind, as API discovery lists it."""
+        """The plural of the kind, as API discovery lists the kind."""
         return f"{self.kind[1].lower()}s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """The facts in an object's status about whether a queue has admitted its pods."""
+    """The facts in an object's status about whether a queue has admitted the object's pods."""
 
     queue: str
     """The name of the queue; empty if the object names none."""
     is_admitted: bool
     has_ended: bool
     state: str
-    """The text that says the condition and its reason."""
+    """The condition and the reason of the condition, as text."""
     message: str
     """The system's own message about the condition; empty if there is none."""
     others: tuple[str, ...] = ()
@@ -85,9 +87,9 @@ class QueuedKind:
     versions: tuple[str, ...]
     """The versions that podberth can read, the newest first."""
     queue_label: str
-    """The label of a pod or an owner that names its queue."""
+    """The label of a pod or an owner that names the queue."""
     named_by: str
-    """The annotation of a pod or an owner that names its object of this kind."""
+    """The annotation of a pod or an owner that names the object of this kind for the pod."""
     gate: str
     """The start of the names of scheduling gates by which the system holds pods."""
     queues: QueueKind
@@ -97,7 +99,7 @@ class QueuedKind:
 
     @property
     def plural(self) -> str:
-        """The plural of the kind, as API discovery lists it."""
+        """The plural of the kind, as API discovery lists the kind."""
         return f"{self.kind[1].lower()}s"
 
     @property

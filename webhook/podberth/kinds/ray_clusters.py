@@ -25,7 +25,7 @@ def _cluster_path(scene: Scene) -> tuple[str, ...]:
 
 
 def _cluster(scene: Scene) -> Found:
-    """Return the RayCluster from which gangs are read: the document itself, or the one that its kind makes."""
+    """Return the RayCluster from which gangs are read: the document itself, or the RayCluster that it describes."""
     below = _cluster_path(scene)
     return read_once(scene.document, _cluster_of, _cluster_name(scene), *below) if below else scene.document
 
@@ -119,7 +119,7 @@ def ray_kind(kind: str, submitter: tuple[str, ...] = ()) -> WorkloadKind:
 
 
 def ray_workers(group: object) -> int:
-    """Return the number of pods of a worker group: its replicas, within their bounds, times ``numOfHosts``.
+    """Return the number of pods of a worker group: ``replicas``, within minimum and maximum, times ``numOfHosts``.
 
     The result is 0 if the group is suspended. Source: ray-project/kuberay ray-operator/controllers/ray/utils/util.go
     GetWorkerGroupDesiredReplicas.

@@ -1,4 +1,4 @@
-"""Jobs with replica specs: those of the Training Operator, mpi-operator and Ascend, whose pods have the same labels."""
+"""Jobs with replica specs, whose pods have the same labels: Training Operator's, mpi-operator's and Ascend's jobs."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final
@@ -20,7 +20,9 @@ REPLICA_SPECS: Final[Mapping[str, str]] = {
     "MPIJob": "mpiReplicaSpecs",
     "AscendJob": "replicaSpecs",
 }
-"""The field of the spec that has the roles of a job, by the job's kind. All these kinds have a ``runPolicy``, too."""
+"""A mapping from the kind of a job to the field of the spec that has the job's roles. All these kinds have a
+``runPolicy``, too.
+"""
 ASCEND: Final = "mindxdl.gitee.com"
 REPLICA_GROUPS: Final = frozenset({"kubeflow.org", ASCEND})
 """The API groups of the kinds with replica specs."""
@@ -36,7 +38,7 @@ LEFT_ALONE_SOURCE: Final = "kubeflow/training-operator pkg/controller.v1/control
 
 
 def set_restart_policy(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the restart policy of a pod's role on the pod; nothing if the role has none.
+    """Write the restart policy of a pod's role on the pod; nothing if the role has no restart policy.
 
     For ExitCode the pod's policy is Never, because the operator itself restarts the pods.
     """
@@ -64,7 +66,7 @@ def stamp_replica(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def replica_owner(kind: str, *versions: str, group: str = "kubeflow.org") -> OwnerKind:
-    """Return the ``OwnerKind`` of a Kubeflow job kind, with the fields that are kept of its objects."""
+    """Return the ``OwnerKind`` of a Kubeflow job kind, with the fields of the kind's objects that are kept."""
     return OwnerKind(
         source="kubeflow/training-operator pkg/apis/kubeflow.org/v1, kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1",
         group=group,

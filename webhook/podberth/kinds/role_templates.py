@@ -1,7 +1,7 @@
-"""Finds the pods of a RoleBasedGroup's role, by template: a template, and the patches that are laid over it.
+"""Finds the pods of a RoleBasedGroup's role, by template: a template, and the patches that are laid over the template.
 
-A role has a template, or refers to one of the group's role templates and patches it. The leader and the workers may
-have patches besides. Source: sgl-project/rbg api/workloads/v1alpha2/helper.go GetResolvedTemplate; v1alpha1 has the
+A role has a template, or refers to one of the group's role templates and patches that. The leader and the workers may
+have further patches. Source: sgl-project/rbg api/workloads/v1alpha2/helper.go GetResolvedTemplate; v1alpha1 has the
 patch beside the reference.
 """
 
@@ -26,7 +26,7 @@ PATCHES: Final[tuple[tuple[str, ...], ...]] = (
     *((each, "templateRef", "patch") for each in ("leaderWorkerPattern", "standalonePattern")),
     ("templatePatch",),
 )
-"""The paths in a role at which patches of its template may be."""
+"""The paths in a role at which patches of the role's template may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,9 @@ class RolePods:
 
     count: int
     layers: tuple[Path, ...]
-    """The paths, in the role, of its own template, if it has one, and then of the patches over it, the topmost last."""
+    """The paths, in the role, of the role's own template (if it has one), and then of the patches, the topmost patch
+    last.
+    """
     shared: str = ""
     """The name of the role template below the patches; empty if the role has a template of its own."""
 
@@ -90,7 +92,7 @@ def merged_below(role: object, pods: RolePods, shared: Mapping[str, object]) -> 
 def instance(role: object, shared: Mapping[str, object]) -> Iterator[Role]:
     """Yield the pods of one replica of a role, by template; ``shared`` are the role templates of the group.
 
-    A template that is too long to be read is not merged with its patches: then the requirements are unknown.
+    If a template is too long to be read, the template is not merged with patches, and the requirements are unknown.
     """
     components = at(role, "customComponentsPattern", "components")
     if isinstance(components, list):

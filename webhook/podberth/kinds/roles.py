@@ -29,7 +29,9 @@ _CHOICE: Final = ("nodeSelector", "tolerations")
 MOST_PARTS: Final = 256
 """The most replicated jobs, tasks, roles or cliques that are read from one object; known examples have ten."""
 MOST_KINDS: Final = 16
-"""The most different requirements among the roles of one gang; each pod's review searches the nodes for all of them."""
+"""The most different requirements among the roles of one gang. Each review of a pod searches the nodes for all of these
+requirements.
+"""
 _OF_A_CLAIM: Final = ("name", "resourceClaimName", "resourceClaimTemplateName")
 
 
@@ -40,7 +42,7 @@ class Asks:
     amounts: tuple[tuple[str, int], ...] = ()
     """The amount of each extended resource that the scheduler reserves, by name; not all are accelerators."""
     claims: tuple[tuple[tuple[str, str], ...], ...] = ()
-    """The claims that containers use, each as the fields of its entry in ``resourceClaims``."""
+    """The claims that containers use: for each claim, the fields of its entry in ``resourceClaims``."""
     choice: str = ""
     """The fields of a PodSpec that select nodes, as JSON; empty if the pod selects all nodes."""
 
@@ -64,13 +66,14 @@ class Role:
 class Predicted(dict[str, Any]):
     """An owner that does not exist yet, and that podberth predicts for the pods of several templates.
 
-    ``read_once`` caches its results here, because each template's pod is described separately and reads the same owner.
+    ``read_once`` caches results in the owner, because each template's pod is described separately and reads the same
+    owner.
     """
 
     __slots__ = ("found",)
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        """Copy the top level of a document; the values are shared with it and must not change."""
+        """Copy the top level of a document; the values are shared with the document and must not change."""
         super().__init__(document)
         self.found: dict[Hashable, Any] = {}
 
@@ -95,7 +98,7 @@ def read_once(owner: Mapping[str, Any] | None, read: Callable[..., _Read], *more
 def asks_of(template: object) -> Asks | None:
     """Return the requirements of the pods of an unchecked PodTemplateSpec; None if they are unknown (``asks_in``).
 
-    An owner that podberth keeps has ``Asks`` in place of each template. Such an argument is returned unchanged.
+    An owner that podberth keeps has ``Asks`` in place of each template. An ``Asks`` is returned unchanged.
     """
     if isinstance(template, Asks):
         return template
@@ -105,7 +108,7 @@ def asks_of(template: object) -> Asks | None:
 def asks_in(pod_spec: object) -> Asks | None:
     """Return the requirements of the pods of an unchecked PodSpec.
 
-    None if it is invalid, has no containers, or is too long to be read or kept (the limits _MOST_ENTRIES,
+    None if the PodSpec is invalid, has no containers, or is too long to be read or kept (the limits _MOST_ENTRIES,
     _MOST_CONTAINERS, _MOST_CLAIMS and _LONGEST_CHOICE).
     """
     if isinstance(pod_spec, Asks):
@@ -156,12 +159,12 @@ def _choice(pod_spec: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=4096)
 def _shared(asks: Asks) -> Asks:
-    """Return the first ``Asks`` that is equal to this one, so that equal requirements are one object."""
+    """Return the first ``Asks`` that is equal to ``asks``, so that equal requirements are one object."""
     return asks
 
 
 def role_of(part: object) -> Role:
-    """Return the role that a part of an owner describes: its ``replicas``, 1 if absent, and its ``template``."""
+    """Return the role that a part of an owner describes: its ``template``, and its ``replicas`` (1 if absent)."""
     replicas = at(part, "replicas")
     return Role(count(replicas, 1), asks_of(at(part, "template")), unread(replicas))
 
@@ -177,7 +180,7 @@ def counted(roles: Iterable[Role]) -> int:
 
 
 def alike(roles: Iterable[Role]) -> tuple[Role, ...]:
-    """Return the roles, with those of equal requirements merged into one."""
+    """Return the roles; roles with equal requirements are merged into one."""
     counts: dict[Asks | None, int] = {}
     for role in roles:
         counts[role.asks] = counts.get(role.asks, 0) + role.count

@@ -1,13 +1,13 @@
-"""Finds the runtimes that services refer to by name; a service's own fields are laid over those of its runtime."""
+"""Finds the runtimes that services refer to by name; a service's own fields are laid over the fields of the runtime."""
 
 from ..kube.unchecked import at
 from .places import Found, Scene
 
 
 def runtime_of(scene: Scene, group: str, name: str) -> Found:
-    """Return the ServingRuntime of this name in the namespace, else the ClusterServingRuntime; empty if unknown.
+    """Return the ServingRuntime of this name in the namespace, else the ClusterServingRuntime.
 
-    ``group`` is the API group of the runtime.
+    Empty if both are unknown. ``group`` is the API group of the runtime.
     """
     named = [
         each

@@ -56,7 +56,7 @@ def own_by_deployment(pod: dict[str, Any], name: str) -> None:
 
 
 def set_name(pod: dict[str, Any], name: str) -> None:
-    """Set the name of a pod, and remove its generateName."""
+    """Set the name of a pod, and remove the pod's generateName."""
     pod["metadata"].pop("generateName", None)
     pod["metadata"]["name"] = name
 
@@ -68,7 +68,7 @@ def containers(pod: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def add_env(container: dict[str, Any], entry: Mapping[str, Any]) -> None:
-    """Add an environment variable to a container, unless the container has one of this name."""
+    """Add an environment variable to a container, unless the container has a variable of the same name."""
     env = list(container.get("env") or ())
     if all(each.get("name") != entry["name"] for each in env):
         container["env"] = [*env, dict(entry)]
@@ -79,8 +79,8 @@ def mount_shared_memory(
 ) -> None:
     """Mount a memory volume at /dev/shm in a container that mounts nothing there; without a limit if ``size`` is None.
 
-    ``name`` is the volume's name. With ``replace``, the volume also replaces the user's own mount at this path and the
-    user's volume of this name.
+    ``name`` is the volume's name. With ``replace``, the volume also replaces the user's own mount at /dev/shm and the
+    user's volume called ``name``.
     """
     mounts = list(container.get("volumeMounts") or ())
     volumes = list(pod["spec"].get("volumes") or ())

@@ -1,6 +1,6 @@
 """Computes which pods of a gang start together: the stated minimum, else all. Each dossier has a rule for its kinds.
 
-If an operator adds and removes pods one by one, or a scheduler places them one by one, none have to start together.
+If an operator adds and removes pods one by one, or a scheduler places pods one by one, no pods have to start together.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from .places import Found
 
 
 class FromTemplate(Protocol):
-    """A pod template, as rules of ``Start`` read it: its path in a document, and the owners of its pods."""
+    """A pod template, as rules of ``Start`` read it: the template's path in a document, and the owners of its pods."""
 
     @property
     def path(self) -> Path:
@@ -47,17 +47,17 @@ P = TypeVar("P", bound=StartingPods)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share(Generic[P]):
-    """The pods of one template in a gang: ``most`` pods exist, and at least ``least`` of them start together."""
+    """The pods of one template in a gang: ``most`` pods exist, and at least ``least`` of these pods start together."""
 
     pods: P
     most: int
     least: int
-    """The least number of these pods that start together, whichever other pods start."""
+    """The least number of the template's pods that start together, whichever other pods start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start(Generic[P]):
-    """The least number of a gang's pods that start together: of all its pods, and of the pods of each template."""
+    """The least number of pods that start together: of all pods of a gang, and of the pods of each template."""
 
     shares: tuple[Share[P], ...]
     least: int
@@ -66,7 +66,8 @@ class Start(Generic[P]):
     def of(self, some: Sequence[P]) -> "Start[P]":
         """Return the ``Start`` of only the pods ``some``, a part of the gang's pods.
 
-        Its ``least`` is the number of these pods that are needed even if all other pods of the gang start.
+        ``least`` of the result is the number of pods in ``some`` that are needed even if all other pods of the gang
+        start.
         """
         wanted = {each.template.path for each in some}
         shares = tuple(each for each in self.shares if each.pods.template.path in wanted)
@@ -74,7 +75,7 @@ class Start(Generic[P]):
         return Start(shares=shares, least=max(sum(each.least for each in shares), self.least - others, 0))
 
     def at_least(self, stated: int) -> "Start[P]":
-        """Return this ``Start`` with the minimum ``stated`` as its ``least``; unchanged if that is not lower.
+        """Return this ``Start`` with ``stated`` as ``least``; unchanged if ``stated`` is not lower.
 
         With the lower minimum, any of the gang's pods may be the first, so no template has a minimum of its own.
         """
@@ -85,7 +86,7 @@ class Start(Generic[P]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartingGang:
-    """An object that is a gang, and the pods of it that run at the same time."""
+    """An object that is a gang, and the pods of the gang that run at the same time."""
 
     document: Found
     base: Path
@@ -96,8 +97,8 @@ class StartingGang:
     def item(self, pods: StartingPods, end: int | None) -> Found:
         """Return the part of the gang's document that has the template, such as a task, worker group or clique.
 
-        ``end`` is the end of a slice: the template's path from the gang's object is cut there; None: it is not cut. The
-        result is empty if there is no object at that path.
+        ``end`` is the end of a slice that cuts the template's path from the gang's object; None: the path is not cut.
+        The result is empty if there is no object at the cut path.
         """
         return mapping_at(find(self.document, pods.template.path[len(self.base) :][:end]))
 
@@ -122,7 +123,7 @@ def together(gang: StartingGang) -> Start[Any]:
 
 
 def replica_specs(gang: StartingGang) -> Start[Any]:
-    """Return the ``Start`` of a Kubeflow job: its stated minimum, else all pods.
+    """Return the ``Start`` of a Kubeflow job: the stated minimum, else all pods.
 
     In an elastic job, or a TFJob with dynamic workers, no pods have to start together.
     """

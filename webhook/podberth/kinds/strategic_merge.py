@@ -61,10 +61,10 @@ def _merged_lists(values: list[Any], patches: list[Any], key: str) -> list[Any]:
 
 
 def replaced_lists(below: object, patch: object, holder: str, other: str) -> Iterator[tuple[Path, str]]:
-    """Yield the PodSpec's lists in ``below`` that ``patch`` must not add, because it would replace them as a whole.
+    """Yield (path, message) for each PodSpec's list in ``below`` that ``patch`` would replace as a whole.
 
-    Each is yielded as its path in the pod, with a message. In the message ``holder`` names the object that has the
-    template ``below``, and ``other`` names the patch.
+    The path leads from the pod to the list. In the message, ``holder`` names the object that has the template
+    ``below``, and ``other`` names the patch.
     """
     for key in ("affinity", "tolerations", "topologySpreadConstraints"):
         if at(below, "spec", key) and at(patch, "spec", key) is None:

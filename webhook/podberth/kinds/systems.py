@@ -1,4 +1,4 @@
-"""Group systems, which place gangs as a whole, and sharing dialects: the signs of their pods, and their fields."""
+"""Group systems, which place gangs as a whole, and dialects for sharing GPUs: the signs and fields of their pods."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from .members import Subject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
-    """A system that places the pods of a group as a whole, with the signs by which its pods are recognised.
+    """A system that places the pods of a group as a whole, with the signs by which the system's pods are recognised.
 
     One sign is enough: one of ``schedulers``, ``labels``, ``annotations``, ``owner_labels`` (labels of the pod's
     owners) or ``fields`` (of the pod's spec). The other attributes are for docs/rules.md, rules 2 and 3, and for the
@@ -19,7 +19,9 @@ class System:
 
     name: str
     precedence: int
-    """The precedence of the system: if a pod has signs of several systems, that with the lowest number places it."""
+    """The precedence of the system: if a pod has signs of several systems, the system with the lowest number places the
+    pod.
+    """
     title: str
     """The name that users know the system by."""
     source: str
@@ -31,41 +33,47 @@ class System:
     owner_labels: frozenset[str] = frozenset()
     fields: frozenset[str] = frozenset()
     reads: tuple[str, ...]
-    """The fields of a pod from which the system reads group, queue and topology; a policy may write them."""
+    """The fields of a pod from which the system reads group, queue and topology; a policy may write these fields."""
     writes: str = ""
     """The fields among ``reads`` that a ``gang`` mutation writes; empty if the pod already names its group."""
     pod_groups: str = ""
     """The API group of the PodGroups, if a policy may choose the system for a plain gang; else empty."""
     reference: tuple[str, ...] = ()
-    """The path of the field in which a pod names its PodGroup, if a policy may choose the system."""
+    """The path of the field in which a pod names the PodGroup, if a policy may choose the system."""
     other_references: tuple[tuple[str, ...], ...] = ()
-    """The paths of other fields in which a pod names a group: older ones, and those that need no PodGroup."""
+    """The paths of other fields in which a pod names a group: older fields, and fields of groups without a PodGroup."""
     elsewhere: tuple[str, ...]
     """The fields of other objects that the system reads, each with the object's kind."""
     topology: str = ""
-    """The field and the object by which authors ask the system for topology, as a warning says after ``for topology``.
+    """The field and the object by which authors ask the system for topology; a warning prints the text after ``for
+    topology``.
 
-    Empty: no warning says it, because it depends on objects that podberth does not follow.
+    Empty: the warning leaves the field out, because it depends on objects that podberth does not follow.
     """
     asked: frozenset[str] = frozenset()
     """The annotations of a pod that already ask the system for topology."""
     keeps: str = ""
     """The fields of a pod that the system hashes or copies before the next pod is made; empty if there are none."""
     keeps_of: Callable[[Mapping[str, Any]], bool] = lambda _pod: True
-    """The function that returns whether the system has the fields ``keeps`` of a pod before the pod is created. It does
-    not if it makes the pod's group only from created pods."""
+    """The function that returns whether the system has read the fields ``keeps`` before the pod is created; False if
+    the system makes the pod's group only from created pods.
+    """
     tolerates: str = ""
     """The text that says why a policy may write tolerations on pods of a group even if they depend on the cluster's
-    state, and when it may not; empty: it never may, because the system compares or copies tolerations."""
+    state, and when not; empty: a policy never may, because the system compares or copies tolerations.
+    """
     starts_alone: Callable[[Subject], bool] = lambda _pod: False
     """The function that returns whether the system certainly starts a member of a gang alone, as a group of one."""
     run: str = ""
-    """The version of the system's own programs that podberth was once run beside, and which programs they were; empty:
-    only the system's source was read, unless the tests run it."""
+    """The version of the system's own programs that podberth was once run beside, and the names of the programs; empty:
+    only the system's source was read, unless the tests run the system.
+    """
     asked_above: tuple[tuple[str, ...], ...] = ()
     """The paths of the fields in which an owner of the pod already asks the system for topology."""
     topology_needs: Callable[[Subject], str] = lambda _pod: ""
-    """The function that returns what a pod or its owners need so that the author's PodGroup counts; empty: nothing."""
+    """The function that returns what a pod or the pod's owners need so that the author's PodGroup counts; empty:
+    nothing.
+    """
     alone_topology: str = ""
     """The advice in place of ``topology`` for a pod that names no group; empty: the same."""
 
@@ -75,9 +83,10 @@ class System:
         return tuple(("metadata", "annotations", key) for key in sorted(self.asked))
 
     def places(self, topology: str | None = None) -> str:
-        """Return the message that this system places a pod's group, with the field that asks the system for topology.
+        """Return the message that the system places a pod's group, with the field that asks the system for topology.
 
-        ``topology`` replaces the system's own text about that field. If it is empty, the message leaves the field out.
+        ``topology`` replaces the system's own text about the field; None keeps the own text. If the text is empty, the
+        message leaves the field out.
         """
         where = self.topology if topology is None else topology
         advice = f"; for topology {where}" if where else ""
@@ -86,33 +95,33 @@ class System:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodGroupKind:
-    """The PodGroups of a group system: how a pod names its group, and how podberth makes a group, if it does."""
+    """The PodGroups of a group system: how a pod names a group, and how podberth makes a group, if it makes any."""
 
     name: str
-    """The name of the group system that has these PodGroups."""
+    """The name of the group system that has the PodGroups."""
     source: str
     api_groups: tuple[str, ...]
     """The API groups of the system's PodGroups; podberth makes PodGroups in the first."""
     versions: tuple[str, ...]
     """The versions of the first API group that podberth can read, the newest first."""
     named_by: str
-    """The name of the field in which a pod names its group, for messages."""
+    """The name of the field in which a pod names the group, for messages."""
     read: Callable[[Mapping[str, Any]], object]
     """The function that returns the name of the group from a pod."""
     minimum: tuple[str, ...] = ()
-    """The path of the minimum number of members in a PodGroup; empty if podberth does not make its groups."""
+    """The path of the minimum number of members in a PodGroup; empty if podberth does not make the system's groups."""
     without: Mapping[str, Any] = field(default_factory=dict)
     """The spec of a PodGroup whose pods start one by one."""
     topology: Callable[[str], Mapping[str, Any]] | None = None
     """The function that returns the fields of a PodGroup's spec that keep the whole group in one domain of a level.
 
-    None: the spec has no such field.
+    None: the spec has no field for topology.
     """
 
     asked: str = ""
-    """The field of a PodGroup's spec that asks the system for topology; empty if it has none."""
+    """The field of a PodGroup's spec that asks the system for topology; empty if there is no such field."""
     parts: str = ""
-    """The list in a PodGroup's spec whose elements have the field ``asked``, too; empty if it has none."""
+    """The list in a PodGroup's spec whose elements have the field ``asked``, too; empty if there is no such list."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -127,7 +136,8 @@ NATIVE_GROUP: Final = "scheduling.k8s.io"
 """The API group of Kubernetes' own PodGroups."""
 MIN_MEMBER: Final = ("spec", "minMember")
 ONE_MEMBER: Final[Mapping[str, Any]] = {"minMember": 1}
-"""The spec of a PodGroup whose pods start one by one, in scheduler-plugins' API and Koordinator's copy of it."""
+"""The spec of a PodGroup whose pods start one by one, in scheduler-plugins' API and in Koordinator's copy of that API.
+"""
 
 
 def by_label(key: str) -> Callable[[Mapping[str, Any]], object]:
@@ -137,7 +147,7 @@ def by_label(key: str) -> Callable[[Mapping[str, Any]], object]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """The resources, annotations and schedulers by which a pod uses one system for sharing GPUs. One of them is enough.
+    """The resources, annotations and schedulers by which a pod uses one system for sharing GPUs. One sign is enough.
 
     If ``only_under`` names a scheduler, the annotations count only for pods of that scheduler, because other systems
     use the same keys.

@@ -1,4 +1,4 @@
-"""The amounts of resources that pods request and nodes have, in thousandths of a unit, and these amounts as text."""
+"""The amounts of resources that pods request and nodes have, in thousandths of a unit; amounts as text."""
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -30,9 +30,10 @@ def amount(value: str | float | None) -> int:
 
 
 def requested(pod: Mapping[str, Any]) -> dict[str, int]:
-    """Return the amounts that the scheduler reserves for a pod on its node, one pod slot included; zero is left out.
+    """Return the amounts that the scheduler reserves for a pod on a node, with 1 of ``pods``.
 
-    Source: PodRequests, component-helpers resource/helpers.go; pod-level resources of KEP-2837 replace the sum.
+    Amounts of zero are left out. Source: PodRequests, component-helpers resource/helpers.go; pod-level resources of
+    KEP-2837 replace the sum of the containers' requests.
     """
     spec = mapping_at(pod, "spec")
     found = reserved(_each(pod))
@@ -57,17 +58,17 @@ def amounts(found: Mapping[str, Any]) -> dict[str, int]:
 
 
 def is_device(resource: str) -> bool:
-    """Return whether a resource is an extended resource, such as a device plugin offers: its name has a domain."""
+    """Return whether a resource is an extended resource, as a device plugin offers: the name has a domain."""
     return "/" in resource and not resource.startswith("kubernetes.io/")
 
 
 def shown(resource: str, thousandths: int) -> str:
-    """Return an amount as text, with its resource: ``8 nvidia.com/gpu``, ``500m cpu``, ``32Gi memory``."""
+    """Return an amount as text, followed by the resource: ``8 nvidia.com/gpu``, ``500m cpu``, ``32Gi memory``."""
     return f"{number(resource, thousandths)} {resource}"
 
 
 def number(resource: str, thousandths: int) -> str:
-    """Return an amount as text, without its resource."""
+    """Return an amount as text, without the resource's name."""
     if resource == "memory" or resource.startswith(("ephemeral-storage", "hugepages-")):
         size = thousandths // _UNIT
         return f"{size / _GIB:.4g}Gi" if abs(size) >= _GIB else f"{size / _MIB:.4g}Mi" if size else "0"

@@ -24,7 +24,7 @@ class ApiPath(str):
     __slots__ = ()
 
     def __new__(cls, *segments: str) -> Self:
-        """Return the API path that consists of these segments, each quoted.
+        """Return the API path that consists of the given segments, each quoted.
 
         Raises:
             ClusterError: a segment is invalid; the reason is ``refused``, as if the API server had refused it.
@@ -50,20 +50,20 @@ class ApiPath(str):
         return namespace if plural else ""
 
     def below(self, *segments: str) -> "ApiPath":
-        """Return this path with further segments appended.
+        """Return the path with further segments appended.
 
         Raises:
-            ClusterError: a segment is invalid, or this path has a query already.
+            ClusterError: a segment is invalid, or the path has a query already.
         """
         if "?" in self:
             raise _refused(self, "a path without a query")
         return _made(f"{self}{ApiPath(*segments)}")
 
     def asking(self, query: Mapping[str, str]) -> "ApiPath":
-        """Return the path with a query appended, its keys and values quoted; the same path if the query is empty.
+        """Return the path with a query appended, with quoted keys and values; the same path if the query is empty.
 
         Raises:
-            ClusterError: this path has a query already.
+            ClusterError: the path has a query already.
         """
         if query and "?" in self:
             raise _refused(self, "a path without a query")
@@ -83,7 +83,7 @@ def version_path(api_version: str) -> ApiPath:
 
 
 def collection_path(api_version: str, plural: str, namespace: str = "") -> ApiPath:
-    """Return the path of a collection of objects. If the namespace is empty, the path is that of the whole cluster.
+    """Return the path of a collection of objects; without a namespace, of the objects of the whole cluster.
 
     Raises:
         ClusterError: version, plural or namespace is invalid.

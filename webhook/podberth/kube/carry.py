@@ -29,7 +29,7 @@ def carry(own: Any, shown: Any, after: Any, at: Path = ()) -> Any:
     Args:
         own: a value in the author's document.
         shown: the same value with the fields that others fill in, such as defaults.
-        after: ``shown`` with the change. Each of the three is ABSENT if there is no such value.
+        after: ``shown`` with the change. ``own``, ``shown`` and ``after`` are each ABSENT if there is no such value.
         at: the path of the value in the document, for messages; only the recursion passes it.
 
     Raises:
@@ -78,7 +78,10 @@ def _carry_list(own: Any, shown: list[Any], after: list[Any], at: Path) -> Any:
 
 
 def _aligned(items: Sequence[Any], shown: Sequence[Any]) -> dict[int, int]:
-    """Return, by the index of an item in ``shown``, its index in ``items``; items that ``items`` lacks are left out."""
+    """Return a mapping from the index of an item in ``shown`` to its index in ``items``.
+
+    Items that ``items`` lacks are left out.
+    """
     found: dict[int, int] = {}
     start = 0
     for index, item in enumerate(items):
@@ -90,9 +93,9 @@ def _aligned(items: Sequence[Any], shown: Sequence[Any]) -> dict[int, int]:
 
 
 def _within(part: Any, whole: Any) -> bool:
-    """Return whether ``whole`` has everything that ``part`` has, and so may be ``part`` with fields filled in.
+    """Return whether ``whole`` has everything that ``part`` has; ``whole`` may be ``part`` with fields filled in.
 
-    Two objects with names match if their names are equal. A number and its text, as 4 and "4", are equal.
+    Two objects with names match if their names are equal. A number and the same number as text (4 and "4") are equal.
     """
     if isinstance(part, dict) and isinstance(whole, dict):
         if part.get("name") is not None or whole.get("name") is not None:
@@ -104,7 +107,7 @@ def _within(part: Any, whole: Any) -> bool:
 
 
 def _sources(shown: list[Any], after: list[Any]) -> list[int | None]:
-    """Return, for each item of ``after``, the index of the same or changed item in ``shown``; None for a new item."""
+    """Return, for each item of ``after``, the index of the equal or changed item in ``shown``; None for a new item."""
     unused: dict[bytes, list[int]] = {}
     for index, item in enumerate(shown):
         unused.setdefault(_key(item), []).append(index)

@@ -1,10 +1,11 @@
 """Parses YAML text (and so JSON) to plain documents, with the position of every value.
 
-One file may hold many documents; empty ones are skipped. Each error becomes a Problem at its position, and the correct
-documents are still returned. Values are those that kubectl would send (``scalars``). Some YAML is refused, because
-parsers disagree about it or because no Kubernetes object needs it: keys that are null, lists or fractions; NaN; a merge
-key behind a key that it also sets; aliases that enlarge the document without bound. Duplicate keys are refused too,
-unless the caller asks for the last value of each. No function here interprets a document.
+One file may hold many documents; empty documents are skipped. Each error becomes a Problem at the position of the
+error, and the correct documents are still returned. Values are the values that kubectl would send (``scalars``). Some
+YAML is refused, because parsers disagree about it or because no Kubernetes object needs it: keys that are null, lists
+or fractions; NaN; a merge key behind a key that the merge key also sets; aliases that enlarge the document without
+bound. Duplicate keys are refused too, unless the caller asks for the last value of each key. No function here
+interprets a document.
 """
 
 import re
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 MOST_PROBLEMS: Final = 1_000
 """The most problems of one file that are reported: a file of 50 MB had a million."""
 MOST_DOCUMENTS: Final = 100_000
-"""The most documents of one file: they take 5 s and 200 MB. kubectl prints one, a List, however many objects it has."""
+"""The most documents of one file: parsing them takes 5 s and 200 MB. kubectl prints a single document, a List, for any
+number of objects.
+"""
 _MOST_REPEATED: Final = 40
 """The most duplicate keys of one document that are reported: more than a screen."""
 # Such a line always begins a document, because no scalar may contain it. YAML 1.2.2, 9.1.2 (c-forbidden)
@@ -33,7 +36,7 @@ _DOCUMENT_START = re.compile(r"^\ufeff?(?=---(?:\s|$))", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class PositionedDocument:
-    """A document as plain dicts and lists, with the positions of its parts."""
+    """A document as plain dicts and lists, with the positions of all parts of the document."""
 
     document: dict[str, Any]
     positions: Positions
@@ -44,9 +47,9 @@ class PositionedDocument:
 def load_documents(text: str, file: str, *, last_wins: bool = False) -> tuple[list[PositionedDocument], list[Problem]]:
     """Return the documents of ``text`` and the sorted problems; ``file`` is the file's name in the problems.
 
-    A document with a problem is left out; the others are returned. A duplicate key is a problem. With ``last_wins`` its
-    last value counts instead, as for kubectl, and the document has it in ``repeated``. Parts that an alias repeats are
-    shared: treat the documents as read-only.
+    A document with a problem is left out; all other documents are returned. A duplicate key is a problem. With
+    ``last_wins``, the last value of a duplicate key counts, as for kubectl, and ``repeated`` of the document has the
+    problem. Parts that an alias repeats are shared: treat the documents as read-only.
     """
     # YAML reads every line break as \n (1.2.2, 5.4), so lines and columns stay what they were
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
@@ -92,7 +95,10 @@ def _positions(place: Place) -> Positions:
 
 
 def _chunks(text: str, marks: Iterable[int]) -> Iterator[Chunk]:
-    """Split the text at the offsets ``marks``, one chunk for each document, so that a syntax error affects only one."""
+    """Split the text at the offsets ``marks``, one chunk for each document.
+
+    A syntax error affects one document only.
+    """
     starts = [0, *filter(None, marks)]
     line = 0
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
@@ -103,7 +109,7 @@ def _chunks(text: str, marks: Iterable[int]) -> Iterator[Chunk]:
 
 
 def _composed(chunk: Chunk) -> "list[Composed]":
-    """Parse the documents of a chunk, and return them."""
+    """Return the parsed documents of a chunk."""
     from .yaml_parser import compose  # noqa: PLC0415 - importing PyYAML takes 14 ms, and JSON does without
 
     return compose(chunk)

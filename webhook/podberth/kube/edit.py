@@ -57,7 +57,7 @@ def edited(
 
 
 def applied(text: str, found: Sequence[Splice]) -> str:
-    """Return ``text`` with the replacements ``found`` made; they have to be sorted by offset and must not overlap."""
+    """Return ``text`` with the replacements ``found`` made; ``found`` is sorted by offset, without overlaps."""
     parts: list[str] = []
     at = 0
     for each in found:
@@ -67,7 +67,7 @@ def applied(text: str, found: Sequence[Splice]) -> str:
 
 
 def _proved(chunk: Chunk, found: Sequence[Splice], root: int, new: Mapping[str, Any]) -> bool:
-    """Return whether the edited text has ``new`` as the document number ``root``, and the other documents unchanged."""
+    """Return whether the edited text has ``new`` as the document number ``root``, and all other documents unchanged."""
     if any(one.end > other.start for one, other in pairwise(found)):
         return False
     documents, problems = load_documents(applied(chunk.text, found), "", last_wins=True)

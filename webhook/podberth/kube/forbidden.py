@@ -1,7 +1,7 @@
 """Reads the message of a 403: which right is missing, and which of podberth's RBAC files grants it.
 
-The message is that of the API server's authorizer, in the format of ``ForbiddenErrorMessage`` (kubernetes apiserver
-pkg/endpoints/handlers/responsewriters/errors.go). A 403 of an admission plugin has another format; it is about the
+The message comes from the API server's authorizer, in the format of ``ForbiddenErrorMessage`` (kubernetes apiserver
+pkg/endpoints/handlers/responsewriters/errors.go). A 403 of an admission plugin has another format, and is about the
 object and not about a right.
 """
 
@@ -22,7 +22,7 @@ _ROLES: Final[Mapping[str, str]] = {
     "podberth-system:podberth-controller": "manifests/components/controller/rbac.yaml",
     "podberth-agent:podberth-agent": "manifests/base/agent.yaml",
 }
-"""The manifest with the roles of each of podberth's ServiceAccounts, by ``namespace:name``."""
+"""The manifest with the roles of each ServiceAccount of podberth, by ``namespace:name``."""
 _BY_CHOICE: Final[Mapping[tuple[str, str], str]] = {
     ("patch", "nodes"): "manifests/components/agent-labels/own.yaml",
     **dict.fromkeys(

@@ -32,7 +32,7 @@ class PatchError(ValueError):
 class UnmetError(PatchError):
     """A ``test`` operation of a JSON Patch does not hold.
 
-    Then no operation of the patch is applied, and this is not reported as an error.
+    No operation of the patch is applied then, and the failed test is not reported as an error.
     """
 
 
@@ -67,8 +67,8 @@ def edit(
     """Return ``document`` with the operations of a JSON Patch applied in order; the argument does not change.
 
     ``admit`` is called with path and value before a value is written, and may raise to refuse it. Unchanged parts are
-    shared with the argument. With ``nothing_is_null`` an ``add`` or ``replace`` without a value, and a ``copy`` of a
-    key that an object lacks, write null as in the API server; without it they are errors.
+    shared with the argument. With ``nothing_is_null``, an ``add`` or ``replace`` without a value, and a ``copy`` of a
+    key that an object lacks, write null as in the API server; otherwise such operations are errors.
 
     Raises:
         UnmetError: a ``test`` operation does not hold.
@@ -78,13 +78,18 @@ def edit(
 
 
 class _Edit:
-    """A document while operations are applied to it. A container is copied before it is written for the first time."""
+    """A document while operations are applied to the document.
+
+    A container is copied before it is written for the first time.
+    """
 
     def __init__(self, document: dict[str, Any], admit: Callable[[Steps, Any], None], *, nothing_is_null: bool) -> None:
         self._admit = admit
         self._nothing_is_null = nothing_is_null
         self._ours: dict[int, Any] = {}
-        """The copied containers by ``id``. They are kept here, so that Python does not reuse an ``id``."""
+        """The copied containers by ``id``. The mapping keeps the containers alive, so that Python does not reuse an
+        ``id``.
+        """
         self._document = self._own(document)
         self._copied = 0
 

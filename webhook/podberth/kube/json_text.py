@@ -1,6 +1,6 @@
-"""Parses one JSON object strictly and fast: kubectl prints whole clusters in this format, and the YAML parser is slow.
+"""Parses one JSON object strictly and fast: kubectl prints whole clusters as JSON, and the YAML parser is slow.
 
-If the text is refused, ``documents`` parses it as YAML to find the error.
+If the text is refused, ``documents`` parses the text as YAML to find the error.
 """
 
 import json

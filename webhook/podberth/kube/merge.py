@@ -1,9 +1,9 @@
 """Merges an apply configuration into a Pod, field by field, as the API server does for MutatingAdmissionPolicy.
 
-A field that the configuration sets wins; a field that it leaves out keeps its value. Lists merge by the schema's list
-types: items of a map list by their keys, sets by value. A field that the schema calls atomic (tolerations,
-nodeSelector, affinity terms) would be replaced as a whole, and the user's values in it lost: the API server refuses
-such a configuration, and so does this module.
+A field that the configuration sets gets the configuration's value; any other field keeps its value. Lists merge by the
+schema's list types: items of a map list by their keys, sets by value. A field that the schema calls atomic
+(tolerations, nodeSelector, affinity terms) would be replaced as a whole, and the user's values in the field would be
+lost: the API server refuses such a configuration, and so does this module.
 
 Sources: k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch/smd.go (validatePatch);
 sigs.k8s.io/structured-merge-diff v6 typed/merge.go (visitListItems, the order of a merged list).
@@ -31,7 +31,9 @@ def stripped(value: Any) -> Any:
 
 
 def merge(schema: PodSchema, kind: Schema, live: Any, applied: Any, where: str = "applyConfiguration") -> Any:
-    """Return ``live`` with ``applied`` merged into it; neither is changed, parts are shared.
+    """Return ``live`` with ``applied`` merged into it.
+
+    The arguments are not changed, and the result shares parts of them.
 
     Args:
         schema: the definitions that ``kind`` refers to.
@@ -74,10 +76,10 @@ def _merged(schema: PodSchema, kind: Schema, live: Any, applied: Any, where: str
 
 
 def _merged_list(schema: PodSchema, kind: Schema, live: list[Any], applied: list[Any], where: str) -> list[Any]:
-    """Return the merge of two lists whose type is map or set (server-side apply).
+    """Return the merge of two lists of list type map or set (server-side apply).
 
     Items in both lists are in the order of ``applied``; the other items of ``live`` are around them. If ``live`` has an
-    item twice, the applied item replaces both.
+    item twice, the applied item replaces both items.
     """
     theirs = [_identity(schema, kind, item) for item in live]
     ours = [_identity(schema, kind, item) for item in applied]
@@ -131,7 +133,7 @@ def _order(theirs: list[bytes], ours: list[bytes]) -> Iterator[tuple[int, int | 
 
 
 def _identity(schema: PodSchema, kind: Schema, item: Any) -> bytes:
-    """Return the identity of an item of a map list or a set, as bytes; a missing key counts with its default."""
+    """Return the identity of an item of a map list or a set, as bytes; a missing key counts with the key's default."""
     if kind.list_type == "map" and kind.element is not None and isinstance(item, dict):
         fields = schema.definition(kind.element.message).fields
         item = [item.get(key, fields[key].default) for key in kind.list_map_keys]

@@ -1,7 +1,7 @@
-"""Recognises why a text is not YAML: it is an unexpanded template, or it has a Git conflict.
+"""Recognises why a text is not YAML: the text is an unexpanded template, or has a Git conflict.
 
-The message about that replaces the parser's errors. The module is called only for texts with errors, so a false match
-does no harm.
+The message about the cause replaces the parser's errors. The module is called only for texts with errors, so a false
+match does no harm.
 """
 
 import re
@@ -27,9 +27,10 @@ def is_template(text: str, line: int) -> bool:
 
 
 def mishap(chunk: Chunk, wrong: Sequence[Wrong]) -> list[Wrong]:
-    """Return the one error that explains why a text is not YAML: a Git conflict or a template; empty if it has neither.
+    """Return the one error that explains why a text is not YAML: a Git conflict or a template.
 
-    ``wrong`` has the YAML parser's errors, at least one; the message about a template quotes the first.
+    Empty if neither is found. ``wrong`` has the YAML parser's errors, at least one; the message about a template quotes
+    the first error.
     """
     conflict = _CONFLICT.search(chunk.text)
     if conflict is not None:

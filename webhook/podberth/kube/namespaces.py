@@ -1,4 +1,4 @@
-"""The label with its own name that every Namespace has, because the API server writes it whatever the manifest says."""
+"""Adds the label with the Namespace's name, which the API server writes on every Namespace."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -14,7 +14,7 @@ LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 SUBDOMAIN: Final = rf"{LABEL}(\.{LABEL})*"
 """The pattern of a DNS-1123 subdomain."""
 NAME: Final = r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
-"""The pattern of a qualified name behind its prefix, and of a label's value that is not empty (IsValidLabelValue)."""
+"""The pattern of a qualified name behind the prefix, and of a label's value that is not empty (IsValidLabelValue)."""
 MAX_SUBDOMAIN: Final = 253
 MAX_LABEL: Final = 63
 _SUBDOMAIN: Final = re.compile(SUBDOMAIN)
@@ -44,7 +44,7 @@ def is_qualified(name: str) -> bool:
 
 
 def is_label_value(text: str) -> bool:
-    """Return whether a text is valid as the value of a label (IsValidLabelValue); it may be empty."""
+    """Return whether a text is valid as the value of a label (IsValidLabelValue); the empty text is valid."""
     return not text or (len(text) <= MAX_LABEL and _NAME.fullmatch(text) is not None)
 
 
@@ -55,7 +55,7 @@ def is_api_version(text: str) -> bool:
 
 
 def is_kind(text: str) -> bool:
-    """Return whether a text has the form of a kind's name, such as ``Job``."""
+    """Return whether a text has the form of the name of a kind, such as ``Job``."""
     return len(text) <= MAX_LABEL and text.isascii() and _DNS_1035.fullmatch(text.lower()) is not None
 
 
@@ -65,7 +65,7 @@ def is_uid(text: str) -> bool:
 
 
 def cron_job_of(name: str) -> str:
-    """Return the name of the CronJob that made the Job with this name; any other name is returned unchanged.
+    """Return the name of the CronJob that made the Job called ``name``; any other name is returned unchanged.
 
     The Job's name ends with the minute of its start: kubernetes pkg/controller/cronjob, getJobName.
     """

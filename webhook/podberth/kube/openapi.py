@@ -15,14 +15,14 @@ _KEPT = ("type", "format", "x-kubernetes-list-type", "x-kubernetes-list-map-keys
 
 
 def prune(document: dict[str, Any], roots: Collection[str] = (POD, NAMESPACE, CONFIG_MAP)) -> dict[str, Any]:
-    """Return the definitions reachable from the roots, by their full names, for ``PodSchema.from_document``.
+    """Return the definitions reachable from the roots, by full name, for ``PodSchema.from_document``.
 
     Args:
         document: the output of ``kubectl get --raw /openapi/v3/api/v1``.
         roots: the names of definitions.
 
     Raises:
-        ValueError: the document is not such an output.
+        ValueError: the document is not the output of that command.
     """
     schemas = (document.get("components") or {}).get("schemas") or {}
     kept: dict[str, Any] = {}
@@ -38,7 +38,10 @@ def prune(document: dict[str, Any], roots: Collection[str] = (POD, NAMESPACE, CO
 
 
 def _pruned(schema: dict[str, Any], waiting: list[str]) -> dict[str, Any]:
-    """Return the kept part of one schema. The names of definitions that it refers to are appended to ``waiting``."""
+    """Return the kept part of one schema.
+
+    The names of definitions to which the schema refers are appended to ``waiting``.
+    """
     found: dict[str, Any] = {key: schema[key] for key in _KEPT if key in schema}
     if schema.get("default"):
         found["default"] = schema["default"]

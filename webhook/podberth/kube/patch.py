@@ -1,8 +1,8 @@
 """Makes a working copy of a document, and the JSON Patch (RFC 6902) that turns the original into the copy.
 
 A review writes a few paths of a pod of some kilobytes. So the copy shares unchanged parts with the original, the patch
-is computed from the written paths, and the check of the patch copies only the containers on its paths. No function here
-knows what a pod is.
+is computed from the written paths, and the check of the patch copies only the containers on the written paths. No
+function here knows what a pod is.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,8 +25,7 @@ class Draft:
     """A working copy of a document that records which paths were read and written.
 
     ``original`` is never changed; ``document`` is the result so far and may be read freely, but is written only through
-    ``set``, ``append`` and ``remove``. After ``set`` or ``append``, the caller must not change the value that it
-    passed.
+    ``set``, ``append`` and ``remove``. After ``set`` or ``append``, the caller must not change the passed value.
     """
 
     __slots__ = ("_before", "_owned", "_read", "_touched", "document", "original")
@@ -48,13 +47,14 @@ class Draft:
     def visited(self) -> frozenset[Path]:
         """The paths that were read or written so far.
 
-        A read counts wherever it happened: in this draft, in the draft that it was forked from, or in a fork of either.
-        A write counts only if it was made in this draft, or in the draft that it was forked from before the fork.
+        A read counts if it happened in this draft, in the draft that this draft was forked from, or in a fork of
+        either. A write counts only if it happened in this draft, or before the fork in the draft that this draft was
+        forked from.
         """
         return frozenset(self._read | self._before | self._touched)
 
     def get(self, path: Path) -> Any:
-        """Return the value at ``path``; None if the value or one of its parents is absent."""
+        """Return the value at ``path``; None if the value or a parent of the value is absent."""
         self._read.add(path)
         value = _look_up(self.document, path)
         return None if value is ABSENT else value
@@ -71,7 +71,7 @@ class Draft:
         self.set(path, [*(current or ()), value])
 
     def remove(self, path: Path) -> None:
-        """Remove the key at the end of ``path``, if it is there. The last step must be a key, not a list index."""
+        """Remove the key at the end of ``path``, if the key exists. The last step must be a key, not a list index."""
         if _look_up(self.document, path) is ABSENT:
             return
         del self._own(path[:-1])[path[-1]]
@@ -79,7 +79,7 @@ class Draft:
         self._touched.add(path)
 
     def become(self, document: dict[str, Any]) -> None:
-        """Make the draft's document equal to ``document``; only paths where the two differ count as written.
+        """Make the draft's document equal to ``document``; only paths where both documents differ count as written.
 
         A list whose length differs is written as a whole. Parts that both documents share are not compared.
         """
@@ -90,7 +90,10 @@ class Draft:
                 self.set(path, after)
 
     def fork(self) -> "Draft":
-        """Return a new draft that starts from this draft's state; changes of the new draft do not change this one."""
+        """Return a new draft with the present state of this draft.
+
+        Changes of the new draft do not change this draft.
+        """
         branch = Draft(self.original)
         branch.document = self.document
         branch._before = self._before | self._touched
@@ -99,7 +102,9 @@ class Draft:
         return branch  # it owns no containers: its first write copies them again
 
     def patch(self) -> Patch:
-        """Return the operations that turn ``original`` into ``document``, checked by applying them; empty if none.
+        """Return the operations that turn ``original`` into ``document``; empty if none.
+
+        The operations are applied as a check.
 
         Raises:
             UnprovedError: the operations do not lead to ``document`` (a bug).
@@ -110,11 +115,14 @@ class Draft:
         return operations
 
     def changes(self, since: "Draft") -> Patch:
-        """Return the JSON Patch that turns ``since`` into this draft, a fork of ``since``; the patch is not checked."""
+        """Return the JSON Patch that turns the draft ``since`` into this draft, a fork of ``since``.
+
+        The patch is not checked.
+        """
         return _operations(since.document, self.document, self._touched)
 
     def _disown(self, path: Path) -> None:
-        """Forget that the containers at and below ``path`` are copies, because they were replaced by shared ones."""
+        """Forget that the containers at and below ``path`` are copies, because shared containers have replaced them."""
         if path in self._owned:  # if a container is a copy, so are all containers above it
             self._owned = {owned for owned in self._owned if owned[: len(path)] != path}
 
@@ -137,9 +145,9 @@ class Draft:
 def apply(document: dict[str, Any], operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return ``document`` with ``operations`` (add, replace, remove of RFC 6902) applied; the argument is unchanged.
 
-    The function shares no code with ``Draft``, so that each proves the other. tests/property/test_patch.py compares it
-    with a complete implementation of the RFC, which is not used here because it copies each value deeply: that costs
-    more than the rest of a review's patch.
+    The function shares no code with ``Draft``, so that the function can check ``Draft``. tests/property/test_patch.py
+    compares the function with a complete implementation of the RFC. That implementation is not used here because it
+    copies each value deeply.
 
     Raises:
         UnprovedError: an operation does not apply.
@@ -201,17 +209,18 @@ def _has(container: Any, key: Any) -> bool:
 def operations(before: Any, after: Any) -> Patch:
     """Return the JSON Patch that turns one document into another; unchanged parts are not rewritten.
 
-    The patch may insert items anywhere in a list. The patch of a ``Draft`` only appends items, because
-    ``mutation.record`` keeps that patch, and a later change of the list would make an index in it wrong.
+    The patch may insert items anywhere in a list. In contrast, the patch of a ``Draft`` only appends items:
+    ``mutation.record`` keeps the patch of a ``Draft``, and a later change of the list would make an index in the patch
+    wrong.
     """
     return [each for path, old, new in differences(before, after) for each in _difference(path, old, new, inserts=True)]
 
 
 def differences(before: Any, after: Any, at: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
-    """Yield each path at which two values differ, with the value before and after; ABSENT stands for no value.
+    """Yield (path, value before, value after) for each path at which two values differ; ABSENT stands for no value.
 
     Lists of different lengths differ as a whole. Parts that both values share are not compared. ``at`` is the path of
-    both values in their document.
+    both values in the document.
     """
     if before is after:
         return
@@ -255,7 +264,7 @@ def _existing(document: Any, path: Path) -> Path:
 
 
 def _existing_parents(original: Any, paths: Iterable[Path]) -> Iterable[Path]:
-    """Yield each path, cut behind its first step for which ``original`` has no value or null."""
+    """Yield each path, cut behind the first step for which ``original`` has no value or null."""
     for path in paths:
         depth = len(_existing(original, path[:-1]))
         yield path[: depth + 1]

@@ -6,7 +6,7 @@ from typing import TypeAlias
 Path: TypeAlias = tuple[str | int, ...]
 """A path in a document: keys and list indexes from the root, as in ``("spec", "containers", 0, "resources")``."""
 FieldPath: TypeAlias = tuple[str, ...]
-"""The path of a field in any element of its lists: ``("spec", "containers", ELEMENT, "resources")``."""
+"""The path of a field in any element of the lists on the path: ``("spec", "containers", ELEMENT, "resources")``."""
 
 ELEMENT = "*"
 """The step of a ``FieldPath`` that stands for every element of a list, or every entry of a map."""

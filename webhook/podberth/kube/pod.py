@@ -1,7 +1,8 @@
 """Functions that read fields of a Pod, which is a plain dict.
 
-They treat an absent and a null field alike. The result is a part of the Pod itself and no copy, so callers only read it
-(``kube.patch`` writes). They rely on the JSON types that ``kube.shape`` checks: call ``shape_problems`` first.
+The functions treat an absent and a null field alike. A result is a part of the Pod itself and no copy, so callers only
+read the result (``kube.patch`` writes). The functions rely on the JSON types that ``kube.shape`` checks: call
+``shape_problems`` first.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,7 +33,7 @@ ContainerKind = Literal["container", "init", "sidecar", "ephemeral"]
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """One container of a Pod, with its kind, its path in the Pod and its fields.
+    """One container of a Pod, with the kind, the path in the Pod and the fields of the container.
 
     A ``sidecar`` is an init container with restartPolicy Always (KEP-753). ``path`` leads from the Pod to ``body``;
     ``name`` is empty if the container has no name.
@@ -53,7 +54,9 @@ class OwnerReference:
     name: str
     uid: str
     is_controller: bool = field(default=False, compare=False)
-    """The controller flag of the reference, if it was read. References that differ only in it are the same owner."""
+    """The controller flag of the reference, if the flag was read. References that differ only in the flag are the same
+    owner.
+    """
     blocks_deletion: bool = field(default=False, compare=False)
 
     @property
@@ -63,7 +66,10 @@ class OwnerReference:
 
 
 def by_name(kind: str, namespace: str, name: str) -> str:
-    """Return the key under which an owner is found by its names; the slashes in the key distinguish it from a uid."""
+    """Return the key under which an owner is found by kind, namespace and name.
+
+    The key has slashes, and a uid has none.
+    """
     return f"{kind}/{namespace}/{name}"
 
 
@@ -104,7 +110,7 @@ def repeated_names(pod: Mapping[str, Any]) -> tuple[Container, ...]:
 
 
 def controller(document: object) -> OwnerReference | None:
-    """Return the owner reference with the controller flag, from an object of any shape; None if it has none."""
+    """Return the owner reference with the controller flag, from an object of any shape; None if there is none."""
     owners = at(document, "metadata", "ownerReferences")
     for owner in owners[:ENTRIES] if isinstance(owners, list) else ():
         if isinstance(owner, dict) and owner.get("controller") is True:

@@ -1,9 +1,9 @@
 """The limits of a pod's size, as one table, and the check of a pod against them.
 
 Every part of a pod that podberth reads has a row in the table (``tests/unit/kube/test_pod_limits.py`` compares the
-table with the reads of ``kube.shape``), and ``excess`` runs before anything else reads the pod: before its shape is
-checked, before anything in it is parsed, and before a policy is evaluated. A pod above a limit is an error of every
-policy that would be evaluated. The cost bound of an expression (``cel.cost``) is computed for a pod of this size, and
+table with the reads of ``kube.shape``), and ``excess`` runs before anything else reads the pod: before the pod's shape
+is checked, before a field is parsed, and before a policy is evaluated. A pod above a limit is an error of every policy
+that would be evaluated. The cost bound of an expression (``cel.cost``) is computed for a pod at these limits, and
 ``bench.hostile`` makes its pods from the table.
 """
 
@@ -23,7 +23,9 @@ MAX_BYTES: Final = 1_572_864
 object cannot be stored."""
 
 MAX_NAME_BYTES: Final = 253
-"""The API server's limit for a name's length (DNS1123SubdomainMaxLength), which it checks after mutating webhooks."""
+"""The API server's limit for a name's length (DNS1123SubdomainMaxLength). The API server checks it after mutating
+webhooks.
+"""
 NAMES: Final = frozenset({("metadata", "name"), ("metadata", "generateName"), ("metadata", "namespace")})
 """The paths of the pod's names that have the limit MAX_NAME_BYTES."""
 
@@ -31,7 +33,7 @@ CONTAINERS: Final = 200
 """The limit for the number of containers in each of a pod's lists of containers. A kubelet runs 110 pods on a node
 (kubelet --max-pods); no real pod has more containers than that."""
 ENTRIES: Final = 1_000
-"""The limit for the number of entries of any list or map that has no limit of its own."""
+"""The limit for the number of entries of any list or map without a limit of its own."""
 GPU_REQUESTS: Final = 200
 """The limit for the number of accelerator resources that all containers together request: one for each of 200
 containers."""
@@ -46,7 +48,8 @@ VALUES: Final = 5_000
 of the largest cluster that Kubernetes is made for (kubernetes.io, "Considerations for large clusters")."""
 ALL_ENTRIES: Final = 10_000
 """The limit for the number of entries of all lists and maps of the table together. Each list may be at its own limit,
-but not all lists at once."""
+but not all lists at the same time.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ def _of_containers(kind: str) -> Iterator[Bound]:
 
 
 def _of_expressions(place: FieldPath, name: str, values: int = ENTRIES) -> Iterator[Bound]:
-    """Yield the limits for a list of requirements on labels or on a node's name, and for the values in it."""
+    """Yield the limits for a list of requirements on labels or on a node's name, and for the requirements' values."""
     yield Bound((*place, name), ENTRIES, "five for each term")
     yield Bound((*place, name, ELEMENT, "values"), values, _NODES if values == VALUES else "five for each term")
 
@@ -137,12 +140,13 @@ ANNOTATIONS: Final = Bound(("metadata", "annotations"), 262_144, _LARGEST_ANNOTA
 ALL: Final = Bound((ELEMENT,), ALL_ENTRIES, "a hundred times what published pods have, the environment included")
 """The limit for the number of entries of all lists and maps together."""
 GPUS: Final = Bound(("gpu", "requests"), GPU_REQUESTS, "one for each container")
-"""The limit for accelerator resources. ``workload.gpus`` counts them, because it knows which resources are
-accelerators."""
+"""The limit for accelerator resources. ``workload.gpus`` counts the resources, because that module knows which
+resources are accelerators.
+"""
 DEVICES: Final = Bound(("gpu", "claims"), GPU_CLAIMS, "two for each claim; one alone may ask for devices of 32 classes")
 """The limit for devices of claims.
 
-``workload.gpus`` counts them, because a claim's devices are known from the cluster.
+``workload.gpus`` counts the devices, because a claim's devices are known from the cluster.
 """
 RECORD: Final = Bound(
     ("metadata", "annotations", APPLIED_ANNOTATION),
@@ -169,20 +173,21 @@ BOUNDS: Final[tuple[Bound, ...]] = (
 )
 """All limits of the table.
 
-The limits of a pod's size in bytes, of its names' lengths, and of annotations that a dossier parses
-(``admission.checked.PARSED``) are not in it.
+The table lacks the limits of a pod's size in bytes, of the length of names, and of annotations that a dossier parses
+(``admission.checked.PARSED``).
 """
 
 _LISTED: Final = tuple(each for each in BOUNDS if each.unit == "entries" and each.path[0] in ("metadata", "spec"))
 LARGEST: Final[Mapping[FieldPath, int]] = {each.path: each.most for each in _LISTED}
 """The largest permitted number of entries of a list or map, by its path in the pod. If a path leads through lists, the
-limit is for all their elements together."""
+limit is for all elements of the lists together.
+"""
 
 
 # ---- the walk -------------------------------------------------------------------------------------------------------
 @dataclass(slots=True)
 class _Place:
-    """A step in the tree of the limits' paths, with the limit that ends there, if any, and the steps below it."""
+    """A step in the tree of the limits' paths: the limit that ends here, if any, and the steps below this step."""
 
     path: FieldPath
     most: int | None = None
@@ -216,11 +221,11 @@ _SHALLOW: Final = _SMALL * (_FEW * _OF_A_CONTAINER + _BESIDE) + _FEW
 
 
 def excess(pod: object, at_most_bytes: int | None = None) -> str:
-    """Return the message for the first limit that a pod exceeds; empty if it exceeds none.
+    """Return the message for the first limit that a pod exceeds; empty if the pod exceeds no limit.
 
     The pod may have any shape. A pod that is no object passes, because the shape check refuses it; for a pod that
-    cannot be written as JSON the message says so. The time depends on the limits and not on the pod's size, because a
-    list above its limit is never iterated over.
+    cannot be written as JSON the message says so. The time depends on the limits and not on the pod's size, because the
+    check never iterates over a list above its limit.
 
     Args:
         pod: the pod.
@@ -257,15 +262,15 @@ every custom resource: a template with 180,000 entries took 170 ms to copy.
 
 
 def values_in(template: object) -> int:
-    """Return the number of entries of all lists and maps of a pod template; ``MOST_VALUES`` + 1 if it has more.
+    """Return the number of entries of all lists and maps of a pod template; ``MOST_VALUES`` + 1 if there are more.
 
-    The template may have any shape, and the time does not depend on its size.
+    The template may have any shape, and the time does not depend on the template's size.
     """
     return values_up_to(MOST_VALUES, template)
 
 
 def values_up_to(most: int, document: object) -> int:
-    """Return the number of entries of all lists and maps of a document of any shape; ``most`` + 1 if it has more."""
+    """Return the number of entries of all lists and maps of a document of any shape; ``most`` + 1 if there are more."""
     pending: list[Any] = [document] if type(document) in _COLLECTIONS else []
     found = 0
     while pending:
@@ -288,7 +293,7 @@ def excess_of_template(template: object) -> str:
 
 
 def is_within(pod: object, most: int) -> bool:
-    """Return whether a pod is within the limits of its lists and maps, and has ``most`` entries in them at most.
+    """Return whether a pod is within the limits of its lists and maps, with at most ``most`` entries in all of them.
 
     The pod may have any shape, and the time depends on ``most`` and the limits alone.
     """
@@ -301,7 +306,7 @@ TOO_LARGE: Final = "the pod is too large to be decided on"
 def beyond(bound: Bound, got: int, what: str = TOO_LARGE) -> str:
     """Return a message if ``got`` entries or characters are more than ``bound`` permits; else empty.
 
-    ``what`` starts the message; it names the object that the bound belongs to.
+    The message begins with ``what``, the name of the object to which the bound belongs.
     """
     return _said(bound.path, got, bound.most, bound.unit, what) if got > bound.most else ""
 
@@ -323,7 +328,7 @@ def _too_long_annotations(metadata: object) -> str:
 
 
 def _is_small(pod: Mapping[str, Any]) -> bool:
-    """Return whether a quick check proves that a pod is within all limits; it runs on every review."""
+    """Return whether a quick check proves that a pod is within all limits; the check runs on every review."""
     try:
         spec = pod.get("spec") or {}
         containers: list[dict[str, Any]] = []

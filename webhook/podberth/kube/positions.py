@@ -36,17 +36,17 @@ class Position(NamedTuple):
 
 
 class PlacedPart(NamedTuple):
-    """An entry of an object or an item of a list: the offsets of its text in the chunk, and the ``Place`` of its value.
+    """An entry of an object or item of a list: the offsets of the entry's text in the chunk, and its value's ``Place``.
 
     For a value from an alias or a merge key, ``place`` is where the anchor's value is written. ``start`` and ``end``
-    are always the offsets of this entry.
+    are always the offsets of the entry itself.
     """
 
     position: Position
     """The position of the key, or of the item if the container is a list."""
     place: "Place"
     start: int
-    """The offset of the key's first character. In a list: the offset of the item's first character, behind its dash."""
+    """The offset of the key's first character. In a list: the offset of the item's first character, behind the dash."""
     key_end: int
     """The offset behind the key. In a list: equal to ``start``."""
     end: int
@@ -55,22 +55,22 @@ class PlacedPart(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Place:
-    """The position, offsets and style of a value in the text of a chunk, and those of its parts.
+    """The position, offsets and style of a value in the text of a chunk, and the places of the value's parts.
 
-    ``yaml_parser`` makes it; nothing changes it afterwards.
+    ``yaml_parser`` makes the object; nothing changes it afterwards.
     """
 
     position: Position
     chunk: "Chunk"
     index: int
-    """The offset of the value's first character (or of its anchor) in the chunk's text."""
+    """The offset of the value's first character (or of the value's anchor) in the chunk's text."""
     end: int = 0
-    """The offset behind the value's last character, without the comments and blank lines after it."""
+    """The offset behind the value's last character, without comments and blank lines after the value."""
     style: str = ""
     """The quoting of a scalar: ``'``, ``"``, ``|``, ``>``, or empty for a plain scalar. ``{`` for a collection in flow
     style."""
     tag: str = ""
-    """The tag, such as ``!x``; empty if there is none."""
+    """The tag, such as ``!x``; empty if there is no tag."""
     value: str | None = None
     """The value of a scalar that is a string; else None."""
     parts: dict[str | int, PlacedPart] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The text of one document, from its ``---`` on, and the number of lines before it in the file."""
+    """The text of one document, from its ``---`` on, and the number of lines before the document in the file."""
 
     text: str
     lines_before: int
@@ -94,7 +94,7 @@ _BLANK_ESCAPES = "tnrvf LP_N\t\n\r"
 
 
 def _count_solid(value: str, line: int, column: int) -> tuple[int, int]:
-    """Return how many non-blank characters precede a line and column in a text, and the distance from the last of them.
+    """Return (the number of non-blank characters before a line and column, the distance from the last of them).
 
     The distance is 0 if a non-blank character is at the line and column.
     """
@@ -129,7 +129,7 @@ def _solid(place: Place) -> Iterator[Position]:
 
 
 def _unit(text: str, index: int, style: str) -> tuple[int, bool]:
-    """Return the length of the character or escape at ``index``, and whether it stands for a non-blank character."""
+    """Return (the length of the character or escape at ``index``, whether it stands for a non-blank character)."""
     pair = text[index : index + 2]
     if style == "'" and pair == "''":
         return 2, True
@@ -172,12 +172,15 @@ class Positions:
         return self._root
 
     def at(self, path: Path) -> Position:
-        """Return the position of the value at ``path``; if there is none, that of the nearest parent's key."""
+        """Return the position of the value at ``path``.
+
+        If there is no value, the position of the nearest parent's key.
+        """
         here, missing, key = self._find(path)
         return key if missing else here.position
 
     def tagged(self) -> Iterator[tuple[Path, str]]:
-        """Yield the paths of the values with a tag of their own, such as ``!x``, each with the tag."""
+        """Yield (path, tag) for each value with a tag in the text, such as ``!x``."""
         waiting: list[tuple[Path, Place]] = [((), self.root)]
         while waiting:
             path, place = waiting.pop()
@@ -186,7 +189,10 @@ class Positions:
             waiting += [((*path, step), part.place) for step, part in place.parts.items()]
 
     def key(self, path: Path) -> Position:
-        """Return the position of the last key or list item of ``path``; if absent, that of the nearest parent's key."""
+        """Return the position of the last key or list item of ``path``.
+
+        If absent, the position of the nearest parent's key.
+        """
         return self._find(path)[2]
 
     def problem(self, file: str, path: Path, message: str, *, of_key: bool = False) -> Problem:
@@ -194,12 +200,13 @@ class Positions:
         return Problem(file, *(self.key(path) if of_key else self.at(path)), render_path(path), message)
 
     def within(self, path: Path, line: int, column: int) -> Position:
-        """Return the position in the file of a line and column in the string at ``path``; if outside it, the nearest.
+        """Return the position in the file of a line and column in the string at ``path``.
 
-        ``line`` and ``column`` count from 1. The result is exact for every non-blank character in every style of
-        scalar: folding, indentation and escapes change only blanks, so the other characters of value and source match
-        one to one. A blank is placed right behind the character before it. An escape is one character of the value; its
-        place is its backslash. If the value is no string, the result is the value's start.
+        If outside it, the nearest position. ``line`` and ``column`` count from 1. The result is exact for every
+        non-blank character in every style of scalar: folding, indentation and escapes change only blanks, so the
+        non-blank characters of value and source match one to one. A blank is placed right behind the character before
+        it. An escape is one character of the value, at the position of the backslash. If the value is no string, the
+        result is the value's start.
         """
         place, missing, last = self._find(path)
         if missing:

@@ -6,7 +6,9 @@ from typing import Any, TypeAlias
 from .paths import ELEMENT
 
 Tree: TypeAlias = tuple[tuple[str, Any], ...]
-"""Paths as a tree: each step with the tree below it, or None at a path's end; ELEMENT, for list items, comes first."""
+"""Paths as a tree: (step, tree below the step) for each step; the tree is None at a path's end. ELEMENT, for list
+items, comes first.
+"""
 
 
 def tree_of(paths: Iterable[tuple[str, ...]]) -> Tree:
@@ -32,8 +34,8 @@ def pruned(value: Any, tree: Tree) -> Any:
     """Return a copy of ``value`` with only the fields that are at, above or below a path of ``tree``.
 
     Lists keep their lengths. If a path has a key or an element where the value has another JSON type, that part of the
-    value is kept whole. So two values have different results if they differ at a path of ``tree``, or in the type of
-    something above such a path.
+    value is kept whole. So two values have different results if the values differ at a path of ``tree``, or in the type
+    of a value above such a path.
     """
     first, below = tree[0] if tree else ("", None)
     if isinstance(value, list):

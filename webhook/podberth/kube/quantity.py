@@ -1,7 +1,6 @@
 """Kubernetes quantities (texts or numbers of resource amounts): parsed to exact numbers, and written canonically.
 
-The grammar and its limits are apimachinery's pkg/api/resource/quantity.go; the meaning of an amount is up to the
-caller.
+Source of the grammar and the limits: apimachinery pkg/api/resource/quantity.go. The caller knows what an amount means.
 """
 
 import re
@@ -91,15 +90,16 @@ def _shown(value: object) -> str:
 
 
 LARGEST_AMOUNT: Final = 2**63 - 1
-"""The largest amount of a resource: CEL's int has 64 bits (cel-spec, langdef, "Values"). A sum of such amounts may be
-larger."""
+"""The largest amount of a resource: CEL's int has 64 bits (cel-spec, langdef, "Values"). A sum of amounts may be
+larger.
+"""
 
 
 def reserved(found: Iterable[tuple[str, str, int]]) -> dict[str, int]:
     """Return the amount of each resource that the scheduler reserves for a pod, by the resource's name.
 
-    It is the larger of two sums: the requests of one init container and the sidecars before it, or those of all main
-    containers and sidecars.
+    The amount is the larger of two sums: the requests of one init container and the sidecars before the init container,
+    or the requests of all main containers and sidecars.
 
     ``found`` has one entry (kind of container, resource, amount) for each request, in the pod's order; ephemeral
     containers do not count. Source: AggregateContainerRequests, component-helpers resource/helpers.go (KEP-753).
@@ -146,12 +146,12 @@ def write_quantities(pod: dict[str, Any]) -> None:
 
 
 def canonical_quantity(value: str | float) -> str:
-    """Return a quantity in its canonical form, the shortest one without a fraction: 8192Mi is 8Gi, 0.5 is 500m.
+    """Return a quantity in canonical form, the shortest form without a fraction: 8192Mi is 8Gi, 0.5 is 500m.
 
-    A quantity with binary units stays binary, and one with decimal units stays decimal. Source:
+    A quantity with binary units stays binary, and a quantity with decimal units stays decimal. Source:
     Quantity.CanonicalizeBytes, apimachinery pkg/api/resource/quantity.go. In two rare cases the API server's result
-    differs: a text that is short enough already keeps its sign, zeros and E (+8, 008, 1E3, 1e0), and a container's
-    request is rounded up to thousandths.
+    differs: the API server lets a text that is short enough keep its sign, zeros and E (+8, 008, 1E3, 1e0), and a
+    container's request is rounded up to thousandths.
 
     Raises:
         ValueError: the value is no quantity; the message contains the value.

@@ -1,8 +1,8 @@
-"""The limits of an AdmissionReview outside its pod: the density of its JSON text, and the lists of its envelope.
+"""The limits of an AdmissionReview outside its pod: the density of the JSON text, and the lists of the envelope.
 
 ``excess_of_text`` runs before the text is parsed, because parsing takes time and memory for each value.
 ``excess_of_envelope`` runs before any other code iterates over the envelope. A review above a limit is an error of
-every policy that would be evaluated, like a pod above its limits (``kube.pod_limits``).
+every policy that would be evaluated, as is a pod above the limits of ``kube.pod_limits``.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ EXTRA_VALUES: Final = Bound(("request", "userInfo", "extra", ELEMENT), ENTRIES, 
 OPTIONS: Final = Bound(("request", "options"), ENTRIES, _OPTIONS)
 """The limit for the entries of all lists and maps in ``options`` together."""
 ENVELOPE_VALUES: Final = Bound(("request",), 4 * ENTRIES, "each list of the envelope at its bound")
-"""The limit for the entries of all lists and maps outside the objects together, those of unknown fields included."""
+"""The limit for the entries of all lists and maps outside the objects together; unknown fields count, too."""
 ENVELOPE: Final[tuple[Bound, ...]] = (GROUPS, EXTRA, EXTRA_VALUES, OPTIONS, ENVELOPE_VALUES)
 """All limits of the lists and maps of a review's envelope."""
 
@@ -53,13 +53,13 @@ _OLD_OBJECT: Final = b'"oldObject":{'
 
 
 def excess_of_text(body: bytes, size: int | None = None) -> str:
-    """Return a message if a review's JSON text is too large or too dense to be parsed; empty if it is not.
+    """Return a message if a review's JSON text is too large or too dense to be parsed; otherwise empty.
 
-    ``size`` is the length of the text in bytes, if ``body`` has only its ends.
+    ``size`` is the length of the text in bytes, if ``body`` has only the text's ends.
 
-    The text need not be valid JSON, and the time is that of counting its bytes. Commas and brackets in strings do not
+    The text need not be valid JSON, and the time is the time for counting bytes. Commas and brackets in strings do not
     count. Finding the strings takes longest, so a text with more bytes than the objects and the envelope may have is
-    refused before that.
+    refused before the search.
     """
     # A text of fewer bytes cannot have more marks; that is every ordinary review.
     if (size := size or len(body)) <= MARKS:
@@ -98,7 +98,7 @@ def marks_outside_strings(body: bytes, most: int) -> int | None:
 
 
 def excess_of_envelope(request: Mapping[str, Any], size_bytes: int | None) -> str:
-    """Return the message for the first limit that a review's envelope exceeds; empty if it exceeds none.
+    """Return the message for the first limit that a review's envelope exceeds; empty if it exceeds no limit.
 
     ``request`` may have any shape. ``size_bytes`` is the length of the review's text; None if unknown.
     """
@@ -136,7 +136,7 @@ def _excess_of_all(request: Mapping[str, Any], size_bytes: int | None) -> str:
 
 
 def outline(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a review's request without the lists of its envelope."""
+    """Return a review's request without the lists of the envelope."""
     found = {key: value for key, value in request.items() if key in _KEPT}
     user = request.get("userInfo")
     if isinstance(user, dict):
@@ -145,7 +145,7 @@ def outline(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 OBJECTS: Final = ("object", "oldObject")
-"""The fields of a review's request that are not part of its envelope, because they have limits of their own."""
+"""The fields of a review's request that are not part of the envelope, because the objects have limits of their own."""
 
 
 def _length(value: object) -> int:

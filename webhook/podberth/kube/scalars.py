@@ -1,7 +1,7 @@
 """Resolves plain YAML scalars as kubectl does.
 
-kubectl reads YAML through sigs.k8s.io/yaml, whose core is go-yaml v2: it resolves the words and numbers of YAML 1.1
-(goyaml.v2/resolve.go), and the result is converted to JSON. podberth resolves scalars in the same way, so that
+kubectl reads YAML through sigs.k8s.io/yaml, whose core is go-yaml v2: go-yaml resolves the words and numbers of YAML
+1.1 (goyaml.v2/resolve.go), and the result is converted to JSON. podberth resolves scalars in the same way, so that
 ``check`` checks the object that the API server will see: a bare ``on`` is a boolean here too, though not in YAML 1.2.
 Quoted scalars without a tag are always strings and are not passed to this module. No function here knows of documents
 or positions.
@@ -49,8 +49,8 @@ _MAX_DIGITS = 400
 def resolve(text: str) -> Scalar:
     """Return the value of a plain YAML scalar; a text that is no word such as ``on``, and no number, is a string.
 
-    Timestamps and sexagesimal numbers are strings, as in go-yaml. NaN and the infinities are returned as floats: JSON
-    has none, so the caller refuses them.
+    Timestamps and sexagesimal numbers are strings, as in go-yaml. NaN and the infinities are returned as floats; the
+    caller refuses these values, because JSON does not have them.
     """
     if text in _WORDS:
         return _WORDS[text]
@@ -93,6 +93,6 @@ def _float(text: str, plain: str) -> Scalar:
 
 
 def kind_of(value: object) -> str:
-    """Return the name of the type of a decoded value, as text for a message, such as ``a list``."""
+    """Return the name of a decoded value's type, as text for a message, such as ``a list``."""
     names = {dict: "an object", list: "a list", bool: "a boolean", int: "a number", float: "a number", str: "a string"}
     return names.get(type(value), "null")

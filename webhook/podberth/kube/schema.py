@@ -52,14 +52,14 @@ class Schema:
     atomic: bool = False
     """Whether a map or an object is merged as one value."""
     default: Any = None
-    """The default of a scalar that is left out; None if it has no default."""
+    """The default of a scalar that is left out; None if the scalar has no default."""
     bits: Literal[32, 64] = 64
     """The size of a whole number in bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """An object type of the schema: its full name, and the type of each field."""
+    """An object type of the schema: the type's full name, and the type of each field."""
 
     name: str
     fields: Mapping[str, Schema]
@@ -73,7 +73,7 @@ class PodSchema:
 
     @classmethod
     def packaged(cls) -> Self:
-        """Return the schema that is packaged with podberth. The call parses 45 kB: call it once for a process."""
+        """Return the schema that is packaged with podberth. The method parses 45 kB, so call it once in a process."""
         return cls.from_document(_packaged(_PACKAGED))
 
     @classmethod
@@ -86,7 +86,7 @@ class PodSchema:
         return cls(_definitions(document, document))
 
     def definition(self, name: str) -> Definition:
-        """Return the definition with a full name.
+        """Return the definition called ``name``, a full name.
 
         Raises:
             KeyError: the schema has no such definition.
@@ -96,7 +96,7 @@ class PodSchema:
 
 @cache
 def workload_definitions() -> Mapping[str, Definition]:
-    """Return the definitions of the kinds that make pods (``WORKLOADS``) and of their parts, by full name.
+    """Return the definitions of the kinds that make pods (``WORKLOADS``) and of all parts of the kinds, by full name.
 
     Definitions that ``PodSchema`` has are left out. The packaged file is read at the first call. The content of a
     status is not described.
@@ -106,7 +106,7 @@ def workload_definitions() -> Mapping[str, Definition]:
 
 
 def _definitions(found: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Definition]:
-    """Return the definitions in ``found``, parsed; ``document`` has all definitions to which they may refer."""
+    """Return the definitions in ``found``, parsed; ``document`` has all definitions to which ``found`` may refer."""
     return {
         name: Definition(name, {field: _read(each, document) for field, each in body["properties"].items()})
         for name, body in found.items()

@@ -44,10 +44,10 @@ _TEXTS: Mapping[str, Callable[[str, str], str | bool]] = {
 
 
 def folded(tree: Tree) -> Tree:  # noqa: PLR0911 - one for each kind of call
-    """Return a literal with the value of an expression of constants, such as ``1 + 1``; others are unchanged.
+    """Return a literal with the value of an expression of constants, such as ``1 + 1``.
 
-    The value is that which the CEL engine computes. A call that overflows, or that the engine would refuse, is
-    unchanged.
+    Other expressions are unchanged. The CEL engine would compute the same value. A call that overflows, or that the
+    engine would refuse, is unchanged.
     """
     if not isinstance(tree, Call):
         return tree
@@ -130,7 +130,7 @@ class Conditions:
         return possible(*self.given, *self.formulas, *formulas)
 
     def says(self, tree: Tree, *, wanted: bool = True) -> Formula:  # noqa: PLR0911 - one for each form
-        """Return the logical statement that a CEL expression is true, or, if ``wanted`` is False, that it is false."""
+        """Return the statement that a CEL expression is true or, if ``wanted`` is False, that it is false."""
         match self.resolved(tree):
             case Literal(value=bool() as value):
                 return TRUE if value is wanted else FALSE
@@ -160,7 +160,7 @@ class Conditions:
                 return Holds(_where(term) or term, wanted)
 
     def resolved(self, tree: Tree) -> Tree:
-        """Return an expression with its constant parts computed.
+        """Return an expression with the constant parts computed.
 
         An expression that is only a variable of the policy is replaced by the variable's expression first.
         """
@@ -201,7 +201,10 @@ class Conditions:
         return Holds(Call(function="@in", operands=(item, among)), wanted)
 
     def _of_term(self, term: Tree, fact: Compares | Among) -> Formula:
-        """Return the statement that a fact about the CEL expression ``term`` is true; a field becomes its path."""
+        """Return the statement that ``fact`` is true of the CEL expression ``term``.
+
+        A field is represented by its path.
+        """
         default: Tree | None = None
         if isinstance(term, Call) and term.function == "orValue" and _where(term.operands[0]):
             term, default = term.operands

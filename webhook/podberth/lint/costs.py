@@ -15,7 +15,8 @@ CHEAP_BELOW: Final = 1_000
 """The upper limit of the class ``cheap`` in microseconds: a hundredth of a policy's limit. Most expressions take less
 than one microsecond."""
 EXPENSIVE_FROM: Final = MAX_MICROSECONDS // 2
-"""The lower limit of the most expensive class in microseconds: two such expressions exceed the limit of a policy."""
+"""The lower limit of the most expensive class in microseconds; two expressions of this class exceed a policy's limit.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class ExpressionCost:
 def costs_of(policy: Linted) -> Iterator[ExpressionCost]:
     """Yield the cost of each expression of a policy.
 
-    Expressions that are just a scalar field of ``gpu`` or ``gang`` are left out, because they are never evaluated.
+    Expressions that are just a scalar field of ``gpu`` or ``gang`` are left out, because no engine evaluates them.
     """
     for placed in policy.expressions:
         if placed.bound is not None:  # else a scalar of gpu or gang: it is never evaluated

@@ -1,4 +1,4 @@
-"""The input of lint rules, and their findings.
+"""The input of lint rules, and the findings of lint rules.
 
 A rule gets all policies at once and yields problems. The runner adds the rule's name and level to each problem.
 """
@@ -29,9 +29,9 @@ class Level(IntEnum):
     """The severity of a finding."""
 
     NOTE = 1
-    """The finding is information; many policies with such a finding are right."""
+    """The finding is information; many correct policies have such a finding."""
     WARNING = 2
-    """The policy probably does something else than its author meant."""
+    """The policy probably does something else than the policy's author meant."""
     ERROR = 3
     """The policy cannot work at all."""
 
@@ -41,7 +41,7 @@ class Level(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class LintFinding:
-    """A problem that a lint rule found, with its position. Findings sort by file and position."""
+    """A problem that a lint rule found, with the problem's position. Findings sort by file and position."""
 
     problem: Problem
     rule: str
@@ -55,7 +55,7 @@ class LintFinding:
 
 @dataclass(frozen=True, kw_only=True)
 class Linted:
-    """A policy that compiles, with its expressions as syntax trees."""
+    """A policy that compiles, with the syntax trees of the policy's expressions."""
 
     parsed: ParsedPolicy
     compiled: CompiledPolicy
@@ -63,7 +63,8 @@ class Linted:
     tested: bool
     """Whether the folder of the policy's file has tests."""
     _trees: dict[str, Tree] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """The syntax trees by the expressions' source text; they are cached, because most rules read most expressions."""
+    """The syntax trees by the expressions' source text; the trees are cached, because most rules read most expressions.
+    """
 
     @property
     def name(self) -> str:
@@ -77,7 +78,7 @@ class Linted:
 
     @cached_property
     def places(self) -> Mapping[str, Path]:
-        """The paths of the policy's variables' expressions in its document, by the variable's name."""
+        """The path of each variable's expression in the policy's document, by the variable's name."""
         return {item.name: ("spec", "variables", index, "expression") for index, item in enumerate(self.spec.variables)}
 
     @cached_property
@@ -87,7 +88,7 @@ class Linted:
 
     @cached_property
     def expressions(self) -> tuple[Placed, ...]:
-        """Every CEL expression of the policy, with its path in the policy's document."""
+        """Every CEL expression of the policy, with the expression's path in the policy's document."""
         return tuple(expressions_of(self.compiled))
 
     @cached_property
@@ -103,16 +104,16 @@ class Linted:
         return tuple(LintedMutation(self, index, *pair) for index, pair in enumerate(pairs))
 
     def tree(self, source: str) -> Tree:
-        """Return the syntax tree of an expression of the policy, by its source text."""
+        """Return the syntax tree of an expression of the policy, from the expression's source text."""
         if source not in self._trees:
             known = {name: bound.expression for name, bound in self.compiled.variables.items()}
             self._trees[source] = self.environment.tree(source, known)
         return self._trees[source]
 
     def reached(self, source: str) -> Iterator[tuple[Path | None, Tree]]:
-        """Yield the tree of an expression, and the tree of each variable that it needs, directly or indirectly.
+        """Yield (path, tree) for an expression and for each variable that the expression needs, directly or indirectly.
 
-        Each item is a path and a tree: the path of the expression in the policy's document, None for ``source`` itself.
+        The path leads to a variable's expression in the policy's document; None for ``source`` itself.
         """
         waiting: list[tuple[Path | None, Tree]] = [(None, self.tree(source))]
         seen: set[str] = set()
@@ -126,7 +127,7 @@ class Linted:
                     waiting.append((self.places[name], self.variables[name]))
 
     def problem(self, path: Path, message: str, *, of_key: bool = False) -> Problem:
-        """Return a problem at a path of the policy's document: at the value, or with ``of_key`` at its key."""
+        """Return a problem at a path of the policy's document: at the value or, with ``of_key``, at the value's key."""
         return self.parsed.positions.problem(self.parsed.file, path, message, of_key=of_key)
 
     def within(self, path: Path, part: Tree, message: str) -> Problem:
@@ -159,9 +160,9 @@ class LintedMutation:
         return None if self.source.when is None else self.policy.tree(self.source.when)
 
     def placed(self, leaf: Leaf) -> tuple[Path, Tree]:
-        """Return the path of an expression of the entry in the policy's document, and its syntax tree.
+        """Return (path in the policy's document, syntax tree) of an expression of the entry.
 
-        If the expression is only the name of a variable, path and tree are those of the variable's expression.
+        If the expression is only the name of a variable, path and tree belong to the variable's expression.
         """
         place: Path = (*self.path, *leaf.path)
         tree = self.policy.tree(leaf.source)
@@ -170,9 +171,9 @@ class LintedMutation:
         return place, tree
 
     def resolved(self, leaf: Leaf) -> Tree:
-        """Return the syntax tree of an expression of the entry, with its constant parts computed.
+        """Return the syntax tree of an expression of the entry, with the constant parts computed.
 
-        If the expression is only the name of a variable, that variable's tree is used.
+        If the expression is only the name of a variable, the variable's tree is used.
         """
         return self.policy.conditions.resolved(self.policy.tree(leaf.source))
 
@@ -204,7 +205,7 @@ class Library:
     def parts(self, *concerns: str) -> Iterator[tuple[LintedMutation, Path, Tree]]:
         """Yield every subexpression of the mutations of some concerns, and of the variables that these mutations need.
 
-        Each item is the mutation, the path of the whole expression in the policy's document, and the subexpression.
+        Each item is (mutation, path of the whole expression in the policy's document, subexpression).
         """
         for mutation in self.mutations:
             for leaf in mutation.leaves if mutation.source.concern in concerns else ():
@@ -225,13 +226,13 @@ class RuleModule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LintRule:
-    """A lint rule, made from the module that implements it."""
+    """A lint rule, made from a rule's module."""
 
     module: RuleModule
 
     @property
     def name(self) -> str:
-        """The rule's name: the name of its module, with dashes in place of underscores."""
+        """The rule's name: the name of the rule's module, with dashes in place of underscores."""
         return self.module.__name__.rpartition(".")[2].replace("_", "-")
 
     @property

@@ -2,7 +2,7 @@
 
 A statement is a fact about one term (the term is true, has a relation to a constant, or is one of several constants),
 or several statements joined by "all of" or "any of". Terms are any hashable values; equal terms are the same term. The
-search is bounded: if it would take too long, its result is "possible". This module does not depend on CEL.
+search is bounded: if the search would take too long, the result is "possible". This module does not depend on CEL.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -41,7 +41,7 @@ class Compares:
 
 @dataclass(frozen=True, slots=True)
 class Among:
-    """The statement that a term equals one of several constants, or with ``wanted`` False none of them."""
+    """The statement that a term equals one of several constants or, if ``wanted`` is False, equals none of them."""
 
     term: Hashable
     values: frozenset[Constant]
@@ -50,14 +50,14 @@ class Among:
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """The statement that all of several statements are true; it is true if there are none."""
+    """The statement that all of several statements are true; without statements, ``AllOf`` is true."""
 
     parts: tuple["Formula", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """The statement that at least one of several statements is true; it is false if there are none."""
+    """The statement that at least one of several statements is true; without statements, ``AnyOf`` is false."""
 
     parts: tuple["Formula", ...]
 
@@ -123,7 +123,7 @@ def _possible(formulas: Iterable[Formula], known: Mapping[Hashable, bool | _Doma
 
 
 def _learn(facts: dict[Hashable, bool | _Domain], fact: Holds | Compares | Among) -> bool:
-    """Add a fact to ``facts``; return whether it is compatible with the facts that were there before."""
+    """Add a fact to ``facts``; return whether the new fact is compatible with the earlier facts."""
     if isinstance(fact, Holds):
         key = ("holds", fact.term)
         known = facts.setdefault(key, fact.wanted)

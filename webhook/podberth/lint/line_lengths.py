@@ -1,4 +1,4 @@
-"""Computes the minimum length of the lines that users get from a policy: its messages and reasons."""
+"""Computes the minimum length of the lines that users get from a policy: the policy's messages and reasons."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from .findings import Linted
 
 
 def shortest_lines(policy: Linted) -> Iterator[tuple[Path, int]]:
-    """Yield the path of each message and reason, with the minimum length of its line including the policy's name."""
+    """Yield (path, minimum length of the line) for each message and reason; the line includes the policy's name."""
     author = len(line(policy.name, "x")) - 1
     for index, validation in enumerate(policy.spec.validations):
         path: Path = ("spec", "validations", index)

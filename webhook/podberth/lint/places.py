@@ -11,7 +11,8 @@ from ..kube.typed import MisfitError, type_at
 from .findings import Linted
 
 Scope: TypeAlias = Mapping[str, FieldPath]
-"""The loop variables around a part of an expression, each with the path of the field that it stands for.
+"""A mapping from each loop variable around a part of an expression to the path of the field that the variable stands
+for.
 
 An empty path: the variable stands for no field.
 """
@@ -19,21 +20,21 @@ An empty path: the variable stands for no field.
 _PREFIX: Final = "variables."
 _STEPS: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 _SAME: Final = frozenset({"orValue", "dyn", "optional.of", "value"})
-"""The functions that return their first operand or a default."""
+"""The functions that return their first operand or, if it has no value, a default."""
 _NOBODY: Final[Scope] = {}
 _TWO: Final = 3
-"""The number of names in a loop with two variables; the third is the name that the macro itself uses."""
+"""The number of names in a loop with two variables; the third name is internal to the macro."""
 
 
 def parts_of(policy: Linted) -> Iterator[tuple[tuple[str | int, ...], Tree, Scope]]:
-    """Yield every subexpression of a policy: the path of the whole expression, the subexpression, and its ``Scope``."""
+    """Yield (path of the whole expression, subexpression, ``Scope``) for every subexpression of a policy."""
     for placed in policy.expressions:
         for part, scope in _walk(policy, policy.tree(placed.source), _NOBODY):
             yield placed.path, part, scope
 
 
 def where(policy: Linted, tree: Tree, scope: Scope) -> FieldPath | None:  # noqa: PLR0911 - one for each form
-    """Return the path of the field that a part of an expression reads; None if the part computes a value.
+    """Return the path of the field that ``tree``, a part of an expression, reads; None if the part computes a value.
 
     The step for an element of a list is ELEMENT, at any index. A variable of the policy stands for its expression.
     """
@@ -57,7 +58,7 @@ def where(policy: Linted, tree: Tree, scope: Scope) -> FieldPath | None:  # noqa
 
 
 def holder(schema: PodSchema, found: FieldPath) -> str:
-    """Return the name of the Kubernetes type that has a field of the pod, such as ``Container`` for its image.
+    """Return the name of the Kubernetes type that has a field of the pod; for a container's image, ``Container``.
 
     Empty for a key of a map, and for a path that is no field of a Pod.
     """
@@ -66,7 +67,7 @@ def holder(schema: PodSchema, found: FieldPath) -> str:
 
 
 def is_map(schema: PodSchema, found: FieldPath) -> bool:
-    """Return whether a field of the pod is a map, such as the labels."""
+    """Return whether a field of the pod is a map; the labels, for example, are a map."""
     kind = _type(schema, found)
     return kind is not None and kind.kind == "map"
 
@@ -109,7 +110,8 @@ def _walk(policy: Linted, tree: Tree, scope: Scope) -> Iterator[tuple[Tree, Scop
 def _elements(policy: Linted, loop: Loop, scope: Scope) -> Scope:
     """Return the loop variable that stands for an element of a list, with the element's path; empty if there is none.
 
-    It is the second variable if the loop has two. The only variable of a loop over a map stands for a key.
+    If the loop has two variables, the second stands for the element. The only variable of a loop over a map stands for
+    a key.
     """
     over = where(policy, loop.over, scope)
     two = len(loop.variables) == _TWO

@@ -1,4 +1,4 @@
-"""Runs every lint rule over policies: parses and compiles them, drops suppressed findings, and sorts the rest."""
+"""Runs every lint rule over policies: parses and compiles policies, drops suppressed findings, and sorts the rest."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from .suppress import suppressions
 
 _CONFIG_MAP = ("", "ConfigMap")
 SUPPRESSION = "suppression"
-"""The name of the rule about comments that suppress nothing; its findings cannot be suppressed."""
+"""The name of the rule about comments that suppress nothing; findings of this rule cannot be suppressed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ def lint(
     Args:
         texts: the policy files as (file name, text).
         environment: the CEL environment in which expressions are compiled.
-        tests: the names of the files with tests; a file's tests count for the policies of its folder.
+        tests: the names of the files with tests; a file's tests count for the policies of the file's folder.
         nodes: the cluster's nodes; None: rules about nodes find nothing.
         conventions: the names that differ between clusters; None for the presets.
     """

@@ -1,8 +1,8 @@
 """Reads comments that suppress a lint rule: ``# podberth-lint: disable=RULE[,RULE] reason``.
 
-A comment behind a value, or on its own line above it, applies to that value and everything nested in it. A comment
-above or behind the first key of a document applies to the whole document. The reason is required: a comment without one
-suppresses nothing. This module reads only the text.
+A comment behind a value, or on a line of its own above the value, applies to the value and everything nested in the
+value. A comment above or behind the first key of a document applies to the whole document. The reason is required: a
+comment without a reason suppresses nothing. This module reads only the text.
 """
 
 import re
@@ -26,12 +26,12 @@ class Suppression:
     last: int
 
     def covers(self, rule: str, line: int) -> bool:
-        """Return whether this comment suppresses a finding of the rule ``rule`` at ``line``."""
+        """Return whether the comment suppresses a finding of the rule ``rule`` at ``line``."""
         return rule in self.rules and self.first <= line <= self.last
 
 
 def suppressions(text: str, file: str, known: Collection[str]) -> tuple[list[Suppression], list[Problem]]:
-    """Return the suppressions in a file's comments, and the problems of those comments.
+    """Return the suppressions in a file's comments, and the problems of the comments.
 
     ``file`` is the name of the file in problems; ``known`` has the names of all rules.
     """
@@ -75,7 +75,10 @@ def _next(lines: list[str], number: int) -> int | None:
 
 
 def _end(lines: list[str], start: int) -> int:
-    """Return the last line of the value that begins in line ``start``; the document's last line for its first key."""
+    """Return the last line of the value that begins in line ``start``.
+
+    For a document's first key, the document's last line.
+    """
     whole = _indent(lines[start]) == 0 and all(_blank(line) for line in _above(lines, start))
     depth = _indent(lines[start])
     opens = _KEY.match(lines[start]) is not None

@@ -1,4 +1,5 @@
-"""Writes the changes that policies propose into a pod, and records them; the earlier of two conflicting policies wins.
+"""Writes the changes that policies propose into a pod, and records the changes.
 
-``concerns`` has a module for each mutation; ``pipeline`` lists all mutations.
+Of two conflicting policies, the earlier wins. ``concerns`` has a module for each mutation; ``pipeline`` lists all
+mutations.
 """

@@ -73,7 +73,7 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
 
 
 def known(draft: Draft) -> list[terms.KnownTerm]:
-    """Return the required node affinity terms of the pod, each with its nodeSelector, parsed for many comparisons.
+    """Return the pod's required node affinity terms, each with the nodeSelector, parsed for many comparisons.
 
     A pod without required terms has one empty term.
     """
@@ -81,7 +81,7 @@ def known(draft: Draft) -> list[terms.KnownTerm]:
 
 
 def as_terms(labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the node affinity terms that select the nodes with all of these labels; empty if there are no labels."""
+    """Return the node affinity terms that select the nodes with all the labels ``labels``; empty without labels."""
     wanted = [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items()]
     return [{"matchExpressions": wanted}] if wanted else []
 
@@ -94,7 +94,7 @@ def is_given(users: list[terms.KnownTerm], ours: list[dict[str, Any]]) -> bool:
 def is_required(draft: Draft, value: object, users: list[terms.KnownTerm]) -> bool:
     """Return whether the pod already requires ``value``, so that ``require`` would change nothing.
 
-    ``users`` is the result of ``known`` for this pod.
+    ``users`` is the result of ``known`` for the pod.
 
     Raises:
         EvaluationError: ``value`` is not a list of terms.
@@ -110,8 +110,8 @@ def prefer(draft: Draft, value: object, weight: int) -> Change | Skipped | None:
     """Make the pod prefer the nodes of ``value``, a list of nodeSelectorTerms, each with ``weight`` (1 to 100).
 
     Returns:
-        The change. None if the pod prefers all terms already, whatever the weight, or if its required terms imply them.
-        Skipped if its required terms contradict all of them.
+        The change. None if the pod prefers all terms already, whatever the weight, or if its required terms imply all.
+        Skipped if its required terms contradict all.
 
     Raises:
         EvaluationError: ``value`` is not a list of terms.
@@ -151,7 +151,7 @@ def opposed(draft: Draft, value: object, where: str = "nodeAffinity.required") -
 
 
 class _Compared:
-    """Compares the node affinity terms that a pod requires (the user's) with those that podberth wants to add."""
+    """Compares the node affinity terms that a pod requires (the user's) with the terms that podberth wants to add."""
 
     def __init__(self, users: list[terms.KnownTerm], ours: list[dict[str, Any]]) -> None:
         self.too_many = ""
@@ -180,7 +180,7 @@ class _Compared:
         """Return the first contradiction if every term of the user contradicts all of podberth's; else None.
 
         A user's term that implies one of podberth's terms does not count as a contradiction, because podberth may have
-        written it. If there are too many pairs to compare, the result is None.
+        written it. With too many pairs of terms to compare, the result is None.
         """
         first: Opposition | None = None
         for each in self._compared():

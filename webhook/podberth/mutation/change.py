@@ -1,11 +1,11 @@
-"""The classes for a policy's proposal (values to write), and for the change of a pod that is made from it."""
+"""The classes for a policy's proposal (values to write), and for the change of a pod that a proposal causes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 Record: TypeAlias = dict[str, dict[str, Any]]
-"""The content of a pod's record: the values that were written (``Change.wrote``), by policy and mutation.
+"""The content of a pod's record: the written values (``Change.wrote``), by policy and mutation.
 
 Policies are in the order in which they wrote.
 """
@@ -35,8 +35,8 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """The values that a policy wants to write by one mutation: results of its expressions, and literals."""
+    """The values that a policy wants to write by one mutation: results of expressions, and literals."""
 
     concern: str
     leaves: Mapping[str, Any]
-    """The values by name; the name is that of a label, annotation or variable, or "" for a mutation's only value."""
+    """The values by name: the name of a label, annotation or variable, or "" for a mutation's only value."""

@@ -19,10 +19,10 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The facts besides the pod that a mutation may read: its gang, claims, priority classes and nodes."""
+    """The facts besides the pod that a mutation may read: the pod's gang, claims, priority classes and nodes."""
 
     gang: Callable[[], GangFacts]
-    """Returns the facts about the pod's gang, after the writes so far, and about the groups that it may join."""
+    """Returns the facts about the pod's gang, after the writes so far, and about the groups that the gang may join."""
     default_priority_class: str
     """The name of the cluster's default PriorityClass; empty if none is known."""
     priority_classes: frozenset[str] | None
@@ -31,7 +31,7 @@ class Surroundings:
     devices: KnownDevices = NO_DEVICES
     """The devices that the known ResourceClaims and claim templates ask for."""
     is_claimless: bool = False
-    """Whether the API server serves no claim templates, so that it drops a pod's claims, or claims are never made."""
+    """Whether the API server serves no claim templates, so that a pod's claims are dropped or never made."""
     namespace: str = ""
     """The namespace of the pod under review."""
     nodes_left: Callable[[Draft], int] = lambda _: 0
@@ -79,10 +79,10 @@ The value is the path of an expression that only reads a fact (``gang.size``), a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concern:
-    """One kind of mutation, such as ``tolerations``: how it is applied, recorded, checked and restored.
+    """One kind of mutation, such as ``tolerations``: how the mutation is applied, recorded, checked and restored.
 
-    Each module of ``concerns`` defines one. The field of the same name in ``policy.model.Mutation`` has the expressions
-    that a policy gives for it.
+    Each module of ``concerns`` defines one ``Concern``. The field of the same name in ``policy.model.Mutation`` has a
+    policy's expressions for the mutation.
     """
 
     name: str
@@ -92,11 +92,12 @@ class Concern:
 
     Raises EvaluationError if a value is invalid; the draft may then be partly edited."""
     visits: Callable[[Leaves], Paths | None] = lambda _: None
-    """Returns the paths of the pod that ``build`` may read or write for an entry with these expressions.
+    """Returns the paths of the pod that ``build`` may read or write for an entry with the given expressions.
 
-    None: ``build`` may read or write any field."""
+    None: ``build`` may read or write any field.
+    """
     reads: Callable[[Leaves], Paths] = lambda _: ()
-    """Returns the fields of ``gang`` and ``gpu`` that ``build`` reads besides the pod, for an entry with these
+    """Returns the fields of ``gang`` and ``gpu`` that ``build`` reads besides the pod, for an entry with the given
     expressions.
     """
     is_valid: Callable[[Any], bool]
@@ -104,7 +105,7 @@ class Concern:
     holds: Holds
     """Returns whether the pod still has the values of a recorded change."""
     wrote_at: Callable[[Any, Path, object], bool] = lambda _wrote, _path, _value: False
-    """Returns whether a recorded change wrote this value at this path; only for mutations of single fields."""
+    """Returns whether a recorded change wrote a value at a path; only for mutations of single fields."""
     conflicts: Callable[[ConflictCase], Resolution] | None = None
     """Returns the conflicts of a proposal with earlier policies, and the proposal without the conflicting values.
 
@@ -113,27 +114,30 @@ class Concern:
     restore: Restorer | None = None
     """Restores recorded changes on the draft of an updated pod, from the pod before the update.
 
-    It returns whether the draft changed. None: nothing is restored.
+    The function returns whether the draft changed. None: nothing is restored.
     """
     decides: Decides = ""
     """The part of scheduling that the mutation decides; empty: none. The group system of a pod decides this part
     instead (``admission.gate``).
 
-    A policy applies a mutation that decides placement only once. On a reinvocation, its expressions may have other
-    values, because other policies have restricted the nodes since; but a reinvocation must change nothing."""
+    A policy applies a mutation that decides placement only once. On a reinvocation, the expressions may have other
+    values, because other policies have restricted the nodes since; but a reinvocation must change nothing.
+    """
     awaits: Callable[[EarlierChanges, str], bool] | None = None
     """Returns whether a policy made the change that must precede this mutation. If a later policy made that change, the
-    mutation was skipped on the first pass; then it is skipped on a reinvocation, too."""
+    mutation was skipped on the first pass, and a reinvocation skips the mutation, too.
+    """
     in_group: Callable[[Draft, GangFacts], bool] = lambda _draft, _facts: False
-    """Returns whether the mutation applies to this pod even though a group system schedules it."""
+    """Returns whether the mutation applies to the pod even though a group system schedules the pod."""
     forecast: bool = False
     """Whether ``admission.forecast`` applies the mutation to an example pod if its values are constant, to find
     conflicts before pods arrive."""
     anything: bool = False
-    """Whether the mutation can write any field (``operations``). It conflicts with the policies whose changes it
-    undoes.
+    """Whether the mutation can write any field (``operations``). Such a mutation conflicts with the policies whose
+    changes it undoes.
 
-    If its builder returns ``Skipped``, the draft may be partly edited."""
+    If the mutation's builder returns ``Skipped``, the draft may be partly edited.
+    """
 
 
 def for_each(holds: Holds) -> Holds:

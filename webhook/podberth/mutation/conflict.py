@@ -1,4 +1,4 @@
-"""The conflicts of a policy's proposal with earlier policies, and the input of the functions that find them."""
+"""The conflicts of a policy's proposal with earlier policies, and the input of the functions that find conflicts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -48,7 +48,7 @@ class ConflictCase:
 
     @property
     def items(self) -> list[Any]:
-        """The items of the proposal's only value; empty if it is no list, for which ``Concern.build`` raises."""
+        """The items of the proposal's only value; empty if the value is no list, for which ``Concern.build`` raises."""
         return self.value if isinstance(self.value, list) else []
 
     def fields(self, wanted: Mapping[Path, object]) -> list[Conflict]:
@@ -77,7 +77,10 @@ class ConflictCase:
         return list(found.values()), self.kept([item for index, item in enumerate(self.items) if index not in found])
 
     def kept(self, items: list[Any]) -> Proposal | None:
-        """Return the proposal with ``items``, a part of its list, in place of the list; None if ``items`` is empty."""
+        """Return the proposal with ``items`` in place of the proposal's list; None if ``items`` is empty.
+
+        ``items`` is a part of the list.
+        """
         if not isinstance(self.value, list) or len(items) == len(self.value):
             return self.proposal
         return replace(self.proposal, leaves={"": items}) if items else None

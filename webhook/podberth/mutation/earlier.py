@@ -1,4 +1,4 @@
-"""Searches, by path or by list item, the changes that policies made to the pod so far and that its record has."""
+"""Searches, by path or by list item, the changes that policies made to the pod so far, as recorded on the pod."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ class EarlierChanges:
     """The function ``Concern.wrote_at`` of each mutation, by the mutation's name."""
 
     def by(self, concern: str) -> Iterator[tuple[str, Any]]:
-        """Yield the policies that made changes by the mutation ``concern``, each with its recorded change."""
+        """Yield (policy, recorded change) for each policy that made changes by the mutation ``concern``."""
         return ((name, concerns[concern]) for name, concerns in self.record.items() if concern in concerns)
 
     def writer(self, path: Path, present: object) -> str | None:
         """Return the name of the first policy that wrote a path; None if no policy did.
 
-        ``present`` is the value that the pod now has there. A mutation of a single field counts only if it wrote this
-        value; a JSON Patch operation at or above the path counts whatever it wrote.
+        ``present`` is the pod's present value at the path. A mutation of a single field counts only if the mutation
+        wrote this value; a JSON Patch operation at or above the path counts with any value.
         """
         where = pointer(path)
         for name, concerns in self.record.items():
@@ -55,7 +55,7 @@ class EarlierChanges:
         ]
 
     def removals(self) -> list[tuple[str, Mapping[str, Any]]]:
-        """Return the recorded JSON Patch operations that removed a field, each with its policy's name."""
+        """Return (policy, operation) for each recorded JSON Patch operation that removed a field."""
         return [(name, each) for name in self.record for each in self._anything(name) if each["op"] == "remove"]
 
     def item_writer(self, path: Path, items: Sequence[Any], item_name: str) -> str | None:
@@ -63,7 +63,7 @@ class EarlierChanges:
 
         Args:
             path: the path of the list.
-            items: the list as the pod has it now; if an operation names an index, the item is looked up here.
+            items: the list as the pod has it now; if an operation names an index, the item is looked up in this list.
             item_name: the item's ``name``.
         """
         for policy in self.record:

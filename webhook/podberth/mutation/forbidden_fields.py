@@ -35,7 +35,7 @@ _LONGEST_VALUE = 256
 
 
 def take(draft: Draft, document: dict[str, Any], concern: str) -> Change | None:
-    """Make the draft equal to ``document``, and return the change; None if they were equal already.
+    """Make the draft equal to ``document``, and return the change; None if both were equal already.
 
     ``concern`` is the name of the mutation that made ``document``.
 
@@ -44,7 +44,7 @@ def take(draft: Draft, document: dict[str, Any], concern: str) -> Change | None:
 
     Raises:
         EvaluationError: a field of the document has a wrong type, ``metadata`` or ``spec`` is gone, a field differs
-            that no policy may write, or the node affinity names a host that it did not name before.
+            that no policy may write, or the node affinity names a host that was not named before.
     """
     trial = draft.fork()
     trial.become(document)
@@ -74,7 +74,7 @@ def _short(operation: dict[str, Any]) -> dict[str, Any]:
 
 
 def _hosts(draft: Draft) -> Iterator[str]:
-    """Yield the node affinity expressions of the pod that name one host, by its hostname label or node name."""
+    """Yield the pod's node affinity expressions that name one host, by the hostname label or the node's name."""
     preferred = [item.get("preference") or {} for item in draft.get(affinity.PREFERRED) or ()]
     for term in (*(draft.get(affinity.REQUIRED) or ()), *preferred):
         # matchFields can match the node's name alone (core/v1 NodeSelectorTerm).

@@ -13,7 +13,10 @@ from ..kube.object_names import MAX_LABEL, is_label_value, is_subdomain
 
 
 def maps(value: object, leaf: str) -> list[dict[str, Any]]:
-    """Return ``value`` as a list of maps; raise EvaluationError, with the field's name ``leaf``, if it is none."""
+    """Return ``value`` as a list of maps.
+
+    Raise EvaluationError, with the field's name ``leaf``, if it is no such list.
+    """
     if not isinstance(value, list):
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a list of maps")
     for position, item in enumerate(value):
@@ -30,7 +33,10 @@ def fields(item: Mapping[str, Any], leaf: str, allowed: Collection[str]) -> None
 
 
 def text(value: object, leaf: str) -> str:
-    """Return ``value`` as a non-empty string; raise EvaluationError, with the field's name ``leaf``, if it is none."""
+    """Return ``value`` as a non-empty string.
+
+    Raise EvaluationError, with the field's name ``leaf``, if it is no such text.
+    """
     if not isinstance(value, str) or not value:
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a string that is not empty")
     return value
@@ -61,7 +67,7 @@ def object_name(value: object, where: str) -> str:
     """Return ``value`` as an object's name, a DNS-1123 subdomain.
 
     Raises:
-        EvaluationError: ``value`` is no such name; the message begins with ``where``, the name of the policy's field.
+        EvaluationError: ``value`` is no valid name; the message begins with ``where``, the name of the policy's field.
     """
     if not isinstance(value, str) or not is_subdomain(value):
         wanted = "lower-case letters, digits, '-' and '.'"

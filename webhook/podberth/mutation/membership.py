@@ -1,4 +1,4 @@
-"""The pod fields that make a pod a member of a gang or a PodGroup, and the known facts about both."""
+"""The pod fields that make a pod a member of a gang or a PodGroup, and the known facts about gang and PodGroup."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ MEMBERSHIP: Mapping[str, Path] = {
     "schedulingGroup": REFERENCES[NATIVE],
     **{name: path for name, path in REFERENCES.items() if name != NATIVE},
 }
-"""The pod fields that the mutation ``gang`` may write, by their names in the record."""
+"""The pod fields that the mutation ``gang`` may write, by the fields' names in the record."""
 REQUIRED_AFFINITY = ("spec", "affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 VISITS = (SCHEDULING_GROUP, LABEL, SIZE, ACCELERATED, *GROUPED[1:], REQUIRED_AFFINITY)
 """The pod fields that the mutation ``gang`` reads or writes for any policy."""
@@ -49,14 +49,14 @@ class GangFacts:
     groups: Collection[GroupKey] = field(default=frozenset())
     """The known PodGroups of all group systems."""
     minimum: int = 0
-    """The minimum size of the native PodGroup with the gang's name; 0 if there is no such group, or it states none."""
+    """The minimum size of the native PodGroup with the gang's name; 0 if there is no such group, or no minimum."""
     served: frozenset[str] = frozenset()
     """The API groups whose PodGroup kind the cluster serves."""
     sized_by_owner: str = ""
     """The gang's name if an owner states the gang's size and ``controller`` reads that owner; else empty."""
 
     def group_of(self, name: str) -> str:
-        """Return the group system that has a PodGroup with this name in the pod's namespace; empty if none has."""
+        """Return the group system that has a PodGroup called ``name`` in the pod's namespace; empty if none has."""
         if name in self.native:
             return NATIVE
         own = (system for system, row in JOINED.items() if (row.pod_groups, self.namespace, name) in self.groups)
@@ -67,12 +67,12 @@ NOTHING_KNOWN: Final = GangFacts()
 
 
 def draws(term: Mapping[str, Any]) -> bool:
-    """Return whether a pod affinity term is podberth's own: it attracts the pod to the other members of its gang."""
+    """Return whether a pod affinity term is podberth's own: it attracts the pod to other members of the pod's gang."""
     return COLOCATED_LABEL in ((term.get("labelSelector") or {}).get("matchLabels") or {})
 
 
 def is_made_of_members(draft: Draft, known: GangFacts) -> bool:
-    """Return whether ``podberth controller`` creates the pod's native PodGroup from the fields of its members.
+    """Return whether ``podberth controller`` creates the pod's native PodGroup from the fields of the group's members.
 
     The group need not exist yet. An existing group counts, too, because it may belong to a deleted owner: then the
     group is deleted as well, and a new workload of the same name needs a new group.

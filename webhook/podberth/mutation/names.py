@@ -1,4 +1,4 @@
-"""Makes the mutations of spec fields that name another object: the field is set if the user has not set it.
+"""Makes the mutations of spec fields that name another object: a field is set if the user has not set the field.
 
 A default value of the API server does not count as set by the user.
 """
@@ -43,8 +43,9 @@ def concern(field: str, *, default: str = "", build: Builder | None = None, deci
 def wanted(draft: Draft, field: str, value: object, default: str) -> str:
     """Return the name to write into ``spec.<field>``; empty if there is nothing to write.
 
-    There is nothing to write if the policy gives no name, if ``spec.<field>`` has this name already, or if the user has
-    set another name. ``default`` is the name that the API server fills in; it does not count as set by the user.
+    There is nothing to write if the policy gives no name, if ``spec.<field>`` has the same name already, or if the user
+    has set another name. ``default`` is the name that the API server fills in; this name does not count as set by the
+    user.
 
     Raises:
         EvaluationError: ``value`` is not an object's name.

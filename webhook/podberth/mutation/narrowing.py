@@ -29,7 +29,7 @@ class NodeChoice:
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """An earlier policy whose terms, together with those of a later policy, exclude every node."""
+    """An earlier policy whose terms, together with a later policy's terms, exclude every node."""
 
     policy: str
     why: str
@@ -39,9 +39,9 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes
     """Return the earlier policy whose node affinity, with the later policy's, excludes every node; None if none.
 
     The terms of the earlier policies are added to the user's, one policy after the other. The result is the first
-    policy with which no node is left. If no recorded terms explain it, the result is the last policy whose JSON Patch
-    operations wrote node affinity, or else the last policy with terms. If the later policy's terms are preferred, nodes
-    are not counted: only a contradiction between these and the required terms counts.
+    policy with which no node is left. If no recorded terms explain the loss of all nodes, the result is the last policy
+    whose JSON Patch operations wrote node affinity, or else the last policy with terms. If the later policy's terms are
+    preferred, nodes are not counted: only a contradiction between the preferred and the required terms counts.
 
     Args:
         draft: the pod, with the writes of the earlier policies.
@@ -80,10 +80,10 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes
 
 
 def _requirements(others: EarlierChanges) -> dict[str, list[dict[str, Any]]]:
-    """Return the node affinity terms that each policy required, in order.
+    """Return a mapping from each policy, in order, to the node affinity terms that the policy required.
 
     A policy that wrote terms by JSON Patch has an empty list. Labels that a policy wrote into the nodeSelector are
-    added to each of its terms.
+    added to each term of the policy.
     """
     found: dict[str, list[dict[str, Any]]] = {}
     for name, concerns in others.record.items():
@@ -99,9 +99,9 @@ def _requirements(others: EarlierChanges) -> dict[str, list[dict[str, Any]]]:
 def _without(draft: Draft, rivals: Collection[str], wrote: Record, came_with: Collection[str]) -> Draft:
     """Return the pod with only the user's own nodeSelector and required node affinity.
 
-    ``rivals`` are the policies that wrote either of them, and ``wrote`` is the record with their labels. ``came_with``
-    are the policies that wrote terms on an earlier pass. If a rival is among these, the user's own terms are unknown,
-    and the returned pod has no node affinity.
+    ``rivals`` are the policies that wrote a nodeSelector or node affinity, and ``wrote`` is the record with the
+    policies' labels. ``came_with`` are the policies that wrote terms on an earlier pass. If a rival is among
+    ``came_with``, the user's own terms are unknown, and the returned pod has no node affinity.
     """
     own = Draft(draft.original).get(affinity.REQUIRED)
     base = draft.fork()

@@ -1,4 +1,4 @@
-"""Mutations that can write all but ``forbidden_fields``; the record keeps their changes as RFC 6902 operations."""
+"""Mutations that can write all fields but ``forbidden_fields``; the record keeps the changes as RFC 6902 operations."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from .concern import Concern, Present, Surroundings, for_each, is_list_of_maps
 
 
 def concern(name: str, apply: Callable[[Draft, object, PodSchema], Change | None]) -> Concern:
-    """Return the mutation called ``name``; ``apply`` applies the value of its only expression to a pod."""
+    """Return the mutation called ``name``; ``apply`` applies the value of the mutation's only expression to a pod."""
 
     def build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
         before = draft.get(names.PRIORITY_CLASS)
@@ -32,7 +32,7 @@ def _is_valid(wrote: Any) -> bool:
 
 
 def _holds(there: Present, operation: dict[str, Any]) -> bool:
-    """Return whether the pod still has the result of a recorded operation; True if its value was too long to record."""
+    """Return whether the pod still has the result of a recorded operation; True if the value was too long to record."""
     *above, last = steps_of(operation["path"])
     container: Any = there.draft.get(())  # through the draft, which records the paths that a decision reads
     for step in above:

@@ -1,7 +1,7 @@
 """The list of all mutations, in the order of docs/policy.md, and the function that applies one.
 
-A policy's mutations apply all or not at all: the caller passes a fork of its draft, and keeps it only if no mutation
-raises an error.
+A policy's mutations apply all or not at all: the caller passes a fork of a draft, and keeps the fork only if no
+mutation raises an error.
 """
 
 from collections.abc import Mapping

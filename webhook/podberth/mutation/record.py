@@ -1,8 +1,9 @@
 """Reads and writes the record: an annotation on the pod that lists which policy wrote which values.
 
-Its value is ``{"<policy>": {"<concern>": <Change.wrote>}, "=": "<seal>"}`` as compact JSON, policies in the order in
-which they wrote, the seal last (``seal``). Any user can write an annotation, so only ``find`` reads records: it ignores
-a record without podberth's seal for this pod. A recorded change counts only if the pod still has its values (``held``).
+The annotation's value is ``{"<policy>": {"<concern>": <Change.wrote>}, "=": "<seal>"}`` as compact JSON, policies in
+the order in which they wrote, the seal last (``seal``). Any user can write an annotation, so only ``find`` reads
+records, and ``find`` ignores a record without podberth's seal for the pod. A recorded change counts only if the pod
+still has the written values (``held``).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -37,13 +38,15 @@ class FoundRecord:
     """Whether a client sent the annotation, with the pod or in a later update; False if podberth wrote it, None if
     unknown."""
     text: str = ""
-    """The record as the text that podberth sealed, without the seal; empty if podberth did not seal it for this pod."""
+    """The record as the text that podberth sealed, without the seal; empty if podberth has not sealed the text for this
+    pod.
+    """
     record: Record = field(default_factory=dict, compare=False)
     """The decoded ``text``: the values that each policy wrote, by policy and mutation."""
 
     @property
     def standing(self) -> Record:
-        """The record, if podberth wrote it in this same request, before a reinvocation; else empty.
+        """The record, if podberth wrote the record earlier in the same request (before a reinvocation); else empty.
 
         A record that the client sent may be a copy from another pod: in one namespace, a seal is valid for all pods
         with the same generateName.
@@ -56,9 +59,9 @@ class FoundRecord:
     def lasting(self) -> Record:
         """The record of an existing pod; empty if a client wrote the annotation after the pod's creation.
 
-        In an update the API server notes in ``managedFields`` the annotations that the request changes, and those that
-        a server-side apply states. So ``managedFields`` name a record that a client copied from a sibling (a pod with
-        the same generateName), and do not name podberth's own.
+        In an update the API server notes in ``managedFields`` the annotations that the request changes, and the
+        annotations that a server-side apply states. So ``managedFields`` name a record that a client copied from a
+        sibling (a pod with the same generateName), and do not name a record that podberth wrote.
         """
         return {} if self.sent else self.record
 
@@ -71,7 +74,7 @@ _FIELDS = ("fieldsV1", "f:metadata", "f:annotations", f"f:{APPLIED_ANNOTATION}")
 
 
 def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> FoundRecord:
-    """Return the pod's record, as far as it can be trusted: its content only if podberth sealed it for this pod."""
+    """Return the pod's record, with its content only if podberth sealed the record for this pod."""
     annotation = ((pod.get("metadata") or {}).get("annotations") or {}).get(APPLIED_ANNOTATION)
     sent = False if sealer.offline else _is_sent(pod)
     if annotation is None:
@@ -92,7 +95,7 @@ def _is_sent(pod: Mapping[str, Any]) -> bool | None:
     """Return whether a client, and not podberth, sent the record; None if ``managedFields`` do not show it.
 
     The API server notes the fields of the request in ``managedFields`` before it calls webhooks, whatever
-    ``managedFields`` the request itself has. It does not note the fields that webhooks add (apiserver
+    ``managedFields`` the request itself has. The API server does not note the fields that webhooks add (apiserver
     pkg/endpoints/handlers/create.go: UpdateNoErrors comes before Admit).
     """
     entries = (pod.get("metadata") or {}).get("managedFields")
@@ -115,14 +118,14 @@ def _names_the_record(entry: Any) -> bool | None:
 
 
 def _disown(draft: Draft) -> None:
-    """Remove the record annotation from ``managedFields``, so that it no longer counts as sent by a client."""
+    """Remove the record annotation from ``managedFields``, so that the record no longer counts as sent by a client."""
     for index, entry in enumerate((draft.document.get("metadata") or {}).get("managedFields") or ()):
         if isinstance(entry, dict):
             draft.remove(("metadata", "managedFields", index, *_FIELDS))
 
 
 def _unsealed(annotation: str) -> tuple[str, str]:
-    """Return the text and the seal of a record; both empty if it is too long or has no seal."""
+    """Return (text, seal) of a record; both are empty if the record is too long or has no seal."""
     start = len(annotation) - _TAIL_LENGTH
     if start < 1 or len(annotation) > RECORD.most:
         return "", ""
@@ -132,7 +135,7 @@ def _unsealed(annotation: str) -> tuple[str, str]:
 
 
 def sealed(text: str, seal: str) -> str:
-    """Return the annotation's value from the text of a record, a non-empty JSON object, and its seal."""
+    """Return the annotation's value: ``text``, which is the record as a non-empty JSON object, with ``seal`` added."""
     return f"{text[:-1]}{_BEFORE_SEAL}{seal}{_BEHIND_SEAL}"
 
 
@@ -189,8 +192,8 @@ def add(record: Record, policy: str, changes: Iterable[Change]) -> Record:
 def joined(first: Record, second: Record) -> Record:
     """Return one record with the changes in both records.
 
-    Lists are joined without duplicates. If both records have a single value at the same place, the second record's is
-    used.
+    Lists are joined without duplicates. If both records have a single value at the same place, the second record's
+    value is used.
     """
     both: Record = _joined(first, second)
     return both
@@ -200,8 +203,8 @@ def write(draft: Draft, record: Record, found: FoundRecord, seal: Callable[[str]
     """Write ``record`` on the pod and return its text, without the seal; an empty record removes the annotation.
 
     A record that is too large to be read again is not written, and the annotation is removed. If the client sent the
-    old record, its entry in ``managedFields`` is removed, so that a reinvocation in this request trusts podberth's
-    record.
+    old record, the annotation's entry in ``managedFields`` is removed, so that a reinvocation in this request trusts
+    podberth's record.
 
     Args:
         draft: the pod.

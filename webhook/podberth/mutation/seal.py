@@ -1,4 +1,4 @@
-"""The seal of a record: it proves that a holder of the key wrote the record for this pod.
+"""The seal of a record: the seal proves that a holder of the key wrote the record for this pod.
 
 The seal is computed from the annotation's text, so a record by another author is rejected before it is parsed.
 """
@@ -19,7 +19,7 @@ SEAL_LENGTH: Final = 22
 LEAST_KEY_BYTES: Final = 16
 """The minimum length of a secret in bytes: the length of a seal before it is encoded."""
 RECORD_KEY: Final = "record.key"
-"""The key of the secret in the data of a Secret, and the name of its file in a directory."""
+"""The key under which the secret is in the data of a Secret, and the name of its file in a directory."""
 
 
 class Bearer(NamedTuple):
@@ -27,11 +27,11 @@ class Bearer(NamedTuple):
 
     namespace: str
     name: str
-    """The pod's name; for generateName its prefix, because the API server generates names after mutating webhooks."""
+    """The pod's name; for generateName the prefix, because the API server generates names after mutating webhooks."""
 
 
 def bearer_of(pod: Mapping[str, Any], namespace: str) -> Bearer:
-    """Return the identity of ``pod`` for its record; ``namespace`` is the namespace of the review."""
+    """Return the identity of ``pod`` for the pod's record; ``namespace`` is the namespace of the review."""
     metadata = pod.get("metadata") or {}
     return Bearer(namespace, metadata.get("generateName") or metadata.get("name") or "")
 
@@ -41,15 +41,15 @@ class Sealer:
     """Computes and verifies the seals of records."""
 
     keys: tuple[bytes, ...] = field(repr=False)
-    """The keys: the first one makes seals; a seal that was made with any of them is valid."""
+    """The keys: the first key makes seals; a seal that was made with any of the keys is valid."""
     offline: bool = False
     """Whether the pods are read from files, so that no API server shows who wrote a field (``FoundRecord.sent``)."""
 
     @classmethod
     def of(cls, *secrets: bytes) -> "Sealer":
-        """Return the sealer whose keys are derived from these secrets, of any length.
+        """Return the sealer whose keys are derived from the given secrets, of any length.
 
-        The newest secret comes first: it makes seals. Seals made with the others stay valid.
+        The newest secret comes first and makes seals. Seals that were made with the other secrets stay valid.
         """
         return cls(tuple([hashlib.sha256(_PURPOSE + secret).digest() for secret in secrets]))
 
@@ -58,7 +58,7 @@ class Sealer:
         return _seal(self.keys[0], bearer, text)
 
     def believes(self, seal: str, bearer: Bearer, text: str) -> bool:
-        """Return whether a seal is valid for this text and the pod ``bearer``, under one of the keys."""
+        """Return whether a seal is valid for ``text`` and the pod ``bearer``, under one of the keys."""
         given = seal.encode("utf-8", "surrogatepass")
         return any(hmac.compare_digest(_seal(key, bearer, text).encode(), given) for key in self.keys)
 
@@ -71,4 +71,4 @@ def _seal(key: bytes, bearer: Bearer, text: str) -> str:
 
 
 OFFLINE: Final = Sealer(Sealer.of(b"offline").keys, offline=True)
-"""The sealer for pods from files. Its key is public, so no cluster accepts its seals."""
+"""The sealer for pods from files. The sealer's key is public, so no cluster accepts seals made with it."""

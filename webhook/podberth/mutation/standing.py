@@ -1,9 +1,9 @@
 """Finds conflicts between policies that write different values to one field; the earlier value is kept.
 
 The record has the values that earlier policies wrote. If a later policy is about to write another value, that part of
-its proposal is omitted, and the user gets a warning. A policy that reads the earlier value, adds to a list or only
-states a preference does not conflict. Each mutation's module finds its conflicts in the proposal; a mutation that can
-write any field conflicts with the policies whose changes it undoes.
+the later policy's proposal is omitted, and the user gets a warning. A policy that reads the earlier value, adds to a
+list or only states a preference does not conflict. The module of a mutation finds the mutation's conflicts in the
+proposal. A mutation that can write any field conflicts with the policies whose changes it undoes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,12 +28,12 @@ class Standing:
 
 
 def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: NodeChoice) -> Standing:
-    """Return the conflicts of a proposal with earlier policies' changes, and the part of it that may be applied.
+    """Return the conflicts of a proposal with changes of earlier policies, and the part without conflicts.
 
     Args:
         draft: the pod, with the writes so far.
         proposal: the values that the policy wants to write.
-        policy: the name of the policy; its own changes in the record conflict with nothing.
+        policy: the name of the policy; changes by the same policy in the record conflict with nothing.
         known: the record so far.
         nodes: the facts about nodes that the search for conflicting node affinity needs.
 

@@ -26,12 +26,12 @@ def expressions(term: Term) -> list[dict[str, Any]]:
 
 
 def is_empty(term: Term) -> bool:
-    """Return whether the term has no requirement at all; such a term selects no node."""
+    """Return whether the term has no requirement at all; a term without requirements selects no node."""
     return not term.get("matchExpressions") and not term.get("matchFields")
 
 
 class Fact:
-    """A node selector expression, with its values in a set for fast look-ups."""
+    """A node selector expression, with the values in a set for fast look-ups."""
 
     __slots__ = ("_known", "_models", "expression", "key", "operator", "values")
 
@@ -51,7 +51,7 @@ class Fact:
 
     @property
     def models(self) -> frozenset[str]:
-        """The GPU models that the expression selects; empty if they are unknown or more than ``_MOST_MODELS``."""
+        """The GPU models that the expression selects; empty if unknown or more than ``_MOST_MODELS``."""
         if self._models is None:
             self._models = self._read_models()
         return self._models
@@ -68,7 +68,7 @@ class Fact:
         return frozenset(found)
 
     def is_met_by(self, value: str) -> bool:
-        """Return whether a label with this value satisfies the expression.
+        """Return whether a label with the value ``value`` satisfies the expression.
 
         False for operators other than In, NotIn, Gt and Lt: callers decide Exists and DoesNotExist themselves.
         """
@@ -102,14 +102,14 @@ class KnownTerm:
         self._implied: dict[int, tuple[Fact, bool]] = {}
 
     def about(self, key: Any) -> list[Fact]:
-        """Return the expressions about the label ``key``: those of the term first, then those of the nodeSelector."""
+        """Return the expressions about the label ``key``: the term's expressions first, then the nodeSelector's."""
         own = self._by_key.get(key, [])
         if key not in self._selector:
             return own
         return [*own, Fact({"key": key, "operator": "In", "values": [self._selector[key]]})]
 
     def of_models(self, key: Any) -> list[Fact]:
-        """Return the expressions about GPU model labels other than ``key``; empty if ``key`` is no such label."""
+        """Return the expressions about GPU model labels other than ``key``; empty if ``key`` is no GPU model label."""
         if key not in MODEL_LABELS:
             return []
         if self._naming is None:
@@ -125,14 +125,14 @@ class KnownTerm:
         return found[1]
 
     def implies(self, other: "WantedTerm") -> bool:
-        """Return whether every node that matches this term also matches ``other``; False if ``other`` is empty."""
+        """Return whether every node that matches the term also matches ``other``; False if ``other`` is empty."""
         own = self.term.get("matchFields") or ()
         if is_empty(other.term) or any(each not in own for each in other.term.get("matchFields") or ()):
             return False
         return all(map(self.says, other.facts))
 
     def contradiction(self, other: "WantedTerm") -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
-        """Return an expression of ``other`` and one of this term that contradict each other; None if there are none."""
+        """Return (expression of ``other``, expression of this term) that contradict each other; None if none do."""
         return next(
             (
                 (wanted.expression, mine.expression)
@@ -157,13 +157,14 @@ class WantedTerm:
 def product(users: Iterable[KnownTerm], ours: Sequence[WantedTerm], most: int) -> list[dict[str, Any]]:
     """Return the terms that select exactly the nodes that both the user's terms and ``ours`` select.
 
-    If terms were joined and there are more than ``most``, the result is cut: the caller writes no more terms than that.
+    If terms were joined and there are more than ``most`` terms, the result is cut: the caller writes at most ``most``
+    terms.
 
-    A user's term that implies one of podberth's stays as it is. Any other user's term is joined with each term of
-    podberth's that does not contradict it. A joined term is omitted if another joined term selects all of its nodes. If
-    all of podberth's terms contradict a user's term, the first is joined nevertheless: the result selects no node, but
-    keeps the user's expressions. An empty term, which selects no node, stays as well. The order of a term's keys is
-    kept.
+    A user's term that implies a term of podberth's stays unchanged. Any other user's term is joined with each term of
+    podberth's that does not contradict the user's term. A joined term is omitted if another joined term selects all of
+    its nodes. If all of podberth's terms contradict a user's term, the first of podberth's terms is joined
+    nevertheless: the joined term selects no node, but keeps the user's expressions. An empty term, which selects no
+    node, stays as well. The order of a term's keys is kept.
     """
     result: list[dict[str, Any]] = []
     is_joined = False
@@ -182,7 +183,7 @@ def product(users: Iterable[KnownTerm], ours: Sequence[WantedTerm], most: int) -
 def _widest(known: KnownTerm, possible: Sequence[WantedTerm]) -> list[dict[str, Any]]:
     """Return the user's term joined with each possible term of podberth.
 
-    A joined term is left out if another one selects all of its nodes.
+    A joined term is left out if another joined term selects all nodes of it.
     """
     added = [[fact for fact in other.facts if not known.says(fact)] for other in possible]
     joined = [_join(known.term, other, more) for other, more in zip(possible, added, strict=True)]
@@ -202,7 +203,10 @@ _Joined: TypeAlias = tuple[Mapping[str, Any], Sequence[Fact]]
 
 
 def _includes(one: _Joined, other: _Joined) -> bool:
-    """Return whether ``one`` selects all nodes that ``other`` selects; both come from the same term of the user."""
+    """Return whether ``one`` selects all nodes that ``other`` selects.
+
+    Both terms come from the same term of the user.
+    """
     (wide, added), (narrow, more) = one, other
     own = narrow.get("matchFields") or ()
     return all(each in own for each in wide.get("matchFields") or ()) and all(
@@ -236,9 +240,9 @@ def _implies(one: Fact, other: Fact) -> bool:
 
 
 def _excludes(one: Fact, other: Fact) -> bool:
-    """Return whether no node satisfies both node selector expressions.
+    """Return whether no node satisfies both ``one`` and ``other``, node selector expressions.
 
-    All labels of a node that name its GPU model are assumed to name the same model.
+    All labels of a node that name the node's GPU model are assumed to name the same model.
     """
     if one.key != other.key:
         ours, theirs = one.models, other.models

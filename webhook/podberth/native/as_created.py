@@ -1,8 +1,8 @@
 """Computes the object that validation sees when a document is created: with the API server's defaults.
 
 Kubernetes' workloads, Pods and Namespaces get all defaults that are the same in every cluster; objects of other kinds
-get only those of metadata. Fields that only a cluster knows (creationTimestamp, managedFields, a Service's address) are
-left out.
+get only the defaults of metadata. Fields that only a cluster knows (creationTimestamp, managedFields, a Service's
+address) are left out.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,9 +22,9 @@ _MISFIT: Final = "spec: got a value of another type than the API has there"
 
 
 def as_created(document: Mapping[str, Any], kind: ResourceKind, namespace: str) -> tuple[dict[str, Any], list[str]]:
-    """Return the object that validation sees, and the problems of its shape; if there are any, the object is unchanged.
+    """Return (the object that validation sees, the problems of its shape); with problems, the object is unchanged.
 
-    ``namespace`` is that of a namespaced object that names none.
+    ``namespace`` is the namespace of a namespaced object that names none.
     """
     made, problems = as_received(document, kind, namespace)
     if not problems:
@@ -36,9 +36,10 @@ def as_created(document: Mapping[str, Any], kind: ResourceKind, namespace: str) 
 
 
 def as_received(document: Mapping[str, Any], kind: ResourceKind, namespace: str) -> tuple[dict[str, Any], list[str]]:
-    """Return the object that mutation sees: decoded and with defaults, without the fields that its creation adds.
+    """Return (the object that mutation sees, the problems of its shape).
 
-    The second value has the problems of its shape. ``namespace`` is that of a namespaced object that names none.
+    The object is decoded and has defaults, but lacks the fields that its creation adds. ``namespace`` is the namespace
+    of a namespaced object that names none.
     """
     made = deepcopy(dict(document))
     if problems := metadata_problems(made):
@@ -303,9 +304,7 @@ _OMITTED: Final[Mapping[str, frozenset[str]]] = {
     "volumeMounts": frozenset({"readOnly", "subPath", "subPathExpr"}),
     "ports": frozenset({"hostPort", "hostIP"}),
 }
-"""The fields that pods and their controllers leave out if they are false, 0 or empty (omitempty), by the field around
-them.
-"""
+"""The fields that pods and their controllers leave out if false, 0 or empty (omitempty), by the field around them."""
 
 
 def _as_decoded(value: Any, place: str = "") -> Any:

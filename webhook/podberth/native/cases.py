@@ -39,7 +39,7 @@ class NativeDecision:
 
     policy: str
     binding: str = ""
-    """The name of the binding; empty if the decision is about the policy itself and not about one binding."""
+    """The name of the binding; empty if the decision is about the policy itself and not about a binding."""
     action: Action
     message: str
     reason: str = "Invalid"
@@ -67,7 +67,7 @@ class NativeDecision:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A compiled native policy with its bindings."""
+    """A compiled native policy with the policy's bindings."""
 
     policy: Policy
     compiled: CompiledPolicy
@@ -99,7 +99,7 @@ class Case:
         return self.bound.policy.model.spec.failure_policy == "Fail"
 
     def decision(self, action: Action, message: str, reason: str = "Invalid") -> NativeDecision:
-        """Return a decision of this policy with this binding, for the given action and message."""
+        """Return a decision of the case's policy and binding, for the given action and message."""
         return NativeDecision(
             policy=self.bound.policy.name,
             binding=self.binding.metadata.name,
@@ -117,7 +117,7 @@ class Case:
 
 
 class BoundPolicies:
-    """The compiled native policies of one kind, with their bindings, params and namespaces."""
+    """The compiled native policies of one kind, with the policies' bindings, params and namespaces."""
 
     kind: ClassVar[str] = VALIDATING
 
@@ -129,7 +129,7 @@ class BoundPolicies:
         objects: Objects,
         namespaces: Mapping[str, Document],
     ) -> None:
-        """Compile the native policies of this kind within the time limit of ``environment``.
+        """Compile the native policies of one kind within the time limit of ``environment``.
 
         A policy that does not compile is reported in ``problems`` and is never evaluated. ``environment`` must declare
         the CEL variables of native policies (``cel.typing.NATIVE_VARIABLES``). ``review`` must have an index without
@@ -159,7 +159,7 @@ class BoundPolicies:
         """Lines for the user about policies and bindings that apply to no creation."""
 
     def compiled(self, policy: Policy, environment: Environment) -> CompiledPolicy:
-        """Return the ``CompiledPolicy`` of a policy; its expressions are not compiled yet."""
+        """Return the ``CompiledPolicy`` of a policy; no expression is compiled yet."""
         return CompiledPolicy(policy.parsed, environment, Room.of_policy(None), policy.names)
 
     def evaluation(self, case: Case, params: Document | None, namespace: Document | None) -> Evaluation:
@@ -203,7 +203,8 @@ class BoundPolicies:
     def may_match(self, api_version: str) -> bool:
         """Return whether a policy with a binding may match objects of an apiVersion, whatever their resource.
 
-        With matchPolicy Equivalent the version does not count, since the resource may be served under several.
+        With matchPolicy Equivalent the version is ignored, since the API server may serve the resource under several
+        versions.
         """
         group, _, version = api_version.rpartition("/")
         return any(
@@ -296,7 +297,7 @@ class BoundPolicies:
 def is_exempt(kind: ResourceKind) -> bool:
     """Return whether the API server evaluates no native policy for objects of a kind.
 
-    These kinds are native policies and their bindings, and kinds whose objects are not stored.
+    The exempt kinds are native policies and bindings, and kinds whose objects are not stored.
 
     Source: isPolicyResource, apiserver pkg/admission/plugin/policy/generic/plugin.go, and kubernetes
     pkg/kubeapiserver/admission/exclusion/resources.go.
@@ -307,7 +308,7 @@ def is_exempt(kind: ResourceKind) -> bool:
 
 
 def _never_asked(policy: Policy, resources: Resources) -> str:
-    """Return the reason why a policy matches no creation of a known resource; empty if it may match one."""
+    """Return the reason why a policy matches no creation of a known resource; empty if the policy may match one."""
     if not any({"*", "CREATE"} & set(rule.operations) for rule in policy.constraints.resource_rules):
         return "has no rule about creations, so it judges nothing: a manifest is judged as created"
     routes = (("CREATE", each.group, each.version, each.plural, "") for each in resources.every if not is_exempt(each))
@@ -368,7 +369,10 @@ def misconfigured(policy: Policy, binding: str, message: str) -> Iterator[Native
 
 
 def _repeated(policy: Policy) -> Iterator[Problem]:
-    """Yield a problem for each variable with an earlier one's name; the API server accepts both and uses the last."""
+    """Yield a problem for each variable with the name of an earlier variable.
+
+    The API server accepts both and uses the last.
+    """
     seen: set[str] = set()
     for index, each in enumerate(policy.model.spec.variables):
         if each.name in seen:

@@ -1,6 +1,6 @@
-"""Reads native policies and bindings as the API server does at their creation: strictly, field by field.
+"""Reads native policies and bindings as the API server does when they are created: strictly, field by field.
 
-A policy is put into the form that ``policy.compile`` compiles. Its paths are those of the document, so problems of its
+A policy is put into the form that ``policy.compile`` compiles. The paths are the paths in the document, so problems of
 expressions have the right position.
 """
 
@@ -48,7 +48,7 @@ _VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
     MUTATING: (API_VERSION, _BETA),
     MUTATING_BINDING: (API_VERSION, _BETA),
 }
-"""The versions in which podberth reads a kind, if it has several: Kubernetes 1.34 has no v1 of these kinds."""
+"""The versions in which podberth reads a kind, if there are several: Kubernetes 1.34 has no v1 of these kinds."""
 # The API server reads an empty text in these fields as none.
 _MAY_BE_EMPTY: Final = frozenset({"message", "messageExpression"})
 _AUTHORIZER: Final = frozenset({"authorizer", "authorizer.requestResource"})
@@ -57,7 +57,7 @@ _CONDITIONS: Final = frozenset({"object", "oldObject", "request", "namespaceObje
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A document with its position in a file."""
+    """A document with the document's position in a file."""
 
     file: str
     content: Mapping[str, Any]
@@ -65,18 +65,18 @@ class Located:
 
     @classmethod
     def of(cls, file: str, document: PositionedDocument) -> "Located":
-        """Return a whole document of a file, with its position."""
+        """Return a whole document of a file, with the document's position."""
         return cls(file, document.document, document.positions)
 
     @property
     def where(self) -> str:
-        """The document's position as text for a message; without a file, a text that names none."""
+        """The document's position as text for a message; for a document without a file, a text that names no file."""
         return f"in {self.file}:{self.positions.key(()).line}" if self.file else "in a checked file"
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A native policy whose fields the API server accepts; its expressions are not checked yet."""
+    """A native policy whose fields the API server accepts; the expressions are not checked yet."""
 
     model: AnyPolicy
     parsed: ParsedPolicy
@@ -106,7 +106,7 @@ class Read:
     """Lines for the user about documents with the same kind and name."""
 
     def of_kind(self, kind: str) -> tuple[list[Policy], list[AnyBinding]]:
-        """Return the policies of a kind, and the bindings of its policies."""
+        """Return the policies of a kind, and the bindings of the policies."""
         policies = [each for each in self.policies if each.model.kind == kind]
         return policies, [each for each in self.bindings if each.kind == f"{kind}Binding"]
 
@@ -122,7 +122,7 @@ def identity_of(content: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def param_kinds(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the kind of a policy's params, as its API group and kind; nothing for a policy without params."""
+    """Yield (API group, kind) of a policy's params; nothing for a policy without params."""
     kind, version = text_at(content, "spec", "paramKind", "kind"), text_at(content, "spec", "paramKind", "apiVersion")
     if kind:
         yield version.rpartition("/")[0], kind
@@ -134,14 +134,14 @@ Kinds: TypeAlias = Container[tuple[str, str]]
 def is_beside(document: Mapping[str, Any], kinds: Kinds = ()) -> bool:
     """Return whether a document is a native policy, a binding, a CustomResourceDefinition, or an object of ``kinds``.
 
-    ``kinds`` are the kinds of params, each as its API group and kind.
+    ``kinds`` are the kinds of params, each as (API group, kind).
     """
     version, kind = text_at(document, "apiVersion"), text_at(document, "kind")
     return is_native(document) or kind == "CustomResourceDefinition" or (version.rpartition("/")[0], kind) in kinds
 
 
 def kinds_of_params(documents: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
-    """Return the kinds of the params of all policies among documents, each as its API group and kind."""
+    """Return (API group, kind) of the params of all policies among the documents."""
     return {each for document in documents if is_native(document) for each in param_kinds(document)}
 
 

@@ -1,6 +1,6 @@
 """Native policies and their bindings (admissionregistration.k8s.io/v1) as frozen models.
 
-The parts that a GPUPolicy has, too, are those of ``policy.model``. A model refuses invalid values of single fields;
+The parts that a GPUPolicy also has come from ``policy.model``. A model refuses invalid values of single fields;
 ``refusals`` refuses invalid combinations.
 """
 
@@ -38,7 +38,7 @@ class NativeMetadata(Metadata):
 class MatchResources(MatchConstraints):
     """The requests that a policy or a binding matches.
 
-    A binding without rules matches all requests that its policy matches.
+    A binding without rules matches all requests that the binding's policy matches.
     """
 
     resource_rules: tuple[Rule, ...] = ()
@@ -52,7 +52,7 @@ class AnyParamKind(DocumentPart):
 
 
 class BindingParamRef(DocumentPart):
-    """The params of a binding: one object by name, or all that a selector selects."""
+    """The params of a binding: one object by name, or all objects that a selector selects."""
 
     name: str = ""
     label_selector: LabelSelector | None = Field(default=None, alias="selector")
@@ -61,7 +61,10 @@ class BindingParamRef(DocumentPart):
 
 
 class NativeValidation(Validation):
-    """An expression that must be true. The API server trims its message; ``Unauthorized`` is no reason here."""
+    """An expression that must be true. The API server trims the message.
+
+    Unlike in a GPUPolicy, ``Unauthorized`` is no reason.
+    """
 
     message: str | None = None
     reason: Literal["Forbidden", "Invalid", "RequestEntityTooLarge"] = "Invalid"

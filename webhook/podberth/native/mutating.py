@@ -1,9 +1,9 @@
-"""Evaluates MutatingAdmissionPolicies: returns the object that they make of an object before its creation.
+"""Evaluates MutatingAdmissionPolicies: returns the object after the policies' mutations, before the object's creation.
 
 Source: pkg/admission/plugin/policy/mutating/dispatcher.go of apiserver. The policies are evaluated in the order of
-their names, each with each of its bindings and each params object; a mutation gets the object that the earlier ones
-left. If a mutation fails, failurePolicy Fail denies the request, and the rest is evaluated nevertheless. After at least
-one mutation was evaluated, the policies with reinvocationPolicy IfNeeded are evaluated once more.
+their names, each with each of its bindings and each params object; a mutation gets the object with the changes of
+earlier mutations. If a mutation fails, failurePolicy Fail denies the request, and the rest is evaluated nevertheless.
+After at least one mutation was evaluated, the policies with reinvocationPolicy IfNeeded are evaluated once more.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -62,7 +62,7 @@ class Mutated:
     """The result of all mutating policies for one object."""
 
     creation: Creation
-    """The request, with the object as the policies leave it."""
+    """The request, with the object after the policies' mutations."""
     matched: bool = False
     decisions: list[NativeDecision] = field(default_factory=list)
     writes: list[NativeWrite] = field(default_factory=list)
@@ -81,7 +81,7 @@ class Mutated:
 
 
 class _Compiled(CompiledPolicy):
-    """A compiled MutatingAdmissionPolicy with its mutations."""
+    """A compiled MutatingAdmissionPolicy with the policy's mutations."""
 
     def __init__(self, policy: Policy, environment: Environment) -> None:
         super().__init__(policy.parsed, environment, Room.of_policy(None), policy.names)
@@ -120,12 +120,12 @@ class _Compiled(CompiledPolicy):
 
 
 class MutatingPolicies(BoundPolicies):
-    """The compiled MutatingAdmissionPolicies of the given documents, with their bindings."""
+    """The compiled MutatingAdmissionPolicies of the given documents, with the policies' bindings."""
 
     kind: ClassVar[str] = MUTATING
 
     def compiled(self, policy: Policy, environment: Environment) -> CompiledPolicy:
-        """Return the ``CompiledPolicy`` of a policy; its expressions are not compiled yet."""
+        """Return the ``CompiledPolicy`` of a policy; no expression is compiled yet."""
         return _Compiled(policy, environment)
 
     def mutate(self, creation: Creation) -> Mutated:
@@ -157,13 +157,16 @@ class MutatingPolicies(BoundPolicies):
         return done
 
     def once_more(self, creation: Creation, asked: set[Key]) -> Mutated:
-        """Return the result of repeating the evaluations ``asked``, for an object that was changed after them."""
+        """Return the result of evaluating ``asked`` again, for an object that was changed after the first time."""
         done = Mutated(creation)
         self._pass(done, asked, self.bound)
         return done
 
     def _pass(self, done: Mutated, only: set[Key] | None, bound: Sequence[Bound]) -> bool:
-        """Evaluate the policies, or those in ``only``; return whether a mutation was evaluated without an error."""
+        """Evaluate all policies, or the policies in ``only``.
+
+        Return whether a mutation was evaluated without an error.
+        """
         evaluated = False
         # Which policies match, and with which params, is found out before the first of them writes
         for found, params in list(self._invocations(done, bound)):
@@ -182,9 +185,9 @@ class MutatingPolicies(BoundPolicies):
         return evaluated
 
     def _invocations(self, done: Mutated, every: Sequence[Bound]) -> Iterator[tuple[Case, Document | None]]:
-        """Yield each matching policy, as a case with one binding, with each of its params objects.
+        """Yield (case, params object) for each matching policy: a case has one binding of the policy.
 
-        If an error prevents an evaluation, it is added to ``done`` as a decision.
+        An error that prevents an evaluation is added to ``done`` as a decision.
         """
         for bound in every:
             for case in self.cases(bound, done.creation):
@@ -215,7 +218,7 @@ class MutatingPolicies(BoundPolicies):
             return False
 
     def _write(self, case: Case, params: Document | None, done: Mutated) -> bool:
-        """Evaluate the mutations of a policy in order; return whether any of them was evaluated without an error."""
+        """Evaluate the mutations of a policy in order; return whether at least one was evaluated without an error."""
         compiled, before, evaluated = case.bound.compiled, done.creation, False
         patches = compiled.patches if isinstance(compiled, _Compiled) else ()
         for kind, bound in patches:

@@ -22,9 +22,9 @@ class Objects:
     """The given objects that may be params, by kind, namespace and name."""
 
     def __init__(self, documents: Iterable[Document], resources: Resources, namespace: str) -> None:
-        """Index the objects; if two have the same name, the last counts.
+        """Index the objects; if two objects have the same name, the last counts.
 
-        ``namespace`` is that of objects that name none.
+        ``namespace`` is the namespace of objects that name none.
         """
         self.resources = resources
         """The resources that the cluster is assumed to serve."""
@@ -42,7 +42,7 @@ class Objects:
             self._known.setdefault((kind.group, kind.kind), {})[where, name] = made
 
     def kind_of(self, param_kind: AnyParamKind) -> ResourceKind | None:
-        """Return the resource that a policy's paramKind names; None if it is unknown."""
+        """Return the resource that a policy's paramKind names; None if the resource is unknown."""
         return self.resources.of(param_kind.api_version, param_kind.kind)
 
     def collect(self, kind: ResourceKind, reference: BindingParamRef, namespace: str) -> Sequence[Document]:

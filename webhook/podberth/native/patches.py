@@ -1,4 +1,4 @@
-"""Applies a mutation of a MutatingAdmissionPolicy to an object: merged or patched, decoded, and with its defaults.
+"""Applies a mutation of a MutatingAdmissionPolicy to an object, then decodes the object and adds defaults.
 
 Source: pkg/admission/plugin/policy/mutating/patch and dispatchOne in dispatcher.go of apiserver. ``kube.merge`` merges
 and ``kube.json_patch`` patches, as for GPUPolicies. A kind whose fields podberth does not know is an error.
@@ -61,7 +61,7 @@ def _merged(kind: ResourceKind, schema: Schema | None, document: Mapping[str, An
 
 
 def _wrapped(kind: Schema, value: Any) -> Any:
-    """Return an applyConfiguration with whole numbers cut to the bits of their fields, as Go does with larger numbers.
+    """Return an applyConfiguration with whole numbers cut to the bits of their fields, as Go cuts larger numbers.
 
     Source: runtime.DefaultUnstructuredConverter of apimachinery (pkg/runtime/converter.go, fromUnstructured).
     """
@@ -120,7 +120,10 @@ _ZEROS: Final[Mapping[str, Any]] = {
 
 
 def _decoded(kind: Schema, value: Any, where: str) -> Any:
-    """Return a value without nulls, as Go decodes it: null fields are absent; in maps and lists, null is a zero."""
+    """Return a value without nulls, as Go decodes the value: null fields are absent.
+
+    In maps and lists, null is a zero.
+    """
     if not typed.has_parts(kind, value):
         return value
     read = []

@@ -33,7 +33,7 @@ CODES: Final[Mapping[str, int]] = {"Forbidden": 403, "Invalid": 422, "RequestEnt
 
 
 class NativePolicies(BoundPolicies):
-    """The compiled ValidatingAdmissionPolicies of the given documents, with their bindings."""
+    """The compiled ValidatingAdmissionPolicies of the given documents, with the policies' bindings."""
 
     def judge(self, creation: Creation) -> tuple[bool, list[NativeDecision]]:
         """Return whether any policy with a binding matched the creation, and all decisions, in order."""

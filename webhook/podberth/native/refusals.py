@@ -37,8 +37,8 @@ Refusals = Iterator[tuple[Path, str]]
 MAX_VARIABLES: Final = 256
 """The limit for a policy's variables.
 
-Each variable's program contains the variables that it uses: 1,200 variables that each use the one before take 19 s and
-361 MB to compile.
+Each variable's program contains the variables that the variable uses: 1,200 variables that each use the one before take
+19 s and 361 MB to compile.
 """
 # celReserved, same file
 _RESERVED: Final = frozenset(
@@ -201,7 +201,7 @@ def _param_ref(reference: BindingParamRef | None) -> Refusals:
 
 
 def _no_segment(name: str) -> str:
-    """Return a message if a name cannot be part of a path (IsPathSegmentName); empty if it can."""
+    """Return a message if a name cannot be part of a path (IsPathSegmentName); empty if the name can."""
     if name in {".", ".."} or any(each in name for each in "/%"):
         return f"got {name!r}, want the name of an object"
     return ""

@@ -1,4 +1,4 @@
-"""Finds the native policies that an API server refuses, and those that podberth cannot compile, without any object."""
+"""Finds, without objects, native policies that an API server refuses or that podberth cannot compile."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The admission request that creates an object, as a native policy sees it."""
+"""The admission request that creates an object, as seen by a native policy."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ class Creation:
     equivalents: Sequence[ResourceKind]
     """The other groups and versions under which the API server serves the object."""
     object: Mapping[str, Any]
-    """The object as validation sees it (``as_created``)."""
+    """The object as seen by validation (``as_created``)."""
     stated_name: str
     """The name in the document; empty if the API server generates the name from generateName."""
     user: Mapping[str, Any]
@@ -47,7 +47,7 @@ class Creation:
     def as_cel(self, matched: ResourceKind) -> dict[str, Any]:
         """Return the variable ``request`` for a policy that matches the request as ``matched``.
 
-        The fields ``name`` and ``namespace`` are absent if they are empty.
+        An empty ``name`` or ``namespace`` is absent.
         """
         names = {"name": self.name, "namespace": self.namespace}
         return {
@@ -63,7 +63,7 @@ class Creation:
         }
 
     def as_kind(self, kind: ResourceKind) -> Mapping[str, Any]:
-        """Return the object in another version of its kind; only ``apiVersion`` differs."""
+        """Return the object in another version of the object's kind; only ``apiVersion`` differs."""
         return self.object if kind == self.kind else {**self.object, "apiVersion": kind.api_version}
 
 
@@ -75,10 +75,10 @@ def creation_of(
     user: Mapping[str, Any],
     received: bool = False,
 ) -> tuple[Creation | None, list[str]]:
-    """Return the request that creates a document's object, or None and the reasons why there is none.
+    """Return (the request that creates a document's object, []), or (None, the reasons why there is no request).
 
     Args:
-        document: the object as it is written; a Pod with the defaults that a mutating webhook sees.
+        document: the object as written; a Pod with the defaults that a mutating webhook sees.
         resources: the known resources.
         namespace: the namespace of a namespaced object that names none.
         user: the requester, as ``request.userInfo``.
@@ -106,7 +106,7 @@ def creation_of(
 def matched_kind(
     constraints: MatchConstraints, creation: Creation, namespaces: Mapping[str, Mapping[str, Any]]
 ) -> ResourceKind | None:
-    """Return the kind (group and version) under which constraints match a creation; None if they do not match it.
+    """Return the kind (group and version) under which constraints match a creation; None without a match.
 
     Constraints without rules match every kind.
 

@@ -65,7 +65,7 @@ _EQUIVALENT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ResourceKind:
-    """A kind that an API server serves, with its resource."""
+    """A kind that an API server serves, with the kind's resource."""
 
     group: str
     version: str
@@ -73,13 +73,13 @@ class ResourceKind:
     plural: str
     namespaced: bool
     built_in: bool = False
-    """Whether the kind is one of Kubernetes itself."""
+    """Whether the kind belongs to Kubernetes itself."""
     renamed: bool = False
-    """Whether the versions of the kind differ only in apiVersion, as those of a CRD without a conversion webhook."""
+    """Whether the versions of the kind differ only in apiVersion, as with a CRD without a conversion webhook."""
 
     @property
     def api_version(self) -> str:
-        """The apiVersion of objects of this kind, such as ``apps/v1``."""
+        """The apiVersion of objects of the kind, such as ``apps/v1``."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
@@ -99,7 +99,7 @@ def _kind(api_version: str, kind: str, *, namespaced: bool, built_in: bool) -> R
 
 
 def is_of_kubernetes(api_version: str) -> bool:
-    """Return whether an apiVersion is one of Kubernetes' own API groups, whether a current version serves it or not."""
+    """Return whether an apiVersion is in one of Kubernetes' own API groups, also if no current version serves it."""
     return api_version.rpartition("/")[0] in _OWN_GROUPS
 
 
@@ -119,10 +119,10 @@ _OF_OPERATORS: Final = tuple(
 
 
 class Resources:
-    """The known resources: Kubernetes' own, podberth's dossiers', and those of given CustomResourceDefinitions."""
+    """The known resources: Kubernetes' own, and those of podberth's dossiers and of given CustomResourceDefinitions."""
 
     def __init__(self, definitions: Iterable[Mapping[str, Any]] = ()) -> None:
-        """Read the CustomResourceDefinitions among the documents; they take precedence over the dossiers."""
+        """Read the CustomResourceDefinitions among the documents; these take precedence over the dossiers."""
         every = [*_OF_OPERATORS, *(each for one in definitions for each in _defined(one)), *BUILT_IN]
         self._by_kind = {(each.api_version, each.kind): each for each in every}
 
@@ -132,7 +132,7 @@ class Resources:
         return self._by_kind.values()
 
     def of(self, api_version: str, kind: str) -> ResourceKind | None:
-        """Return the resource of a kind; None if it is unknown."""
+        """Return the resource of a kind; None if the resource is unknown."""
         return self._by_kind.get((api_version, kind))
 
     def equivalents(self, resource: ResourceKind) -> list[ResourceKind]:

@@ -1,8 +1,8 @@
-"""The certificate authorities that all replicas share, as one value, and the format of that value in a Secret.
+"""The certificate authorities that all replicas share, as one value, and the value's format in a Secret.
 
-At most two authorities have keys: the current one, which signs leaves, and the next one, which will replace it. Earlier
-ones are certificates without a key; each is trusted until every leaf that it signed has expired, or, if the rotation is
-hurried, until the replicas have new leaves.
+At most two authorities have keys: the current authority, which signs leaves, and the next authority, which will replace
+the current one. Earlier authorities are certificates without a key. Each earlier authority is trusted until every leaf
+that it signed has expired or, if the rotation is hurried, until the replicas have new leaves.
 """
 
 import json
@@ -29,7 +29,7 @@ _SCHEMA = "v1"
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """A certificate authority with its key, and the lifetime of the leaves that all replicas sign with it."""
+    """A certificate authority with its key, and the lifetime of the leaves that all replicas sign with the key."""
 
     authority: Authority
     leaf_life: timedelta
@@ -42,7 +42,10 @@ class Signer:
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """A certificate authority that signs no more leaves. The API server trusts its leaves until ``until``."""
+    """A certificate authority that signs no more leaves.
+
+    The API server trusts the authority's leaves until ``until``.
+    """
 
     certificate: x509.Certificate
     until: datetime
@@ -52,7 +55,7 @@ class Retired:
 class Authorities:
     """All authorities that the replicas share.
 
-    ``current`` is None until the first authority is trusted, ``next`` is None if none is being introduced. If
+    ``current`` is None until the first authority is trusted. ``next`` is None if no authority is being introduced. If
     ``hurried``, the current authority is trusted only for ``Lifetimes.trust`` after ``next`` has replaced it.
     """
 
@@ -79,7 +82,7 @@ def validity(certificate: x509.Certificate) -> Validity:
 
 
 def life_of(certificate: x509.Certificate) -> timedelta:
-    """Return the intended lifetime of a certificate that podberth made, without the time by which it was backdated."""
+    """Return the intended lifetime of a certificate that podberth made, without the time before its creation."""
     lives = validity(certificate)
     whole = lives.not_after - lives.not_before
     return max(whole - CLOCKS, whole * CLOCKS_SHARE / (CLOCKS_SHARE + 1))
@@ -108,7 +111,7 @@ def _readable(bundle: bytes) -> Iterator[x509.Certificate]:
 
 
 def encode(authorities: Authorities) -> bytes:
-    """Return the data of the Secret that stores the authorities. It includes private keys: never log it."""
+    """Return the data of the Secret that stores the authorities. The data include private keys: never log them."""
     document = {
         "schemaVersion": _SCHEMA,
         "hurried": authorities.hurried,

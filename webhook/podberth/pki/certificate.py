@@ -25,7 +25,7 @@ _KEY_TYPES = (
 
 @dataclass(frozen=True, slots=True)
 class LeafCertificate:
-    """A server certificate. ``names`` are its DNS names and IP addresses, sorted."""
+    """A server certificate. ``names`` are the certificate's DNS names and IP addresses, sorted."""
 
     validity: Validity
     names: tuple[str, ...]

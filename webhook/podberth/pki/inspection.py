@@ -1,4 +1,4 @@
-"""Reports on the certificates in a cluster: which are trusted, which one signs, when they expire, and problems."""
+"""Reports on the certificates in a cluster: the trusted ones, the signing one, their times of expiry, and problems."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ _FINGERPRINT_BYTES = 8
 class ShownCertificate:
     """A certificate as the report shows it.
 
-    ``role`` is "current", "next" or "previous" for podberth's authorities, "trusted" for those in a caBundle, and
-    "presented" for the one that a server has sent.
+    ``role`` is "current", "next" or "previous" for podberth's authorities, "trusted" for certificates in a caBundle,
+    and "presented" for the certificate that a server has sent.
     """
 
     role: str
@@ -38,7 +38,7 @@ class Bundle:
     """The certificates that a webhook configuration trusts.
 
     ``complete`` says whether each entry trusts exactly podberth's authorities, no more and no fewer. If podberth keeps
-    no authorities, it says whether all entries trust the same certificates.
+    no authorities, ``complete`` says whether all entries trust the same certificates.
     """
 
     where: str
@@ -49,7 +49,10 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True)
 class Presented:
-    """The certificate of a server. ``refusal``: why the API server would not trust it; empty if it would."""
+    """The certificate of a server. ``refusal``: why the API server would not trust the certificate.
+
+    Empty if trusted.
+    """
 
     where: str
     certificate: x509.Certificate
@@ -95,7 +98,7 @@ def read_presented(where: str, der: bytes, refusal: str) -> Presented:
     """Return the facts about the certificate that a server has sent.
 
     ``where`` is the server's name in messages, ``der`` the certificate in DER. ``refusal`` is the reason why the API
-    server would not trust the certificate; empty if it would.
+    server would not trust the certificate; empty if the API server would.
 
     Raises:
         CertificateError: ``der`` is no certificate.
@@ -156,7 +159,7 @@ def _of_presented(presented: Presented, now: datetime) -> Iterator[str]:
 
 
 def expiring(certificate: x509.Certificate, now: datetime) -> str:
-    """Return why a certificate is a problem: it has expired, or less than a sixth of its life is left; else empty."""
+    """Return why a certificate is a problem: expired, or less than a sixth of its life is left; else empty."""
     lives = validity(certificate)
     if now >= lives.not_after:
         return f"expired at {lives.not_after.isoformat()}"

@@ -1,7 +1,7 @@
-"""Creates certificates: that of an authority, and the leaf certificate of a webhook server.
+"""Creates certificates: the certificate of an authority, and the leaf certificate of a webhook server.
 
-The keys are ECDSA keys on P-256: OpenSSL signs with them ten times faster than with RSA-2048. The API server accepts
-them, and every TLS 1.2+ client supports them (RFC 8422, 5.1.1).
+The keys are ECDSA keys on P-256: OpenSSL signs with such keys ten times faster than with RSA-2048. The API server
+accepts such keys, and every TLS 1.2+ client supports them (RFC 8422, 5.1.1).
 """
 
 import ipaddress
@@ -28,7 +28,7 @@ CLOCKS_SHARE = 24
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """The first and the last moment at which a certificate is valid; both have a time zone."""
+    """The first and the last moment at which a certificate is valid; both moments have a time zone."""
 
     not_before: datetime
     not_after: datetime
@@ -37,7 +37,7 @@ class Validity:
 def clock_tolerance(life: timedelta) -> timedelta:
     """Return how far two clocks may differ without harm to certificates with the lifetime ``life``.
 
-    This is an hour, or a 24th of the lifetime if that is shorter.
+    The result is an hour, or a 24th of the lifetime if that is shorter.
     """
     return min(CLOCKS, life / CLOCKS_SHARE)
 
@@ -45,14 +45,14 @@ def clock_tolerance(life: timedelta) -> timedelta:
 def living(life: timedelta, now: datetime) -> Validity:
     """Return the validity of a certificate made at ``now``.
 
-    It starts before ``now``, so that clocks that are behind accept the certificate.
+    The validity starts before ``now``, so that machines whose clocks are behind accept the certificate.
     """
     return Validity(now - clock_tolerance(life), now + life)
 
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A certificate as PEM, and its private key as PEM of PKCS#8 without a password."""
+    """A certificate as PEM, and the certificate's private key as PEM of PKCS#8 without a password."""
 
     certificate: bytes
     key: bytes
@@ -60,7 +60,7 @@ class Issued:
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """A certificate authority with its key; ``caBundle`` contains its certificate."""
+    """A certificate authority with its key; ``caBundle`` contains the authority's certificate."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey

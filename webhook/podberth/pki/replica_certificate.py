@@ -16,7 +16,10 @@ _LIFE_SPENT_DENOMINATOR = 3
 
 
 def renewal_due(not_before: datetime, not_after: datetime, now: datetime) -> str | None:
-    """Return the reason why a certificate with this validity must be replaced at ``now``; None if it need not be."""
+    """Return the reason why a certificate with this validity must be replaced at ``now``.
+
+    None if there is no reason.
+    """
     if now < not_before:
         return f"not valid before {_moment(not_before)}"
     if now >= not_after:
@@ -42,7 +45,7 @@ _SPREAD_SHARE = 6
 
 @dataclass(frozen=True, slots=True)
 class SignedLeaf:
-    """A replica's certificate, its key, and the authority that signed it."""
+    """A replica's certificate, the certificate's key, and the authority that signed the certificate."""
 
     issued: Issued
     validity: Validity
@@ -51,7 +54,7 @@ class SignedLeaf:
 
 
 def signing_due(leaf: SignedLeaf | None, authorities: Authorities, now: datetime) -> str:
-    """Return why a replica needs a new certificate at ``now``; empty if its own is good or no authority can sign."""
+    """Return why a replica needs a new certificate at ``now``; empty if it needs none, or if no authority can sign."""
     current = authorities.current
     if current is None or now >= validity(current.certificate).not_after:
         return ""
@@ -65,14 +68,14 @@ def signing_due(leaf: SignedLeaf | None, authorities: Authorities, now: datetime
 def sign(signer: Signer, names: Sequence[str], read_at: datetime, spread: float) -> SignedLeaf:
     """Create a replica's certificate for DNS names and IP addresses.
 
-    ``spread`` is a random number from 0 to 1: the larger it is, the earlier the certificate is renewed, so that the
-    replicas do not all renew at once.
+    ``spread`` is a random number from 0 to 1: the larger the number, the earlier the certificate is renewed, so that
+    the replicas do not all renew at once.
 
-    ``read_at`` is the time when the authority was read as the current one. The lifetime starts there, so that no
-    certificate outlives the time for which a retired authority is trusted.
+    ``read_at`` is the time when the authority was read as the current one. The lifetime starts at ``read_at``, so that
+    no certificate outlives the time for which a retired authority is trusted.
 
     Raises:
-        CertificateError: a name is invalid, or there is none.
+        CertificateError: a name is invalid, or there is no name.
     """
     authority, life = signer.authority, signer.leaf_life
     of_authority = validity(authority.certificate)

@@ -35,7 +35,7 @@ STAGES: tuple[Stage, ...] = ("none", "spreading", "draining")
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """The lifetimes of an authority and its leaves; ``trust`` is the time until all API servers use a new caBundle."""
+    """The lifetimes of an authority and of leaves; ``trust`` is the time until all API servers use a new caBundle."""
 
     ca_life: timedelta
     leaf_life: timedelta
@@ -46,8 +46,8 @@ class Lifetimes:
 class Registration:
     """A webhook configuration as it was read.
 
-    ``bundles`` are the caBundles of its entries, decoded; b"" if an entry has none. ``generation`` is the API server's,
-    which counts changes of the entries (metadata.generation).
+    ``bundles`` are the caBundles of the entries, decoded; b"" for an entry without a caBundle. ``generation`` is
+    metadata.generation, with which the API server counts changes of the entries.
     """
 
     where: str
@@ -56,7 +56,7 @@ class Registration:
 
     @classmethod
     def of(cls, where: str, document: Mapping[str, Any]) -> Self:
-        """Return the facts of a webhook configuration, read from its JSON; ``where`` names it in messages."""
+        """Return the facts of a webhook configuration, read from its JSON; ``where`` is its name in messages."""
         webhooks = document.get("webhooks") or ()
         bundles = tuple(base64.b64decode(each["clientConfig"].get("caBundle") or "") for each in webhooks)
         return cls(where, document["metadata"]["generation"], bundles)
@@ -74,10 +74,10 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A replica's observation that every webhook configuration trusts the next authority, and since when.
+    """A replica's observation that every webhook configuration trusts the next authority, with the time since when.
 
-    ``serial`` is the authority's serial number, ``generations`` are those of the webhook configurations: if one of
-    these changes, the time starts again.
+    ``serial`` is the authority's serial number, and ``generations`` has the generation of each webhook configuration:
+    if a serial number or generation changes, the time starts again.
     """
 
     serial: int
@@ -154,7 +154,7 @@ def rotated(authorities: Authorities, signer: Signer, *, hurried: bool = False) 
 
 
 def new_signer(ca_life: timedelta, leaf_life: timedelta, now: datetime) -> Signer:
-    """Create a certificate authority with a key; its leaves live for ``leaf_life``."""
+    """Create a certificate authority with a key; leaves of the authority live for ``leaf_life``."""
     # The name has the time of creation, in milliseconds, so that a user can distinguish two authorities.
     made = now.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
     common_name = f"podberth CA {made}Z"
@@ -165,7 +165,7 @@ def _first(registrations: Sequence[Registration], now: datetime, profile: Lifeti
     """Return the first authorities of a new Secret.
 
     If the Secret was deleted, leaves may still be in use: the certificates that are trusted now remain trusted until
-    these leaves have expired.
+    such leaves have expired.
     """
     known = dict.fromkeys(
         found for each in registrations for bundle in each.bundles for found in certificates_in(bundle)
@@ -204,7 +204,7 @@ def _needed(retired: Retired, now: datetime) -> bool:
 
 
 def name(certificate: x509.Certificate) -> str:
-    """Return a certificate's name as messages show it, at most 64 characters."""
+    """Return a certificate's name for messages, at most 64 characters."""
     return certificate.subject.rfc4514_string().removeprefix("CN=")[:64]
 
 

@@ -40,7 +40,7 @@ def comes_first(winner: str) -> str:
 
 
 def _fields(item: ParsedPolicy) -> Iterator[tuple[Path, Path, str]]:
-    """Yield the fields that a policy writes: the path in its document, the pod's field, and the expression's text."""
+    """Yield (path in the policy, field of the pod, text of the expression) for each field that a policy writes."""
     for index, mutation in enumerate(item.policy.spec.mutations):
         leaves, literals = leaves_of(mutation)
         if not literals and all(leaf.want in _SCALARS for leaf in leaves):

@@ -42,7 +42,9 @@ LATE: Final = "not compiled: the time for compiling was over; make the policies 
 
 # The time that each params object takes besides the cost of the expressions.
 _EVALUATION_MICROSECONDS: Final = 500
-"""The microseconds of overhead for a ConfigMap of 500 KB, measured with an expression that reads one value of it."""
+"""The microseconds of overhead for a ConfigMap of 500 KB, measured with an expression that reads one value of the
+ConfigMap.
+"""
 _POD_MICROSECONDS: Final = 10_000
 """The microseconds that the conversion of a pod takes, with 190 containers of 44 environment variables each."""
 _WHOLE_OBJECTS: Final = frozenset({"object", "oldObject"})
@@ -66,21 +68,24 @@ def depends_on_snapshot(path: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class BoundExpression:
-    """A compiled expression with the variables that it needs; each variable is evaluated once, at its first use."""
+    """A compiled expression with the variables that the expression needs.
+
+    A variable is evaluated once, at its first use.
+    """
 
     expression: Expression
     reads: frozenset[tuple[str, ...]]
-    """The paths of the fields that the expression and its variables read (``cel.reads``)."""
+    """The paths of the fields that the expression and the variables read (``cel.reads``)."""
 
     @property
     def reads_snapshot(self) -> bool:
-        """Whether the expression reads the state of the cluster, so that its value can change for an unchanged pod."""
+        """Whether the expression reads the state of the cluster, so that the value can change for an unchanged pod."""
         return any(map(depends_on_snapshot, self.reads))
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompiledMutation:
-    """One compiled entry of ``mutations``: its expressions by name ("" if it has only one), and its literal values."""
+    """One compiled entry of ``mutations``: the expressions and the literal values, each by name ("" if only one)."""
 
     name: str
     concern: str
@@ -88,11 +93,14 @@ class CompiledMutation:
     reason: BoundExpression | None
     leaves: Mapping[str, BoundExpression]
     facts: Mapping[str, tuple[str, str]]
-    """The expressions that are just one scalar field of ``gpu`` or ``gang``, such as ``gang.name``; their values are
-    read without CEL."""
+    """The expressions that are just one scalar field of ``gpu`` or ``gang``, such as ``gang.name``; these are read
+    without CEL.
+    """
     literals: Mapping[str, Any]
     nullable: frozenset[str]
-    """The names of the expressions for which null is a valid value; null in any other makes the entry do nothing."""
+    """The names of the expressions for which null is a valid value. If any other expression is null, the entry does
+    nothing.
+    """
     templates: Mapping[str, str]
     """For the mutation ``resourceClaims``: the object's name of each claim template, by the template's name."""
 
@@ -123,7 +131,7 @@ class CompiledValidation:
 
     @property
     def fixed_message(self) -> str:
-        """The message of a failure that does not come from messageExpression; it is the same for all pods."""
+        """The message of a failure that does not come from messageExpression; the same for all pods."""
         return self.message.strip() or f"failed expression: {self.expression.expression.source.strip()}"
 
     @property
@@ -146,7 +154,7 @@ class CompiledPolicy:
     def __init__(
         self, parsed: ParsedPolicy, environment: Environment, room: Room, names: Names = OF_GPU_POLICIES
     ) -> None:
-        """Create the policy without compiling it; ``room`` limits the parts of its compiled expressions."""
+        """Create the policy without compiling it; ``room`` limits the parts of the policy's compiled expressions."""
         self.source: GPUPolicy = parsed.policy
         self._names = names
         self._parsed = parsed
@@ -160,7 +168,7 @@ class CompiledPolicy:
         self._variables: dict[str, BoundExpression] = {}
         self._order = {item.name: index for index, item in enumerate(self.source.spec.variables)}
         self._begun: set[str] = set()
-        """The names of the variables whose compilation has begun, even if it failed."""
+        """The names of the variables whose compilation has begun, even if the compilation failed."""
 
     @property
     def name(self) -> str:
@@ -169,7 +177,7 @@ class CompiledPolicy:
 
     @property
     def file(self) -> str:
-        """The name of the policy's file; for an object of the cluster, a text in its place."""
+        """The name of the policy's file; for an object of the cluster, a text that stands for a file name."""
         return self._parsed.file
 
     @cached_property
@@ -179,7 +187,7 @@ class CompiledPolicy:
 
     @cached_property
     def conditions(self) -> tuple[tuple[str, BoundExpression], ...]:
-        """The compiled matchConditions, each with its name."""
+        """The compiled matchConditions: (name, expression) for each."""
         found = (
             (
                 item.name,
@@ -215,7 +223,7 @@ class CompiledPolicy:
 
     @cached_property
     def audit_annotations(self) -> tuple[tuple[str, BoundExpression], ...]:
-        """The compiled auditAnnotations, each with its key."""
+        """The compiled auditAnnotations: (key, expression) for each."""
         found = (
             (item.key, self._bound(("auditAnnotations", index, "valueExpression"), item.value_expression, Want.STRING))
             for index, item in enumerate(self.source.spec.audit_annotations)
@@ -260,8 +268,8 @@ class CompiledPolicy:
     def check(self, late: Late, *, priced: bool = True) -> tuple[Problem, ...]:
         """Compile all expressions and compute their cost; return the policy's problems, empty if there are none.
 
-        ``late`` is called before each expression. Once it returns True, no more is compiled, and a problem says so.
-        If ``priced`` is False, a high cost is no problem, because no webhook evaluates the policy.
+        ``late`` is called before each expression. Once it returns True, no more is compiled, and a problem says so. If
+        ``priced`` is False, a high cost is no problem: no webhook evaluates the policy.
         """
         self._checking, self._late = True, late
         self._compile()
@@ -373,7 +381,10 @@ class CompiledPolicy:
         return BoundExpression(expression, expression.reads.union(*within))
 
     def _before(self, path: Path, source: str) -> dict[str, Expression | CelType]:
-        """Return the variables that the expression at ``path`` may use; those in ``source`` are compiled first."""
+        """Return the variables that the expression at ``path`` may use.
+
+        The variables named in ``source`` are compiled first.
+        """
         of_variable = path[0] == "variables"
         seen = [name for name, index in self._order.items() if not of_variable or ("variables", index) < path[:2]]
         for name in sorted(set(_WORD.findall(source)).intersection(seen), key=self._order.__getitem__):
@@ -385,7 +396,7 @@ class CompiledPolicy:
 
 
 def _costs(path: Path, expression: Expression) -> Mapping[str, Cost]:
-    """Return the costs of an expression (under "", with the conversion to Python) and of its variables (by name)."""
+    """Return a mapping from variable to cost; under "" is the cost of the expression with its conversion to Python."""
     costs = expression.costs
     return costs if path[0] == "variables" else {**costs, "": costs[""].with_result}
 
@@ -393,11 +404,11 @@ def _costs(path: Path, expression: Expression) -> Mapping[str, Cost]:
 def compile_policies(
     parsed: Iterable[ParsedPolicy], environment: Environment, *, checked: bool = False, late: Late | None = None
 ) -> tuple[tuple[CompiledPolicy, ...], tuple[Problem, ...]]:
-    """Return compiled policies, sorted by their field ``order``, then by name, and the problems of the others.
+    """Return compiled policies, sorted by ``order``, then by name, and the problems of policies that do not compile.
 
     Args:
         parsed: the policies.
-        environment: the names and functions that their expressions may use.
+        environment: the names and functions that the policies' expressions may use.
         checked: whether the same policies compiled before without problems. Then each part is compiled only when it is
             used.
         late: called before each expression; returns True when the time is over. If None, the environment limits the

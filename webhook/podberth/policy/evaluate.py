@@ -1,7 +1,7 @@
 """Evaluates one policy's expressions for one pod, with the error semantics of ValidatingAdmissionPolicy.
 
-This module only evaluates; ``admission`` acts on the results. An error never counts as "no match": it is raised as
-EvaluationError, and the caller applies the policy's failurePolicy.
+This module only evaluates; ``admission`` acts on the results. An error never counts as "no match": the error is raised
+as EvaluationError, and the caller applies the policy's failurePolicy.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ Params: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A mutation that applies to this pod: the entry, its expressions' values by name, and the reason to show users."""
+    """A mutation that applies to the pod: the entry, the expressions' values by name, and the reason to show users."""
 
     mutation: CompiledMutation
     leaves: Mapping[str, Any]
@@ -33,7 +33,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A validation that a pod fails: its expression is false, or could not be evaluated."""
+    """A validation that a pod fails: the validation's expression is false, or could not be evaluated."""
 
     message: str
     reason: str
@@ -57,28 +57,28 @@ class ConditionsError(EvaluationError):
     """The evaluation of at least one matchCondition failed, and no matchCondition is false."""
 
     def __init__(self, failed: Sequence[tuple[str, BoundExpression, EvaluationError]]) -> None:
-        """Keep the conditions that failed, each with its name and its error; the message is about the first."""
+        """Keep the conditions that failed, as (name, error); the message is about the first condition."""
         name, _, error = failed[0]
         super().__init__(f"matchConditions {name}: {error}")
         self.failed = tuple(failed)
 
 
 class Watch(Protocol):
-    """An observer of a decision, which the deciding code calls at each step.
+    """An observer of a decision: the deciding code calls a method at each step.
 
-    The server uses no watch. A watch may keep the objects that it is given, but must not modify them.
+    The server uses no watch. A watch may keep its arguments, but must not modify them.
     """
 
     def passed_over(self, policy: CompiledPolicy, why: str) -> None:
         """Record that a policy does not apply; ``why`` begins with the name of the field that excludes the pod."""
 
     def matched(self, policy: CompiledPolicy, params: Params | None) -> None:
-        """Record that a policy matches, and will now be evaluated with this params object."""
+        """Record that a policy matches, and will now be evaluated with the params object ``params``."""
 
     def answered(
         self, policy: CompiledPolicy, bound: BoundExpression, activation: Activation, answer: Any | EvaluationError
     ) -> None:
-        """Record an expression's value or error, with the variables for which it was evaluated."""
+        """Record an expression's value or error, with the variables for which the expression was evaluated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +114,10 @@ class Evaluation:
         return answer
 
     def conditions(self) -> bool:
-        """Return whether all matchConditions are true; they are evaluated one by one.
+        """Return whether all matchConditions are true; the conditions are evaluated one by one.
 
         Raises:
-            ConditionsError: no condition is false, and one of them failed.
+            ConditionsError: no condition is false, and at least one failed.
         """
         answers: list[bool | EvaluationError] = []
         for _, bound in self.policy.conditions:
@@ -133,7 +133,7 @@ class Evaluation:
         Expressions in ``CompiledMutation.facts`` have no value in the results, because they are read without CEL.
 
         Raises:
-            EvaluationError: an expression of an entry failed; then none of the policy's mutations applies.
+            EvaluationError: an expression of an entry failed, so that none of the policy's mutations applies.
         """
         asked = (self._ask(mutation) for mutation in self.policy.mutations)
         return [entry for entry in asked if entry is not None]
@@ -153,7 +153,10 @@ class Evaluation:
         return Asked(mutation=mutation, leaves={**leaves, **mutation.literals}, reason=reason)
 
     def _traced(self, bound: BoundExpression) -> Any:
-        """Return an expression's value, as ``value`` does; if a variable in it failed, the error names the variable."""
+        """Return an expression's value, as ``value`` does.
+
+        If a variable of the expression failed, the error names it.
+        """
         try:
             return self.value(bound)
         except EvaluationError as error:
@@ -170,9 +173,9 @@ class Evaluation:
         return [failure for failure in found if failure is not None]
 
     def audit_annotations(self) -> dict[str, str | EvaluationError]:
-        """Return the audit annotations by key, each as its value, or its error if it failed.
+        """Return a mapping from the key of each audit annotation to its value, or to the error of its evaluation.
 
-        Long values are truncated, and null or blank ones are omitted.
+        Long values are truncated, and null or blank values are omitted.
         """
         found: dict[str, str | EvaluationError] = {}
         for key, bound in self.policy.audit_annotations:
@@ -198,10 +201,10 @@ class Evaluation:
         return Failure(message, item.reason, None, index, unfinished)
 
     def _message(self, item: CompiledValidation) -> tuple[str, str]:
-        """Return the message of a failed validation, and the error of a messageExpression that exceeded its iterations.
+        """Return (message of a failed validation, error of a messageExpression that exceeded the engine's iterations).
 
-        If messageExpression fails, or its value is blank, too long or has a line break inside, the message is the fixed
-        one, as at the API server.
+        If messageExpression fails, or its value is blank, too long or has a line break inside, the result is the fixed
+        message, as at the API server.
         """
         unfinished = ""
         if item.message_expression is not None:
@@ -215,12 +218,12 @@ class Evaluation:
 
 
 def combine(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -> bool:
-    """Return whether all matchConditions are true, from their values; False if any is false, even if another failed.
+    """Return whether all matchConditions are true; False if any is false, even if another failed.
 
     Source: apiserver pkg/admission/plugin/webhook/matchconditions/matcher.go
 
     Raises:
-        ConditionsError: no condition is false, and one of them failed.
+        ConditionsError: no condition is false, and at least one failed.
     """
     if False in answers:  # an error never equals False
         return False
@@ -251,7 +254,7 @@ def failing_variables(
 
 
 def _named(mutation: CompiledMutation, value: Any) -> Any:
-    """Return a mutation's value, with the names of claim templates replaced by those of their objects."""
+    """Return a mutation's value; names of claim templates are replaced by the names of the templates' objects."""
     if not (mutation.templates and isinstance(value, list)):
         return value
     names = mutation.templates

@@ -1,7 +1,7 @@
-"""Reads from webhook configurations whether they send all new pods, as policies of ``scope: All`` need it.
+"""Reads from webhook configurations whether all new pods are sent, as policies of ``scope: All`` need.
 
 The shipped webhook entries send pods with GPUs and pods of gangs, by the match conditions ``asks-for-accelerators`` and
-``gpu-or-gang``. An entry for pod creations with neither of these conditions sends all other pods, too
+``gpu-or-gang``. An entry for pod creations with neither condition sends all other pods, too
 (manifests/components/all-pods).
 """
 
@@ -47,7 +47,7 @@ def sends_every_pod(configuration: Mapping[str, Any]) -> bool:
 
 
 def sends_namespace(configuration: Mapping[str, Any], name: str, labels: Mapping[str, str]) -> bool:
-    """Return whether a webhook configuration has an entry that sends new pods of a namespace with these labels."""
+    """Return whether a webhook configuration has an entry that sends new pods of a namespace with ``labels``."""
     named = {**labels, NAME_LABEL: name}
     return any(
         _of_new_pods(entry.get("rules") or ()) and label_selector_matches(entry.get("namespaceSelector"), named)

@@ -27,7 +27,7 @@ _TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}
 
 
 def _instant(value: object) -> datetime | None:
-    """Return the instant that a text in RFC 3339 states; None if the value is no such text, or there is no such day."""
+    """Return the instant that a text in RFC 3339 states; None if the text is not RFC 3339, or there is no such day."""
     if not isinstance(value, str) or not _TIME.fullmatch(value):
         return None
     try:
@@ -101,5 +101,8 @@ class GPUPolicyException(DocumentPart):
 
     @cached_property
     def created_at(self) -> datetime | None:
-        """The time at which the API server created the object; None for an exception of a file, or if it is no time."""
+        """The time at which the API server created the object.
+
+        None for an exception of a file, or if the text is no time.
+        """
         return _instant(self.metadata.creation_timestamp)

@@ -28,8 +28,8 @@ _NAMES: Final = frozenset({"object", "oldObject", "request", "gpu", "gang"})
 MOST_COMPARED: Final = 1_000
 """The maximum number of policy names and label requirements of all exceptions of one namespace together.
 
-Each of them takes at most a microsecond of a review. For a workload of 12 roles, 500 exceptions with one name and one
-label are compared 24 times, which takes 15 ms of /validate-workload (``bench.excepted``).
+Each name or requirement takes at most a microsecond of a review. For a workload of 12 roles, 500 exceptions with one
+name and one label are compared 24 times, which takes 15 ms of /validate-workload (``bench.excepted``).
 """
 _EXPRESSION: Final[Path] = ("spec", "expression")
 _POLICIES: Final[Path] = ("spec", "policies")
@@ -38,14 +38,14 @@ _END: Final[Path] = ("spec", "expiresAt")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledException:
-    """An exception that is ready for evaluation; ``expression`` is None if it has none."""
+    """An exception that is ready for evaluation; ``expression`` is None if the exception has no expression."""
 
     parsed: ParsedException
     expression: Expression | None
     policies: tuple[str, ...] = field(init=False)
     """The names of the policies that are not evaluated for the selected pods."""
     selects: Callable[[Mapping[str, Any]], bool] = field(init=False)
-    """Returns whether podSelector selects a pod with these labels; namespace and expression do not count here."""
+    """Returns whether podSelector selects a pod with the given labels; namespace and expression are not compared."""
 
     def __post_init__(self) -> None:
         spec = self.parsed.source.spec
@@ -58,11 +58,14 @@ class CompiledException:
         return self.parsed.source.name
 
     def state(self, now: datetime) -> ExceptionState:
-        """Return the state of the exception at ``now``: active if it has an effect, else the reason why it has none."""
+        """Return the state of the exception at ``now``: active, or the reason why the exception has no effect."""
         return state_of(self.parsed.source, now)
 
     def changes_after(self, now: datetime) -> datetime:
-        """Return the next instant after ``now`` at which ``state`` changes; NEVER if it does not change any more."""
+        """Return the next instant after ``now`` at which ``state`` changes.
+
+        NEVER if the state does not change any more.
+        """
         source = self.parsed.source
         match self.state(now):
             case "active":
@@ -74,7 +77,7 @@ class CompiledException:
 
     @property
     def selects_all(self) -> bool:
-        """Whether podSelector is empty, so that it selects pods whose labels are unknown, too."""
+        """Whether podSelector is empty; an empty podSelector selects pods whose labels are unknown, too."""
         return self.parsed.source.spec.pod_selector.empty
 
 
@@ -97,12 +100,12 @@ def by_namespace(exceptions: Iterable[CompiledException]) -> dict[str, tuple[Com
 def compile_exceptions(
     parsed: Iterable[ParsedException], environment: Environment, *, late: Late | None = None
 ) -> tuple[tuple[CompiledException, ...], tuple[Problem, ...]]:
-    """Return the exceptions that compile, sorted by name, and the problems of the others, sorted.
+    """Return the exceptions that compile, sorted by name, and the sorted problems of all other exceptions.
 
     A pod may be compared with all exceptions of its namespace. So the expressions of one namespace's exceptions may
-    together cost as much as those of one policy (MAX_MICROSECONDS), and their names and labels have a bound, too
-    (MOST_COMPARED). Exceptions are counted in the given order. Callers pass exceptions of files first, so that
-    exceptions of the cluster do not take their place.
+    together cost as much as the expressions of one policy (MAX_MICROSECONDS), and the exceptions' names and labels have
+    a bound, too (MOST_COMPARED). Exceptions are counted in the given order. Callers pass exceptions of files first, so
+    that exceptions of the cluster do not use up the bounds.
 
     ``late`` is called before each expression; it returns True when the time is over. If None, the environment limits
     the time.
@@ -174,7 +177,10 @@ class _Taken:
         )
 
     def take(self, exception: ParsedException, microseconds: float = 0) -> None:
-        """Add an exception to the sums of its namespaces; ``microseconds`` is the cost of its expression."""
+        """Add an exception to the sums of the exception's namespaces.
+
+        ``microseconds`` is the cost of its expression.
+        """
         for each in frozenset(exception.source.spec.namespaces):
             self._compared[each] += _compared(exception)
             self._microseconds[each] += microseconds

@@ -1,4 +1,4 @@
-"""Lists the CEL expressions of a compiled policy, each with its path in the policy's document."""
+"""Lists the CEL expressions of a compiled policy, each with the expression's path in the policy's document."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from .model import leaves_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """One CEL expression of a policy: its path in the document, its source text, and its compiled form.
+    """One CEL expression of a policy: the path in the document, the source text, and the compiled form.
 
     The compiled form is None if the expression is just a scalar field of ``gpu`` or ``gang``, which needs no evaluation
     (``CompiledMutation.facts``).
@@ -20,7 +20,7 @@ class Placed:
     source: str
     bound: BoundExpression | None
     mutation: int | None = None
-    """The index of the mutation that has the expression; None if no mutation has it."""
+    """The index of the mutation that has the expression; None if the expression is not in a mutation."""
 
 
 def expressions_of(policy: CompiledPolicy) -> Iterator[Placed]:

@@ -35,7 +35,7 @@ _Document = TypeVar("_Document", GPUPolicy, GPUPolicyException)
 
 @dataclass(frozen=True, slots=True)
 class ParsedPolicy:
-    """A GPUPolicy, with the positions of its values in the file."""
+    """A GPUPolicy, with the positions of the policy's values in the file."""
 
     policy: GPUPolicy
     file: str
@@ -48,7 +48,7 @@ class ParsedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ParsedException:
-    """A GPUPolicyException, with the positions of its values in the file."""
+    """A GPUPolicyException, with the positions of the exception's values in the file."""
 
     source: GPUPolicyException
     file: str
@@ -67,7 +67,7 @@ class ParsedPolicies:
     params: Mapping[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     others: tuple[tuple[str, PositionedDocument], ...] = ()
-    """The documents of other kinds that the caller of ``parse_policies`` asked for, each with its file."""
+    """(file, document) for each document of another kind that the caller of ``parse_policies`` asked for."""
     exceptions: tuple[ParsedException, ...] = ()
     """The exceptions, sorted by name."""
 
@@ -79,7 +79,7 @@ def parse_policies(
 
     A policy with a problem is omitted, and so is a second policy of the same name; both are reported as problems. A
     file without any document is a problem, too. ``others`` returns whether a document of another kind is returned in
-    ``ParsedPolicies.others``; if not, the document is a problem.
+    ``ParsedPolicies.others``; any other document is a problem.
     """
     reader = _Reader(others)
     for file, text in texts:
@@ -152,7 +152,7 @@ class _Reader:
         self._seen: dict[tuple[str, ...], tuple[str, int]] = {}
 
     def read(self, file: str, document: PositionedDocument) -> None:
-        """Read one document and add its policy, ConfigMap, exception or problems."""
+        """Read one document, and add the document's policy, ConfigMap, exception or problems to the result."""
         content, positions = document.document, document.positions
         if content.get("kind") == POLICY_KIND:
             self._read_policy(file, content, positions)
@@ -187,7 +187,10 @@ class _Reader:
     def _validated(
         self, model: type[_Document], file: str, content: dict[str, Any], positions: Positions
     ) -> _Document | None:
-        """Return a document as an instance of ``model``; None if it is invalid: then its problems are added."""
+        """Return a document as an instance of ``model``.
+
+        If the document is invalid, add its problems and return None.
+        """
         try:
             return model.model_validate(content)
         except ValidationError as error:

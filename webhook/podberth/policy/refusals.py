@@ -241,7 +241,10 @@ def _constraints(spec: Spec) -> Iterator[Refusal]:
 def refused_rules(
     rules: Iterable[Rule], path: Path, resources: Callable[[tuple[str, ...], Path], Iterator[Refusal]] | None = None
 ) -> Iterator[Refusal]:
-    """Yield the problems of the rules in the list at ``path``; ``resources`` replaces the check of their resources."""
+    """Yield the problems of the rules in the list at ``path``.
+
+    ``resources`` replaces the check of the rules' resources.
+    """
     for index, rule in enumerate(rules):
         yield from _rule(rule, (*path, index), resources or _resources)
 
@@ -266,7 +269,7 @@ def _rule(rule: Rule, path: Path, resources: Callable[[tuple[str, ...], Path], I
 
 
 def _resources(resources: tuple[str, ...], path: Path) -> Iterator[Refusal]:
-    """Yield a problem for resources with a wildcard and a name that it includes, as upstream (validateResources)."""
+    """Yield a problem for a wildcard together with a resource that it includes, as upstream (validateResources)."""
     if "*/*" in resources and len(resources) > 1:
         yield path, "got '*/*' and more, want '*/*' alone"
         return

@@ -1,4 +1,4 @@
-"""The base class of the policy models, and types of their text fields (names, messages, expressions).
+"""The base class of the policy models, and types of text fields in the models (names, messages, expressions).
 
 Each type validates one field alone; ``refusals`` checks fields against each other.
 """

@@ -1,6 +1,6 @@
-"""Rewrites pydantic's errors as ``got X, want Y``, with the most similar name for a misspelled one.
+"""Rewrites pydantic's errors as ``got X, want Y``, with the most similar known name for a misspelled name.
 
-This module knows pydantic's error types but nothing about policies; ``suite`` uses it for its documents, too.
+This module knows pydantic's error types but nothing about policies; ``suite`` uses the module for its documents, too.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,8 @@ _LONGEST_NAME: Final = 80
 def explain(error: ValidationError, model: type[BaseModel]) -> Iterator[FieldProblem]:
     """Yield the problems because of which pydantic refused a document as ``model``.
 
-    If there are more than MOST_EXPLAINED, the first problem states their number, and the last ones are left out.
+    If there are more than MOST_EXPLAINED problems, the first problem states the number of all, and the last problems
+    are left out.
     """
     found = error.errors(include_url=False)
     if len(found) > MOST_EXPLAINED:
@@ -59,7 +60,7 @@ def fields_at(model: type[BaseModel], path: Path) -> tuple[str, ...]:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """Return the one model class in a type annotation: the annotation itself, or inside Optional and tuples."""
+    """Return the only model class in a type annotation; the class may be inside Optional and tuples."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for part in get_args(annotation) if (found := _model_in(part)) is not None), None)

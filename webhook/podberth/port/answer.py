@@ -16,7 +16,7 @@ from aiohttp.abc import AbstractStreamWriter
 RETRY_AFTER_SECONDS = 1
 """The number of seconds after which a client repeats a refused request (Retry-After header).
 
-client-go, and so the API server, follows this header (rest/with_retry.go), within the webhook's timeout.
+client-go, and so the API server, follows the header (rest/with_retry.go), within the webhook's timeout.
 """
 _KEEP = b"\r\n\r\n"
 _CLOSE = b"\r\nConnection: close\r\n\r\n"
@@ -27,7 +27,7 @@ _MORE = {
 
 
 class WholeAnswer(web.StreamResponse):
-    """A response whose complete body is known when it is created."""
+    """A response whose complete body is known when the response is created."""
 
     def __init__(self, status: int, body: bytes, *, content_type: bytes = b"text/plain", close: bool = False) -> None:
         """Create an answer with ``body``; with ``close``, the connection is closed after the answer."""
@@ -53,12 +53,15 @@ class WholeAnswer(web.StreamResponse):
 
     @property
     def keep_alive(self) -> bool | None:
-        """Whether the connection may carry another request after this answer."""
+        """Whether the connection may carry another request after the answer."""
         return not self._ends
 
 
 def farewell(status: int, text: str) -> bytes:
-    """Return the bytes of the answer to a caller whose request is incomplete; the connection is closed after it."""
+    """Return the bytes of the answer to a caller whose request is incomplete.
+
+    The connection is closed after the answer.
+    """
     body = text.encode()
     return _head(status, b"text/plain", len(body), close=True) + body
 

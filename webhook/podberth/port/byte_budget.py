@@ -42,8 +42,8 @@ class MemoryBudget:
     def __init__(self, levels: Mapping[str, int] = LEVELS) -> None:
         """Create a budget of which nothing is used.
 
-        ``levels`` has a limit in bytes for each kind: a kind may take more only while the total of all kinds stays
-        within it.
+        ``levels`` has a limit in bytes for each kind: a kind may take more bytes only while the total of all kinds
+        stays within the kind's limit.
         """
         self._levels = levels
         self._total = 0
@@ -51,9 +51,10 @@ class MemoryBudget:
         self.refused: dict[str, int] = dict.fromkeys(KINDS, 0)
 
     def take(self, kind: Kind, amount: int, *, proven: bool = True) -> bool:
-        """Charge ``amount`` bytes to a kind and return True, or charge nothing and return False if they do not fit.
+        """Charge ``amount`` bytes to a kind and return True; if they do not fit, charge nothing and return False.
 
-        ``proven`` says whether the connection's caller is known to be legitimate; the bodies of other callers get less.
+        ``proven`` says whether the connection's caller is known to be legitimate; the bodies of other callers get fewer
+        bytes.
         """
         level = "unproven bodies" if kind == "bodies" and not proven else kind
         if self._total + amount > self._levels[level]:
@@ -70,7 +71,7 @@ class MemoryBudget:
 
 
 class Hold:
-    """The bytes of the budget that one request occupies; ``release`` frees all of them."""
+    """The bytes of the budget that one request occupies; ``release`` frees all these bytes."""
 
     __slots__ = ("_bodies", "_budget", "_documents", "_proven")
 
@@ -81,7 +82,7 @@ class Hold:
         self._bodies = self._documents = 0
 
     def take_body(self, size: int) -> bool:
-        """Charge the part of a body received so far, ``size`` bytes in total; return False if it does not fit."""
+        """Charge the received part of a body, ``size`` bytes in total; return False if these bytes do not fit."""
         more = size - self._bodies
         if more <= 0:
             return True
@@ -91,7 +92,10 @@ class Hold:
         return True
 
     def take_document(self, body_size: int) -> bool:
-        """Charge the most memory that a parsed body of this size can need; return False if the budget has no room."""
+        """Charge the most memory that a parsed body of ``body_size`` bytes can need.
+
+        Return False if it does not fit.
+        """
         size = PARSED_PER_BYTE * body_size
         if not self._budget.take("documents", size):
             return False
@@ -109,7 +113,7 @@ class Hold:
         self._documents = 0
 
     def release(self) -> None:
-        """Free all bytes of this request."""
+        """Free all bytes of the request."""
         self.drop_document()
         self._budget.give_back("bodies", self._bodies)
         self._bodies = 0

@@ -1,7 +1,7 @@
 """A caller's HTTP connection: request heads are limited in bytes and time, and error answers name no software.
 
-aiohttp limits the length and the number of headers, which together allow a megabyte. It has no time limit for a head
-that is incomplete.
+aiohttp limits the length and the number of headers, which together allow a megabyte, and has no time limit for an
+incomplete head.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _END_OF_HEAD: Final = b"\r\n\r\n"
 
 
 class BoundedConnection(web.RequestHandler):
-    """A caller's connection. It occupies a place in ``Places`` from its acceptance until it is lost."""
+    """A caller's connection. The connection occupies a place in ``Places`` from its acceptance until it is lost."""
 
     __slots__ = ("_body", "_head_bytes", "_head_timer", "_places", "_unread_timer", "proven", "shaking")
 
@@ -42,10 +42,10 @@ class BoundedConnection(web.RequestHandler):
             **options,
         )
         self.proven = False
-        """Whether the caller is known to be a legitimate client of this port."""
+        """Whether the caller is known to be a legitimate client of the port."""
         self._places = places
         self.shaking: asyncio.Task[Any] | None = None
-        """The task of the TLS handshake, while it is in progress."""
+        """The task of the TLS handshake, while the handshake is in progress; else None."""
         self._body: StreamReader | None = None
         """The body of the last request with a complete head, while parts of the body are still missing."""
         self._head_bytes = 0
@@ -54,13 +54,13 @@ class BoundedConnection(web.RequestHandler):
         self._unread_timer: asyncio.TimerHandle | None = None
 
     def prove(self) -> None:
-        """Note that the caller is a legitimate client of this port, so that the connection keeps its place."""
+        """Note that the caller is a legitimate client of the port, so that the connection keeps its place."""
         if not self.proven:
             self.proven = True
             self._places.prove(self)
 
     def displace(self) -> None:
-        """Close this connection, because another connection needs its place.
+        """Close the connection, because another connection needs the place.
 
         If a request has begun, the caller first gets the answer 503.
         """
@@ -110,7 +110,7 @@ class BoundedConnection(web.RequestHandler):
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
-        """Send an answer; if the caller has already sent another request, serve other connections before it.
+        """Send an answer; if the caller has already sent another request, serve other connections before that request.
 
         Since Python 3.12, aiohttp begins the next request at once. Thousands of pipelined requests were then handled in
         one turn of the event loop, and 200 such connections kept the API server's reviews waiting for more than ten
@@ -122,7 +122,7 @@ class BoundedConnection(web.RequestHandler):
         return finished
 
     def pause_writing(self) -> None:
-        """Start the timer that closes the connection if the caller does not read its answers."""
+        """Start the timer that closes the connection if the caller does not read the answers."""
         super().pause_writing()
         if self.transport is not None:
             self._unread_timer = self._loop.call_later(UNREAD_SECONDS, self.transport.abort)
@@ -166,7 +166,7 @@ class BoundedConnection(web.RequestHandler):
             self._dribbled(size)
 
     def _dribbled(self, size: int) -> None:
-        """Count ``size`` more bytes of an incomplete request head, and apply its limits of size and time."""
+        """Count ``size`` more bytes of an incomplete request head, and apply the limits of size and time for a head."""
         self._head_bytes += size
         if self._head_bytes > MAX_HEAD_BYTES:
             self._leave(431, f"want headers of {MAX_HEAD_BYTES} bytes at most")
@@ -187,7 +187,7 @@ class BoundedConnection(web.RequestHandler):
             self._leave(408, f"want the headers within {HEAD_SECONDS:.0f} s")
 
     def _leave(self, status: int, text: str) -> None:
-        """Send an answer with this status and text to the caller, and close the connection."""
+        """Send an answer with the given status and text to the caller, and close the connection."""
         if self.transport is not None and not self.transport.is_closing():
             self.transport.write(farewell(status, text))
         self.force_close()

@@ -1,4 +1,4 @@
-"""Accepts connections, each only if ``Places`` has a place for it before its TLS handshake.
+"""Accepts connections; a connection is accepted only if ``Places`` has a place for it before the TLS handshake.
 
 Without a free place, a connection waits in the kernel's queue.
 """

@@ -34,7 +34,7 @@ class Places:
         """The time of arrival of each connection whose caller is not known to be legitimate, oldest first."""
         self._proven: set[Guest] = set()
         self._shaking: set[Guest] = set()
-        """The connections whose TLS handshake is in progress; they are charged more bytes."""
+        """The connections whose TLS handshake is in progress; such connections are charged more bytes."""
         self.displaced = 0
         """The number of connections that were displaced so far."""
 
@@ -63,14 +63,14 @@ class Places:
     def prove(self, guest: Guest) -> None:
         """Protect a connection from being displaced, because its caller is known to be legitimate.
 
-        This has no effect if too many connections are protected already.
+        Without effect if too many connections are protected already.
         """
         if guest in self._unproven and len(self._proven) < self._most_proven:
             del self._unproven[guest]
             self._proven.add(guest)
 
     def leave(self, guest: Guest) -> None:
-        """Free the place of a connection, if it has one."""
+        """Free the place of a connection, if the connection has a place."""
         if self._unproven.pop(guest, None) is None and guest not in self._proven:
             return
         self.settle(guest)
@@ -82,7 +82,10 @@ class Places:
             self._budget.give_back("connections", amount)
 
     def _displace(self, now: float) -> bool:
-        """Displace the oldest connection from an unknown caller if it is old enough; return whether that was done."""
+        """Displace the oldest connection from an unknown caller, if it is old enough.
+
+        Return whether one was displaced.
+        """
         oldest = next(iter(self._unproven), None)
         if oldest is None or now - self._unproven[oldest] < GRACE_SECONDS:
             return False

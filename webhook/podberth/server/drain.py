@@ -1,8 +1,9 @@
 """Shuts the webhook's server down without losing a review.
 
-The shutdown has three steps. First readiness fails and every answer closes its connection, until the cluster sends
-reviews to other replicas. Then new connections are refused and idle connections are closed. Then the reviews in flight
-finish. The apiserver keeps using connections to a terminating pod until they are closed (kubernetes issue 127335).
+The shutdown has three steps. First, readiness fails and every answer closes its connection, until the cluster sends
+reviews to other replicas. Second, new connections are refused and idle connections are closed. Third, the reviews in
+flight finish. The apiserver keeps using connections to a terminating pod until they are closed (kubernetes issue
+127335).
 """
 
 import asyncio
@@ -46,7 +47,7 @@ class Leaving:
             task.cancel()
 
     def depend_on(self, task: asyncio.Task[None]) -> None:
-        """Request the shutdown if this task fails; ``leave`` then raises the task's error."""
+        """Request the shutdown if ``task`` fails; ``leave`` then raises the task's error."""
         task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:

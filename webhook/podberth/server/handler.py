@@ -1,4 +1,4 @@
-"""Answers AdmissionReviews over HTTP. This is podberth's hot path: it has only code that every review needs.
+"""Answers AdmissionReviews over HTTP. The module is podberth's hot path and has only code that every review needs.
 
 An answer is HTTP 200 with an AdmissionReview if and only if there is a decision. In every other case, also after a bug
 in podberth, the answer is an HTTP error with a reason. The apiserver then follows the webhook's failurePolicy, in which
@@ -60,14 +60,14 @@ class Target:
 def resolve(deciders: Deciders, target: str) -> Target:
     """Return the path, the decider and the time budget of a request from the URL ``target`` in its request line.
 
-    The decider is None if the path is not served. An invalid timeout in the query counts as none.
+    The decider is None if the path is not served. An invalid timeout in the query is ignored.
     """
     path, _, query = target.partition("?")
     return Target(path, deciders.get(path), timeout_seconds(query) * BUDGET_SHARE)
 
 
 def timeout_seconds(query: str) -> float:
-    """Return the ``timeout`` parameter of a URL's query, in seconds; the default if it is missing or invalid."""
+    """Return the ``timeout`` parameter of a URL's query, in seconds; the default if missing or invalid."""
     try:
         value = parse_qs(query, max_num_fields=16).get("timeout", [""])[0]
     except ValueError:
@@ -94,7 +94,7 @@ PATIENCE_SECONDS = 0.5
 class ReviewHandler:
     """Handles every request to the review port.
 
-    ``aiohttp.web.Server`` calls it directly, so there are no routes and no middlewares.
+    ``aiohttp.web.Server`` calls the handler directly, so there are no routes and no middlewares.
     """
 
     def __init__(
@@ -105,7 +105,10 @@ class ReviewHandler:
         budget: MemoryBudget,
         tracer: ReviewTracer | None = None,
     ) -> None:
-        """Create the handler; it answers requests for the paths of ``deciders`` with the snapshot in ``state``."""
+        """Create the handler.
+
+        The handler answers requests for the paths of ``deciders`` with the snapshot in ``state``.
+        """
         self._tracer = tracer
         self._state = state
         self._recorder = recorder
@@ -113,7 +116,7 @@ class ReviewHandler:
         self._resolve = lru_cache(_REMEMBERED_TARGETS)(partial(resolve, deciders))
 
     async def __call__(self, request: web.BaseRequest) -> WholeAnswer:
-        """Answer one request, whatever its content; a bug becomes an answer with status 500."""
+        """Answer one request, whatever the request contains; a bug becomes an answer with status 500."""
         connection = connection_of(request)
         started = connection.read_at
         state = self._state
@@ -201,7 +204,7 @@ def _behind(hold: Hold, call: Callable[..., object], *arguments: object) -> None
     """Run ``call`` after the answer is written, in the event loop's next turn.
 
     If the request's document is large, ``call`` runs at once. A delayed ``call`` keeps the document in memory, and
-    other reviews with large documents could be decided before it runs.
+    other reviews with large documents could be decided before ``call`` runs.
     """
     if hold.is_large:
         call(*arguments)
@@ -226,7 +229,7 @@ async def in_time(outcome: PendingDecision, deadline: float) -> Outcome:
 def check_head(request: web.BaseRequest, target: Target, stranger: str) -> None:
     """Check that the client, path, method and media type of a request are those of a review.
 
-    ``stranger`` has the names in the client's certificate if none is the expected name; else it is empty.
+    ``stranger`` has the names in the client's certificate if none of them is the expected name; else empty.
 
     Raises:
         ReviewError: the client, path, method or media type is wrong.
@@ -263,7 +266,7 @@ _LONGEST_MESSAGE = 1024
 
 
 def error_body(status: int, message: str) -> bytes:
-    """Return a metav1.Status as JSON; the apiserver shows its message to the user after "failed calling webhook".
+    """Return a metav1.Status as JSON; the apiserver shows the Status's message after "failed calling webhook".
 
     The apiserver decodes the body of an answer other than 2xx as a Status, and says "unknown" if the body is no Status:
     client-go rest/request.go, Result.Error and newUnstructuredResponseError.

@@ -23,9 +23,9 @@ from ..kube.schema import PodSchema
 from ..policy.compile import CompiledPolicy
 
 MOST_AT_ONCE = 4
-"""The limit of policies in memory: one that is being judged, and three that wait.
+"""The limit of policies in memory: one policy that is being judged, and three that wait.
 
-A person applies one policy at a time, and `kubectl apply` of a directory sends them one after the other.
+A person applies one policy at a time, and `kubectl apply` of a directory sends policies one after the other.
 """
 
 
@@ -35,14 +35,17 @@ def _validate_now(review: AdmissionRequest, environment: Environment, late: Late
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The pending verdict on a policy; callers await it. Cancelling the wait ends the work before its next step."""
+    """The pending verdict on a policy; callers await the verdict.
+
+    Cancelling the wait ends the work before its next step.
+    """
 
     work: asyncio.Future[Outcome]
     gone: Event
     """The event that is set when nobody waits for the verdict any more."""
 
     def __await__(self) -> Generator[Any, None, Outcome]:
-        """Wait for the verdict and return it: the result of ``admission.policy``.
+        """Wait for the verdict, the result of ``admission.policy``, and return the verdict.
 
         Raises:
             ReviewError: the object is not a policy.
@@ -67,9 +70,10 @@ class PolicyJudge:
     """A decider that judges GPUPolicies in a thread of its own."""
 
     def __init__(self, validate: Callable[[AdmissionRequest, Environment, Late], Outcome] | None = None) -> None:
-        """Create the judge; its thread starts with the first policy.
+        """Create the judge; the judge's thread starts with the first policy.
 
-        ``validate`` judges one policy; None: ``admission.policy.validate_policy`` judges it, at the present time.
+        ``validate`` judges one policy; None: ``admission.policy.validate_policy`` judges the policy, at the present
+        time.
         """
         self._validate = validate or _validate_now
         self._thread = ThreadPoolExecutor(1, "policies")

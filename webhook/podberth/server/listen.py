@@ -1,4 +1,4 @@
-"""The TLS port that receives reviews, and the connections to it."""
+"""The TLS port that receives reviews, and the connections to the port."""
 
 import asyncio
 import ssl
@@ -37,7 +37,7 @@ class ReviewPort:
     def __init__(
         self, handler: Handler, context: ssl.SSLContext, budget: MemoryBudget, client_name: str | None = None
     ) -> None:
-        """Create the port; it listens after ``start``. The caller must be inside a running event loop.
+        """Create the port; the port listens after ``start``. The caller must be inside a running event loop.
 
         ``client_name`` is the name that clients' certificates must have, as in ``StampedConnection``.
         """
@@ -75,7 +75,7 @@ class ReviewPort:
 
 
 class StampedConnection(BoundedConnection):
-    """A connection that records the time of its last read, and the client's name if that is not the expected name.
+    """A connection that records the time of its last read, and the client's name if it is not the expected name.
 
     The time is in seconds of ``perf_counter``. A request arrives before its handler begins: the event loop first reads
     from all readable connections, and other reviews may be decided in between. So the time is taken when bytes are

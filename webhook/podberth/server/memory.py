@@ -16,8 +16,8 @@ def prepare() -> None:
 
     The first list of a cluster's objects makes millions of Python dicts and lists, which the collector would walk
     repeatedly. Policies are loaded in a thread, and glibc gives each thread its own heap. The thread that answers
-    reviews could not use the free memory of that heap, and its own heap grew. Several heaps have no advantage, because
-    code that allocates holds the interpreter lock. Other C libraries do not have this setting.
+    reviews could not use the free memory of the other thread's heap, so the process grew. Several heaps have no
+    advantage, because code that allocates holds the interpreter lock. Other C libraries do not have this setting.
     """
     gc.set_threshold(_YOUNGEST)
     if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
@@ -27,7 +27,7 @@ def prepare() -> None:
 def settle() -> None:
     """Exempt all live objects from garbage collection. Called when a snapshot comes into force.
 
-    This makes the slowest review faster: with 10,000 nodes, a pass of the collector over all objects takes 17 ms, and
+    The slowest review becomes faster: with 10,000 nodes, a pass of the collector over all objects takes 17 ms, and
     delays a review.
     """
     gc.unfreeze()  # the objects of the last snapshot

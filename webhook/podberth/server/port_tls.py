@@ -1,10 +1,8 @@
-"""The TLS settings of the review port: its certificate, and the CA certificates that sign its clients' certificates.
+"""The TLS settings of the review port: the port's certificate, and the CA certificates that sign clients' certificates.
 
-Both can be replaced at run time.
-
-No CA certificate can be removed from an ``ssl.SSLContext``. So if clients must authenticate, each set of CA
-certificates has its own context, and a handshake switches to the newest context after the client's hello. Open
-connections stay open.
+Both can be replaced at run time. No CA certificate can be removed from an ``ssl.SSLContext``. So if clients must
+authenticate, each set of CA certificates has its own context, and a handshake switches to the newest context after the
+client's hello. Open connections stay open.
 """
 
 import asyncio
@@ -31,7 +29,7 @@ class CertificateFiles:
     key: Path
 
     def revision(self) -> object:
-        """Return a value that changes when the files change: their content, or the reason why they cannot be read.
+        """Return a value that changes when the files change: the content, or the reason why the files cannot be read.
 
         The files are small enough to be read each time.
         """
@@ -69,7 +67,7 @@ def read_pair(files: CertificateFiles) -> tuple[LeafCertificate, bytes, bytes]:
 
 
 def show_pair(context: ssl.SSLContext, certificate: bytes, key: bytes, where: str) -> None:
-    """Use a certificate and its key, both PEM, for new connections of ``context``.
+    """Use a certificate and key (PEM) for new connections of ``context``.
 
     ``where`` names the source of the certificate in messages.
 
@@ -126,7 +124,7 @@ class PortTls:
             self.context.sni_callback = self._choose
 
     def show(self, certificate: bytes, key: bytes, where: str) -> None:
-        """Use this certificate and key, both PEM, for new connections; ``where`` names their source in messages.
+        """Use a certificate and key (PEM) for new connections; ``where`` names the source of both in messages.
 
         Raises:
             CertificateError: OpenSSL refuses the certificate; the previous certificate stays in use.
@@ -137,10 +135,10 @@ class PortTls:
             self._current = self._built(self._authorities)
 
     def trust(self, authorities: bytes, where: str) -> int:
-        """Accept only clients with certificates that these CA certificates have signed.
+        """Accept only clients with certificates that ``authorities`` have signed.
 
-        ``authorities`` are the CA certificates (PEM), and ``where`` names their source in messages. Returns how many CA
-        certificates there are.
+        ``authorities`` are the CA certificates (PEM), and ``where`` names their source in messages. The result is the
+        number of CA certificates.
 
         Raises:
             CertificateError: the text has no CA certificate; the previous CA certificates stay in use.

@@ -27,7 +27,7 @@ class RecordKeys:
         self._secrets: tuple[bytes, ...] = ()
 
     def use(self, secret: bytes, where: str) -> None:
-        """Seal with this key from now on; seals made with the two keys before it stay valid.
+        """Seal with the key ``secret`` from now on; seals made with the two keys before it stay valid.
 
         ``where`` names the source of the key in the log.
         """
@@ -53,7 +53,7 @@ class WatchedRecordKey:
         """Load the file with the key if it has changed.
 
         Raises:
-            UsageError: the file cannot be used; the current key stays. The same failure is raised once.
+            UsageError: the file cannot be used; the current key stays in use. The same failure is raised once.
         """
         secret, failure = b"", ""
         try:

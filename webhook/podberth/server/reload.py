@@ -43,7 +43,7 @@ class Watched(Protocol):
 
     @property
     def what(self) -> str:
-        """The name of the loaded thing, for errors that do not name a part of it."""
+        """The name of the loaded thing, for errors that do not name a part of the thing."""
 
     async def refresh(self) -> None:
         """Load the thing if it has changed since the last call. A failed load is repeated only after a change.
@@ -85,7 +85,9 @@ class WatchedSnapshot:
         """The function that is called after each load of policies."""
 
     async def refresh(self) -> None:
-        """Load policies and topology if either has changed; a call during a load waits for it, then checks again.
+        """Load policies and topology if either has changed.
+
+        A call during a load waits for that load, then checks again.
 
         Raises:
             PodberthError: the policies or the topology cannot be used; the previous snapshot stays in force.
@@ -99,7 +101,7 @@ class WatchedSnapshot:
                 self._publish(await asyncio.to_thread(self._source.load), changed)
 
     def adopt(self, topology: TopologyIndex) -> None:
-        """Make decisions from this index of nodes from now on; the compiled policies stay in use."""
+        """Make decisions from the index of nodes ``topology`` from now on; the compiled policies stay in use."""
         first, self._topology = self._topology is None, topology
         self._metrics.nodes.set(topology.node_count)
         if self._state.snapshot is not None:
@@ -112,7 +114,7 @@ class WatchedSnapshot:
             settle()
 
     def adopt_sealer(self, sealer: Sealer) -> None:
-        """Seal records and check seals with this sealer's keys from now on."""
+        """Seal records and check seals with the keys of ``sealer`` from now on."""
         self._sealer = sealer
         if self._state.snapshot is not None:
             self._state.snapshot = self._state.snapshot.with_sealer(sealer)
@@ -129,13 +131,13 @@ class WatchedSnapshot:
         return frozenset(each.name for each in policies if reads_topology(each))
 
     async def adopt_objects(self, objects: Held) -> None:
-        """Make decisions from these Namespaces and params objects from now on."""
+        """Make decisions from the Namespaces and params objects in ``objects`` from now on."""
         self._objects = objects
         self._put_in_force()
         self._state.wake_waiting()
 
     def adopt_workloads(self, workloads: ClusterFacts) -> None:
-        """Make decisions from these owners, groups, claims and device classes from now on."""
+        """Make decisions from the owners, groups, claims and device classes in ``workloads`` from now on."""
         self._workloads = workloads
         if self._state.snapshot is not None:
             self._state.snapshot = self._state.snapshot.with_workloads(workloads)
@@ -144,7 +146,7 @@ class WatchedSnapshot:
         self._state.wake_waiting()
 
     def _put_in_force(self) -> None:
-        """Build the snapshot and make decisions from it from now on, if all its parts are known.
+        """Build the snapshot and make decisions from it from now on, if all parts of the snapshot are known.
 
         Params from files remain the defaults for params that the cluster does not have.
         """
@@ -206,7 +208,7 @@ class WatchedSnapshot:
         self._replaced = {name: each for name, each in self._replaced.items() if name in present} | replaced
 
     def _log_broken(self, verdicts: Sequence[Verdict]) -> None:
-        """Log every broken policy once, and again when its problems change."""
+        """Log every broken policy once, and again when the policy's problems change."""
         broken = [each for each in verdicts if each.state not in _USABLE]
         for each in broken:
             if each not in self._reported:
@@ -286,7 +288,7 @@ async def watch(watched: Sequence[Watched], interval_seconds: float, metrics: Me
 
 
 async def _refresh(watched: Watched, metrics: Metrics, log: Log) -> None:
-    """Call ``refresh`` of one watched thing, and log its error if that fails."""
+    """Call ``refresh`` of one watched thing, and log the error if ``refresh`` fails."""
     try:
         await watched.refresh()
     except PodberthError as error:

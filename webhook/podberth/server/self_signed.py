@@ -1,7 +1,7 @@
 """A self-signed certificate for demos and tests in clusters without cert-manager, created at start in a directory.
 
-The CA's private key is discarded after it has signed the serving certificate, so nobody can sign another certificate
-with it. A renewal changes the CA, so ca.crt has to be put into caBundle again.
+The CA's private key is discarded after signing the serving certificate, so nobody can sign another certificate with the
+key. A renewal changes the CA, so ca.crt has to be put into caBundle again.
 """
 
 import os
@@ -80,7 +80,7 @@ def _make_once(path: Path) -> None:
 
 
 def _unusable(files: CertificateFiles, authority: Path, names: Sequence[str], now: datetime) -> str:
-    """Return why the present certificate files cannot be used; "" if they can."""
+    """Return why the present certificate files cannot be used; "" if they can be used."""
     if not (files.certificate.exists() and files.key.exists() and authority.exists()):
         return "there was none"
     try:

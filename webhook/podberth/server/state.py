@@ -13,10 +13,10 @@ from ..admission.snapshot import Snapshot
 
 
 class PendingDecision(Protocol):
-    """A decision that is made outside the event loop, in a thread; callers await it."""
+    """A decision that is made outside the event loop, in a thread; callers await the decision."""
 
     def __await__(self) -> Generator[Any, None, Outcome]:
-        """Wait for the decision and return it."""
+        """Wait for the decision and return the decision."""
 
     def when_ended(self, call: Callable[[], object]) -> None:
         """Call ``call`` when the work on the review has ended, whether or not somebody still waits for the decision."""
@@ -77,7 +77,7 @@ class ServingState:
             return
 
     def unready(self) -> list[str]:
-        """Return the reasons why this server should get no reviews now; empty if it is ready."""
+        """Return the reasons why the server should get no reviews now; empty if the server is ready."""
         reasons = []
         if self.snapshot is None:
             reasons.append("policies and topology are not loaded")

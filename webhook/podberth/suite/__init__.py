@@ -3,4 +3,4 @@
 from typing import Final
 
 GOLDEN_SUFFIX: Final = ".golden.yaml"
-"""The suffix of a golden file's name. A golden file has a whole expected pod; it is not read as a policy."""
+"""The suffix of a golden file's name. A golden file has a whole expected pod, and is not read as a policy."""

@@ -22,10 +22,10 @@ class UnusableError(Exception):
 
 
 def documents(suite: Suite, case: Case, namespace: str) -> list[Document]:
-    """Return the objects of a case's cluster, including ``namespace``, the pod's own.
+    """Return the objects of a case's cluster, including the Namespace ``namespace`` of the pod.
 
     Raises:
-        UnusableError: the nodes of the case cannot be made, or its namespace is defined twice.
+        UnusableError: the nodes of the case cannot be made, or the case's namespace is defined twice.
     """
     cluster = suite.cluster
     path: Path = ("cases", suite.cases.index(case)) if case.topology is not None else ()
@@ -72,7 +72,7 @@ def _nodes(path: Path, group: Nodes) -> Iterator[Document]:
 
 
 def _namespace(suite: Suite, case: Case, name: str, given: Iterable[Document]) -> Iterator[Document]:
-    """Yield the Namespace object of the pod, unless ``given`` already includes it."""
+    """Yield the Namespace object of the pod, unless ``given`` already includes that object."""
     known = any(item.get("kind") == "Namespace" and _name(item) == name for item in given)
     own = case.namespace.labels if case.namespace is not None and case.namespace.name == name else {}
     if known and own:

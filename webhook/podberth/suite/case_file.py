@@ -46,19 +46,20 @@ class Nodes(DocumentPart):
     """Nodes of a shape that podberth ships, with their topology documents; or documents as kubectl prints them.
 
     Exactly one of ``shape`` and ``documents`` is given. Nodes of a shape are named ``<name>-<number>``; the default
-    name is the shape's.
+    name is the name of the shape.
     """
 
     shape: str | None = None
     count: Annotated[StrictInt, Field(ge=1, le=MAX_COUNT)] = 1
     name: str | None = None
     provider: str | None = None
-    """The provider whose labels and taint the nodes have, one of ``topology.shapes``; None means the shape's usual
-    one."""
+    """The provider whose labels and taint the nodes have, one of ``topology.shapes``; None: the shape's default
+    provider.
+    """
     labels: Mapping[str, str | None] = Field(default_factory=dict)
-    """Labels that are added to the shape's; null removes a label."""
+    """Labels that are added to the labels of the shape; null removes a label."""
     taints: tuple[Document, ...] | None = None
-    """The taints of the nodes, which replace the provider's taint; None keeps it."""
+    """The taints of the nodes, which replace the provider's taint; None keeps the provider's taint."""
     documents: tuple[Document, ...] | None = None
 
 
@@ -103,7 +104,7 @@ class Expectation(DocumentPart):
     denials: tuple[str, ...] | None = None
     """Texts, each contained in the denial; the empty list means that the pod is not denied."""
     patched: Document | None = None
-    """A part of the pod that /mutate returns; it is compared by ``runner.differences``."""
+    """A part of the pod that /mutate returns; ``runner.differences`` compares the part with the pod."""
     golden: Annotated[str, Field(min_length=1)] | None = None
     """The name of a file beside the suite, ``NAME.golden.yaml``, with the whole pod that /mutate returns."""
 
@@ -124,7 +125,7 @@ class Case(SuiteCluster):
     """The user who creates the pod: a name, or a username and groups. The default is the user ``author`` in no
     group."""
     now: Time | None = None
-    """The time of the review, in RFC 3339, for which exceptions are in force or not; by default that of the run."""
+    """The time of the review, in RFC 3339, for which exceptions are in force or not; by default the time of the run."""
     expect: Expectation
 
 
@@ -134,7 +135,7 @@ class _Suite(SuiteCluster):
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A parsed ``tests.yaml``, with the positions of its values."""
+    """A parsed ``tests.yaml``, with the positions of the values in it."""
 
     file: str
     cluster: SuiteCluster
@@ -144,7 +145,7 @@ class Suite:
 
 
 def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]]:
-    """Return the suite in a ``tests.yaml`` and its problems; the suite is None if there is any problem."""
+    """Return (suite in a ``tests.yaml``, problems); the suite is None if there is any problem."""
     documents, problems = load_documents(text, file)
     if problems or len(documents) != 1:
         several = Problem(file, 0, 0, "", f"got {len(documents)} documents, want one")
@@ -162,7 +163,7 @@ def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]
 
 
 def _refusals(suite: _Suite) -> list[tuple[Path, str]]:
-    """Return the problems of a suite that concern several fields, such as fields that exclude each other."""
+    """Return (path, message) for each problem between fields of a suite, such as fields that exclude each other."""
     wrong: list[tuple[Path, str]] = [] if suite.cases else [(("cases",), "got no cases, want at least one")]
     clusters: list[tuple[Path, SuiteCluster]] = [
         ((), suite),

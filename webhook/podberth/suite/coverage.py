@@ -1,8 +1,8 @@
 """Coverage of policies by test cases: which expressions were evaluated, and which conditions were both true and false.
 
-A condition counts as two points: one if a case made it true, one if a case made it false. Any other expression counts
-as one point. A variable counts as evaluated if an evaluated expression needed it. A variable inside a loop counts if
-the loop ran at least once.
+A condition counts as two points: one if a case made the condition true, one if a case made the condition false. Any
+other expression counts as one point. A variable counts as evaluated if an evaluated expression needed it. A variable
+inside a loop counts if the loop ran at least once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from ..policy.parse import ParsedPolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """One evaluation of an expression, with the values of the names in it."""
+    """One evaluation of an expression, with the values of the names in the expression."""
 
     policy: CompiledPolicy
     bound: BoundExpression
@@ -32,13 +32,13 @@ class Observed:
 class Observer:
     """Records the policies that apply in a suite's cases and, with ``keep_answers``, the result of each expression.
 
-    It is a ``policy.evaluate.Watch``.
+    The class implements ``policy.evaluate.Watch``.
     """
 
     def __init__(self, *, keep_answers: bool = False) -> None:
-        """Create the observer; with ``keep_answers``, it also records every expression's result, for coverage and cost.
+        """Create the observer; with ``keep_answers``, the observer also records every expression's result.
 
-        The recorded results keep every pod of the suite in memory.
+        Coverage and cost are computed from the results. The recorded results keep every pod of the suite in memory.
         """
         self.matched_policies: set[str] = set()
         """The names of the policies that applied in at least one case."""
@@ -53,7 +53,7 @@ class Observer:
         return self._of_kinds.setdefault(kind, Observer(keep_answers=self._keep))
 
     def passed_over(self, policy: CompiledPolicy, why: str) -> None:
-        """Record nothing, because a policy that does not apply to a case is not covered by it."""
+        """Record nothing, because a case does not cover a policy that does not apply."""
 
     def matched(self, policy: CompiledPolicy, params: Params | None) -> None:  # noqa: ARG002 - the watch's form
         """Record that a policy applied to a case."""
@@ -62,18 +62,18 @@ class Observer:
     def answered(
         self, policy: CompiledPolicy, bound: BoundExpression, activation: Activation, answer: Any | EvaluationError
     ) -> None:
-        """Record an expression's result, if this observer keeps results."""
+        """Record an expression's result, if the observer keeps results."""
         if self._keep:
             self.answers.append(Observed(policy=policy, bound=bound, activation=activation, answer=answer))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Covered:
-    """The coverage of one expression: how often it was evaluated and, for a condition, which values it had."""
+    """The coverage of one expression: how often it was evaluated and, for a condition, the values that occurred."""
 
     policy: str
     place: Problem
-    """The place of the expression. The message says which value no case produced; it is empty if none is missing."""
+    """The place of the expression. The message says which value no case produced; empty if no value is missing."""
     source: str
     times: int
     values: frozenset[bool] | None
@@ -131,10 +131,11 @@ class _Counts:
         self._variables = [each.name for each in policy.source.spec.variables]
         self._tracer = Tracer(environment, {name: bound.expression for name, bound in policy.variables.items()})
         self._paths: dict[int, Mapping[int, Path]] = {}
-        """For each compiled policy, by its ``id``, the paths of its expressions, by their ``id``."""
+        """For each compiled policy, by its ``id``, a mapping from the ``id`` of an expression to the expression's path.
+        """
 
     def add(self, observed: Observed) -> None:
-        """Count an evaluation of an expression, and of the variables that it needed."""
+        """Count an evaluation of an expression, and of the variables that the evaluation needed."""
         policy, bound = observed.policy, observed.bound
         if id(policy) not in self._paths:
             self._paths[id(policy)] = {id(placed.bound): placed.path for placed in expressions_of(policy)}
@@ -171,7 +172,7 @@ def _is_condition(expression: Expression) -> bool:
 
 
 def _of_fact(placed: Placed, counts: Mapping[Path, _Count], *, applied: bool) -> _Count:
-    """Return the count of an expression that needs no evaluation: 1 if its mutation applied in a case, else 0."""
+    """Return the count of an expression that is not evaluated: 1 if a case applied the mutation, else 0."""
     when = counts.get(("spec", "mutations", placed.mutation or 0, "when"))
     used = applied if when is None else True in when.values
     return _Count(times=int(used))

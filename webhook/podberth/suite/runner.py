@@ -48,9 +48,11 @@ class CaseResult:
     warnings: tuple[str, ...] = ()
     denial: str = ""
     pod: Document | None = None
-    """The pod that /mutate returned; None if it denied the pod, the request has none, or the case could not be run."""
+    """The pod that /mutate returned; None if /mutate denied the pod, the request has no pod, or the case could not be
+    run.
+    """
     golden: Document | None = None
-    """The content of the golden file if it differs from the pod; None if they are equal, or there is no golden file."""
+    """The content of the golden file if it differs from the pod; None if both are equal, or there is no golden file."""
     violations: tuple[Problem, ...] = ()
 
 
@@ -69,14 +71,14 @@ class SuiteResult:
 
 @dataclass(frozen=True, slots=True)
 class SuiteSettings:
-    """The settings for a run of a suite, apart from the suite and its policies."""
+    """The settings for a run of a suite, apart from the suite and the policies."""
 
     goldens: Mapping[str, str] = field(default_factory=dict)
     """The texts of the golden files, by the names that the cases use."""
     selected: Callable[[Case], bool] = lambda _: True
     """The function that returns whether a case is run."""
     now: datetime = NEVER
-    """The time for cases that state none; by default it is so late that no exception is in force."""
+    """The time for cases that state no time; by default so late that no exception is in force."""
     conventions: Conventions = field(default_factory=Conventions)
     """The cluster's own names, as in the file of ``--conventions``."""
     natives: SuiteNatives | None = None
@@ -123,7 +125,7 @@ PlacedMessage: TypeAlias = tuple[Path, str]
 
 @dataclass(frozen=True)
 class _Runner:
-    """Runs the cases of one suite. A finding is a path and a message; its position in the file is added at the end."""
+    """Runs the cases of one suite. A finding is a path and a message; the position in the file is added at the end."""
 
     suite: Suite
     policies: ParsedPolicies
@@ -132,7 +134,7 @@ class _Runner:
     observer: Observer
 
     def run(self, index: int, case: Case) -> CaseResult:
-        """Run one test case and return its result."""
+        """Run one test case and return the case's result."""
         path: Path = ("cases", index)
         place: Path = (*path, "pod" if case.review is None else "review")
         result = CaseResult(name=case.name, index=index, verdict="")
@@ -253,7 +255,7 @@ def _creates(request: AdmissionRequest) -> bool:
 
 
 def _request(place: Path, case: Case) -> AdmissionRequest:
-    """Return the request of a case: the creation of its pod, changed by the fields of ``review``."""
+    """Return the request of a case: the creation of the case's pod, changed by the fields of ``review``."""
     given = (
         case.review if case.review is not None else {"object": {"apiVersion": "v1", "kind": "Pod", **(case.pod or {})}}
     )
@@ -269,14 +271,14 @@ def _request(place: Path, case: Case) -> AdmissionRequest:
 
 
 def written(pod: Document) -> Document:
-    """Return a copy of a pod, or of a part of one, with quantities in canonical form, as the API server writes them."""
+    """Return a copy of a pod, or of a part, with quantities in the canonical form that the API server writes."""
     made = deepcopy(pod)
     write_quantities(made)
     return made
 
 
 def _second_pass(request: AdmissionRequest, result: CaseResult, snapshot: Snapshot) -> Iterator[PlacedMessage]:
-    """Yield a finding if a second call of /mutate changes something, or is refused.
+    """Yield a finding if a second call of /mutate changes the pod, or is refused.
 
     The API server may call a mutating webhook again (reinvocationPolicy), after it has set defaults in the first call's
     result.
@@ -313,7 +315,7 @@ def _with_golden(name: str, result: CaseResult, goldens: Mapping[str, str]) -> t
 
 
 def _compare(case: Case, result: CaseResult) -> Iterator[PlacedMessage]:
-    """Yield the differences between the case's expectation and its result, with paths in the case."""
+    """Yield (path in the case, message) for each difference between the case's expectation and the case's result."""
     expect = case.expect
     admitted = expect.verdict == "admitted" and result.verdict != "denied"
     if expect.verdict is not None and expect.verdict != result.verdict and not admitted:
@@ -341,7 +343,7 @@ _SHOWN = 160
 
 
 def differences(expected: object, actual: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Yield each place where ``expected`` does not match ``actual``, with the actual value.
+    """Yield (path, message) for each place where ``expected`` does not match ``actual``.
 
     - An object matches if the actual object has each of its keys with a value that matches; further keys do not matter.
     - A list matches if each item matches an item of its own in the actual list, in order; further items do not matter.
@@ -361,7 +363,7 @@ def differences(expected: object, actual: object, path: Path = ()) -> Iterator[t
 
 
 def _of_lists(expected: Sequence[object], actual: Sequence[object], path: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the places where two lists do not match; each expected item takes the first actual item that matches it."""
+    """Yield the places where two lists do not match; each expected item takes the first matching actual item."""
     start = 0
     for index, item in enumerate(expected):
         rest = range(start, len(actual))

@@ -18,7 +18,7 @@ from .runner import CaseResult, SuiteResult, differences, written
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
-    """The changes that would make a suite pass: operations on its document, and texts of golden files by name."""
+    """The changes that make a suite pass: operations on the suite's document, and texts of golden files by name."""
 
     operations: tuple[Operation, ...]
     goldens: dict[str, str]
@@ -50,7 +50,7 @@ def _golden_differs(case: CaseResult) -> bool:
 
 
 def _changed(expect: Expectation, case: CaseResult) -> Iterator[tuple[Path, Any]]:
-    """Yield the paths of the expectations that do not hold, with their new values."""
+    """Yield (path, new value) for each expectation that does not hold."""
     admitted = expect.verdict == "admitted" and case.verdict != "denied"
     if expect.verdict not in (None, case.verdict) and not admitted:
         yield ("verdict",), case.verdict
@@ -66,7 +66,7 @@ def _changed(expect: Expectation, case: CaseResult) -> Iterator[tuple[Path, Any]
 
 
 def _texts(wanted: tuple[str, ...], actual: tuple[str, ...]) -> list[str]:
-    """Return new expected texts: the wanted texts that occur in an actual text, and the actual texts that match none.
+    """Return new expected texts: wanted texts that occur in an actual text, and actual texts that match no wanted text.
 
     Actual texts are added only if a wanted text does not occur, or if no text was wanted.
     """
@@ -77,7 +77,7 @@ def _texts(wanted: tuple[str, ...], actual: tuple[str, ...]) -> list[str]:
 
 
 def _fitting(expected: Any, actual: Any) -> Any:
-    """Return ``expected`` with its values replaced by those of ``actual``.
+    """Return ``expected`` with each value replaced by the value at the same place in ``actual``.
 
     No key is added; a key that ``actual`` lacks becomes null. If two lists differ in length, the list of ``actual`` is
     taken whole.

@@ -39,7 +39,7 @@ MOST_ROWS = 100
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One nodeSelectorTerm: the wanted rows that it selects, and the keys whose values exclude all other rows.
+    """One nodeSelectorTerm: the wanted rows that the term selects, and the keys whose values exclude all other rows.
 
     The keys are indexes in a row.
     """
@@ -49,7 +49,7 @@ class Box:
     cost: float
 
     def allowed(self, key: int) -> frozenset[str | None]:
-        """Return the values that the rows in this box have for a key."""
+        """Return the values that the rows in the box have for a key."""
         return frozenset(row[key] for row in self.rows)
 
 
@@ -65,8 +65,8 @@ class Boxes:
 def fewest(wanted: Iterable[Row], others: Iterable[Row], cost: Cost, *, most: int) -> Boxes | None:
     """Return at most ``most`` boxes that contain all wanted rows and no other row; None if the search finds none.
 
-    No row may be in both ``wanted`` and ``others``, and neither may be empty. The result does not depend on their
-    order.
+    No row may be in both ``wanted`` and ``others``, and neither list may be empty. The result does not depend on the
+    order of the rows.
     """
     search = _Search(sorted(set(wanted), key=_order), sorted(set(others), key=_order), cost)
     return search.run(most)
@@ -80,7 +80,8 @@ def _order(row: Row) -> tuple[tuple[bool, str], ...]:
 class _Search:
     """The state of one search for boxes.
 
-    ``inside`` has, for each wanted row and each key, a bit set of the other rows with a value that the row allows.
+    ``inside`` has, for each wanted row and each key, a bit set of the other rows that share the wanted row's value for
+    the key.
     """
 
     wanted: list[Row]
@@ -173,7 +174,7 @@ class _Search:
         return self.made[rows]
 
     def _cheapest(self, rows: tuple[Row, ...]) -> Box:
-        """Return the box of some wanted rows with the fewest keys; of several such sets of keys, the cheapest.
+        """Return the box of some wanted rows with the fewest keys; of several sets of so many keys, the cheapest.
 
         If several keys exclude the same other rows, only the cheapest of these keys is tried.
         """
@@ -206,7 +207,7 @@ class _Search:
         raise AssertionError("the caller places rows only where some key keeps each other out")
 
     def _hurried(self, rows: tuple[Row, ...], usable: Sequence[tuple[float, int, int]], every: int) -> Box:
-        """Return a box whose keys are chosen greedily: each key excludes most of the other rows that are left."""
+        """Return a box whose keys are chosen greedily: each key excludes the most other rows that are left."""
         chosen: list[tuple[float, int, int]] = []
         rest = every
         while rest:

@@ -64,32 +64,32 @@ _NEEDS_FABRIC: frozenset[str] = frozenset({"NVIDIA-GB200", "NVIDIA-GB300"})
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """The accelerators that a node offers, for each resource. Nodes that offer the same compare as equal.
+    """The accelerators that a node offers, for each resource. The capabilities of nodes that offer the same are equal.
 
-    The tuples are sorted by resource name. The mappings have the same content, for fast look-ups.
+    The tuples are sorted by resource name. For each tuple, a mapping has the same content, for fast look-ups.
     """
 
     amounts: tuple[tuple[str, int], ...] = ()
-    """The amounts that the node offers when it is healthy."""
+    """The amount of each resource that the node offers when the node is healthy."""
     memory: tuple[tuple[str, int], ...] = ()
     """MiB of one unit of each resource; the least, if units differ. A resource of unknown memory is left out."""
     domains: tuple[tuple[str, int], ...] = ()
     """The most units of each resource in one NVLink or XGMI domain; a resource without a known domain is left out."""
     shares: tuple[str, ...] = ()
-    """The resources of which one unit is a share of a device that other pods use too (time-slicing or MPS)."""
+    """The resources of which one unit is a part of a device that other pods use too (time-slicing or MPS)."""
     instance: str = ""
     """The MIG profile of one unit of ``nvidia.com/gpu``; empty: one unit is a GPU, or the profile is unknown."""
     models: tuple[MigTable, ...] = ()
     """The MIG profiles of the node's GPU models, one table for each model, whether or not the GPUs are partitioned.
 
-    A profile that the node itself reports replaces the one in ``devices.mig_tables``.
+    A profile that the node itself reports replaces the profile in ``devices.mig_tables``.
     """
     cut: bool = False
     """Whether one unit of ``nvidia.com/gpu`` on the node is a MIG instance or a replica (time-slicing, MPS)."""
     links_known: bool = False
     """Whether the links of all GPUs are known; if not, ``domains`` may lack some."""
     accelerators: bool = False
-    """Whether the node is known to have accelerators, even if DRA offers them and no resource does."""
+    """Whether the node is known to have accelerators, even if DRA offers the accelerators and no resource does."""
     amount_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
     memory_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
     domain_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
@@ -101,7 +101,7 @@ class Capability:
 
 
 def capability_of(node: Node) -> Capability:
-    """Return the accelerators that a node offers, from its topology document, labels and resources."""
+    """Return the accelerators that a node offers, from the node's topology document, labels and resources."""
     amounts = sorted((name, amount) for name, amount in node.durable.items() if amount > 0)
     memory, domains = [], []
     whole = _WHOLE[_vendor(node)]
@@ -132,12 +132,12 @@ def capability_of(node: Node) -> Capability:
 
 @lru_cache(maxsize=4096)
 def _shared(capability: Capability) -> Capability:
-    """Return the first capability that is equal to this one, so that equal nodes share one object."""
+    """Return the first capability that is equal to ``capability``, so that equal nodes share one object."""
     return capability
 
 
 def gpu_memory_mib(labels: Mapping[str, str], capability: Capability) -> dict[str, int]:
-    """Return the MiB of a whole GPU by each product name in the labels.
+    """Return a mapping from each product name in the labels to the MiB of a whole GPU.
 
     Empty if the memory is unknown, or if one unit of ``nvidia.com/gpu`` is less than a whole GPU.
     """
@@ -146,7 +146,7 @@ def gpu_memory_mib(labels: Mapping[str, str], capability: Capability) -> dict[st
 
 
 def _vendor(node: Node) -> Vendor:
-    """Return the vendor of the node's GPUs, from its document, else from its resources.
+    """Return the vendor of the node's GPUs, from the node's document, else from the node's resources.
 
     A node has GPUs of one vendor.
     """
@@ -156,7 +156,7 @@ def _vendor(node: Node) -> Vendor:
 
 
 def _memory_mib(node: Node, resource: str, accelerator: Accelerator) -> int:
-    """Return the MiB of one unit of a resource; 0 if it is unknown."""
+    """Return the MiB of one unit of a resource; 0 if unknown."""
     if resource == _WHOLE["amd"]:
         return 0 if _is_partitioned(node) else _least_memory(node)
     if accelerator.vendor != "nvidia":
@@ -182,9 +182,9 @@ def _least_memory(node: Node) -> int:
 
 
 def _profile_memory(node: Node, profile: str, labelled: int) -> int:
-    """Return the MiB of a MIG profile on this node; 0 if the name is no profile.
+    """Return the MiB of a MIG profile on a node; 0 if the name is no profile.
 
-    ``labelled`` is the memory in GFD's label, 0 if there is none.
+    ``labelled`` is the memory in GFD's label; 0 if there is no such label.
     """
     listed = [o.memory_mib for o in (node.topology.mig_offers if node.topology else ()) if o.profile == profile]
     if listed and all(listed):
@@ -205,7 +205,7 @@ def _models(node: Node) -> tuple[MigTable, ...]:
 
 
 def live_table(product: str, pci_id: str, offers: Iterable[MigOffer]) -> MigTable | None:
-    """Return the MIG profiles of a GPU model; ``offers``, which its node reports, take precedence over known tables.
+    """Return the MIG profiles of a GPU model; ``offers``, which the node reports, take precedence over known tables.
 
     None if neither the node nor a table has profiles of the model.
     """
@@ -251,7 +251,8 @@ def _largest_domain(topology: NodeTopology) -> int:
 def _is_partitioned(node: Node) -> bool:
     """Return whether one unit of ``amd.com/gpu`` is a part of a GPU: the node offers more units than it has GPUs.
 
-    That is so if the device plugin's resource_naming_strategy is single. Which units belong to one GPU is unknown.
+    A node does so if the device plugin's resource_naming_strategy is single. It is unknown which units belong to one
+    GPU.
     """
     gpus = node.topology.gpus if node.topology else ()
     return bool(gpus) and node.durable.get(_WHOLE["amd"], 0) > len(gpus)
@@ -260,8 +261,8 @@ def _is_partitioned(node: Node) -> bool:
 def _is_slice(node: Node) -> bool:
     """Return whether one unit of ``nvidia.com/gpu`` is a MIG instance: MIG strategy single, or a partitioned GKE pool.
 
-    If the node has a document, the result is whether all its GPUs are in MIG mode: under strategy none such GPUs are
-    not offered, and under strategy mixed they have other resource names.
+    If the node has a document, the result is whether all GPUs in the document are in MIG mode: under strategy none,
+    GPUs in MIG mode are not offered, and under strategy mixed, they have other resource names.
     """
     if node.topology is not None and node.topology.gpus:
         return all(gpu.mig_enabled for gpu in node.topology.gpus)
@@ -270,7 +271,7 @@ def _is_slice(node: Node) -> bool:
 
 
 def _slice_profile(node: Node) -> str:
-    """Return the MIG profile of one unit of ``nvidia.com/gpu``; empty if it is unknown or there are several."""
+    """Return the MIG profile of one unit of ``nvidia.com/gpu``; empty if unknown, or if there are several profiles."""
     instances = {one.profile for one in node.topology.mig_instances} if node.topology else set()
     if instances:
         return instances.pop() if len(instances) == 1 else ""
@@ -290,7 +291,7 @@ def _is_share(node: Node, resource: str) -> bool:
 
 
 def _is_shared(node: Node) -> bool:
-    """Return whether one unit of ``nvidia.com/gpu`` is a replica (time-slicing or MPS, without a name of its own)."""
+    """Return whether one unit of ``nvidia.com/gpu`` is a replica (time-slicing or MPS) under the GPU's own name."""
     replicated = _number(node.labels.get(_REPLICAS, "")) > 1
     return replicated or node.labels.get(_PRODUCT, "").endswith("-SHARED") or bool(node.labels.get(_GKE_SHARING))
 

@@ -5,7 +5,7 @@ a few operations on integers, whatever the number of nodes. A pod may have hundr
 and a cluster may have hundreds of classes.
 
 Names, and the labels in ``Conventions.ignored_labels``, are not part of a class. A selection is evaluated for each node
-only if it reads one of these.
+only if the selection reads names or ignored labels.
 """
 
 from bisect import bisect_left, bisect_right
@@ -70,7 +70,7 @@ class _Column:
         return first(len(rows)) & ~first(bisect_right(numbers, bound))
 
     def _in_order(self) -> tuple[list[int], list[int], list[Bits]]:
-        """Return the numeric values in order, the row of each, and sets of these rows.
+        """Return (the numeric values in order, the row of each value, sets of rows).
 
         Set n has the first n * ``_STEP`` rows.
         """
@@ -107,7 +107,7 @@ class _Table:
         return 0
 
     def _column(self, key: str) -> _Column:
-        """Return the column of a label key; it is built at the first call."""
+        """Return the column of a label key; the column is built at the first call."""
         if key not in self._keys:
             return _NOWHERE
         if key not in self._columns:
@@ -117,7 +117,7 @@ class _Table:
 
 
 class Choices:
-    """The classes of nodes of one index; ``chosen`` returns those that a pod's node selection matches."""
+    """The classes of nodes of one index; ``chosen`` returns the classes that a pod's node selection matches."""
 
     def __init__(self, classes: tuple[Part, ...], ignored: frozenset[str]) -> None:
         """Create the object from the classes with all their nodes, and the label keys that are not part of a class."""
@@ -173,7 +173,7 @@ class Choices:
         return chosen & everywhere
 
     def _halves(self, term: Term, among: tuple[_Table, Bits], nodes: "_Nodes") -> tuple[Bits, Bits]:
-        """Return the classes that meet a term's requirements on class labels, and the nodes that meet the others."""
+        """Return (classes that meet a term's requirements on class labels, nodes that meet the term's others)."""
         expressions, fields = term
         table, classes = among
         classes = _all_of(table, [each for each in expressions if each[0] not in self._ignored], classes)
@@ -210,9 +210,10 @@ class _Nodes:
         return found
 
     def named(self, field: Expression) -> Bits:
-        """Return the nodes that meet a matchFields requirement; none unless it is In or NotIn with one value.
+        """Return the nodes that meet a matchFields requirement.
 
-        A node has no field but its name; any other field counts as empty.
+        None unless the requirement is In or NotIn with one value. A node has no field but its name; any other field
+        counts as empty.
         """
         key, operator, values = field
         if len(values) != 1 or operator not in ("In", "NotIn"):
@@ -225,7 +226,10 @@ class _Nodes:
         return same if operator == "In" else self.table.all & ~same
 
     def parts(self, chosen: Bits) -> Iterator[Part]:
-        """Yield, for each class, its nodes in the set ``chosen``; classes without such nodes are left out."""
+        """Yield, for each class, the nodes of the class in the set ``chosen``.
+
+        Classes without such nodes are left out.
+        """
         for part, start, whole in zip(self._classes, self._starts, self._whole, strict=False):
             found = chosen >> start & whole
             if found == whole:

@@ -1,8 +1,8 @@
 """Computes the differences between two states of a cluster, for each node, and once for all nodes of one kind.
 
-Only data that podberth reads is compared. The conventions' ignored labels are left out: they identify a node or show
-its age, so they always differ. If such a label shows a state (a running reconfiguration), the states of the node
-differ.
+Only data that podberth reads is compared. The conventions' ignored labels are left out: these labels identify a node or
+show the node's age, so they always differ. But if an ignored label shows a state (a running reconfiguration), the
+states of the node differ.
 """
 
 import re
@@ -18,7 +18,7 @@ from .overview import MachineSummary, kind_of
 Aspect: TypeAlias = Literal[
     "state", "label", "taint", "allocatable", "capacity", "gpu", "health", "links", "mig", "agent"
 ]
-"""The part of a node that differs, such as its labels or its taints."""
+"""The part of a node that differs, such as the node's labels or taints."""
 
 _HEALTHY = "healthy"
 _NUMBERED = re.compile(r"(.*GPU )([0-9]{1,3})")
@@ -122,12 +122,15 @@ def _compared(aspect: Aspect, before: Mapping[str, str], after: Mapping[str, str
 
 
 def _shown(seen: Mapping[str, str], what: str) -> str:
-    """Return the value called ``what`` as text; empty only if it is absent, because labels may have empty values."""
+    """Return the value called ``what`` as text.
+
+    Empty only if the value is absent, because labels may have empty values.
+    """
     return seen[what] or '""' if what in seen else ""
 
 
 def _natural(what: str) -> tuple[str, int]:
-    """Return the sort key of a name, with its number as a number: ``GPU 10`` comes after ``GPU 9``."""
+    """Return the sort key of a name; a number in the name counts as a number: ``GPU 10`` comes after ``GPU 9``."""
     number = _NUMBERED.fullmatch(what)
     return (number[1], int(number[2])) if number else (what, 0)
 

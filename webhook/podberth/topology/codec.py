@@ -1,10 +1,10 @@
 """Encodes and decodes the topology ConfigMap, in which the node agent publishes the ``NodeTopology`` of its node.
 
-There is one ConfigMap for each node. It has the node's name, the label ``podberth.io/topology: v1``, and one canonical
-JSON document (sorted keys, no blanks) under ``topology.json``, so that equal topologies are equal bytes. The writer of
-a ConfigMap is not trusted: every value is bounded and compared with the others. A document that contradicts itself is a
-TopologyError, and then only the labels of its node are used. Unknown fields are ignored, because later versions of the
-format may add fields.
+There is one ConfigMap for each node. The ConfigMap has the node's name, the label ``podberth.io/topology: v1``, and one
+canonical JSON document (sorted keys, no blanks) under ``topology.json``, so that equal topologies are equal bytes. The
+writer of a ConfigMap is not trusted: every value is bounded and compared with the other values. A document that
+contradicts itself is a TopologyError, and then only the labels of the node are used. Unknown fields are ignored,
+because later versions of the format may add fields.
 """
 
 import re
@@ -105,7 +105,7 @@ def decode_topology(config_map: Mapping[str, Any]) -> NodeTopology:
 def is_same_but_for_time(text: str, other: str) -> bool:
     """Return whether two documents, as texts of the ConfigMap, are equal except for ``observed``.
 
-    False if ``text`` is not canonical, as ``encode_topology`` writes it, and differs from ``other``.
+    ``text`` has to be canonical, as ``encode_topology`` writes documents; if not, only an equal text gives True.
     """
     if text == other:
         return True
@@ -127,7 +127,7 @@ _NAMES = {"mig_enabled": "mig", "mig_offers": "migProfiles", "max_instances": "m
 def _written(value: Any) -> Any:
     """Return a value of ``NodeTopology`` as JSON.
 
-    Fields with their default are left out, except the shape of the links.
+    Fields with the default value are left out, except the shape of the links.
     """
     if isinstance(value, tuple):
         return [_written(each) for each in value]
@@ -258,7 +258,7 @@ def _read_links(found: Fields, indexes: list[int]) -> Links:
 
 
 def _read_row(row: object, where: str, kind: type) -> tuple[Any, ...]:
-    """Return a JSON list, after a check that it has only small numbers (int) or only short names (str)."""
+    """Return the items of a JSON list, after a check that all items are small numbers (int) or short names (str)."""
     if not isinstance(row, list) or len(row) > _MOST_GPUS or not all(type(cell) is kind for cell in row):
         raise bad(where, row, f"a list of at most {_MOST_GPUS} {'indexes' if kind is int else 'levels'}")
     if kind is str and any(len(cell) > _LONGEST_LEVEL for cell in row):

@@ -1,7 +1,7 @@
 """Searches for the fewest and most meaningful nodeSelectorTerms that select the wanted nodes and no others.
 
-The search first uses only the labels with a configured meaning, because these also hold for future nodes. It uses all
-labels if the first ones do not suffice. Each time, ``boxes`` finds the fewest terms, among these the fewest
+The search first uses only the labels with a configured meaning, because such labels also hold for future nodes. If they
+do not suffice, the search uses all labels. Each time, ``boxes`` finds the fewest terms, among these the fewest
 expressions, then the best ranked, and then the simplest to read. The result is always exact, or ``Cover.exact`` is
 False: exact terms select every wanted label set and no other. Three labels are never used: a hostname, an ignored
 label, and a label without configured meaning whose every value belongs to one node. The module does not know the
@@ -43,15 +43,15 @@ class Cover:
     terms: tuple[Term, ...]
     """nodeSelectorTerms, which are ORed; empty if no term is needed or possible.
 
-    If ``exact`` is False, the terms select all wanted nodes, and only those other nodes that have the labels of a
-    wanted one.
+    If ``exact`` is False, the terms select all wanted nodes, and of the other nodes only those with the same labels as
+    a wanted node.
     """
     exact: bool
     """Whether the terms select all wanted nodes and no other node. Without terms: whether no other node needs
     exclusion.
     """
     smallest: bool = True
-    """Whether the search was complete: no smaller set of terms over these labels exists."""
+    """Whether the search was complete: no smaller set of terms over the same labels exists."""
     too_long: bool = False
     """Whether exact terms exist but exceed ``MAX_TERMS`` or ``MAX_VALUES``."""
 
@@ -59,8 +59,8 @@ class Cover:
 def cover(wanted: Sequence[LabelledNodes], others: Sequence[LabelledNodes], *, conventions: Conventions) -> Cover:
     """Return the terms that select every wanted label set and no label set of ``others``, if labels can do so.
 
-    If not, ``Cover.exact`` is False. There are no terms if either argument is empty. Label sets that are in neither,
-    such as those of transient nodes, may match or not.
+    If labels cannot, ``Cover.exact`` is False. There are no terms if ``wanted`` or ``others`` is empty. Any other label
+    set, such as that of a transient node, may match or not.
     """
     if not wanted or not others:
         return Cover((), exact=True)
@@ -107,7 +107,7 @@ class _Search:
         self.wanted, self.others = ({tuple(row[place] for place in varied) for row in side} for side in sides)
 
     def cover(self) -> Cover:
-        """Return the terms that select the wanted nodes and use only the keys of this search."""
+        """Return the terms that select the wanted nodes and use only the label keys of this search."""
         distinct = self.others - self.wanted
         exact = len(distinct) == len(self.others)
         if not distinct:
@@ -156,7 +156,7 @@ _MOST_DIGITS = 18
 
 
 def _plainest(allowed: Values, outside: Values, *, number: bool) -> tuple[float, dict[str, Any]]:
-    """Return the simplest expression that matches all ``allowed`` values and no value of ``outside``, and its cost.
+    """Return (cost, expression) of the simplest expression that matches all ``allowed`` values and none of ``outside``.
 
     None stands for an absent label. The two sets are disjoint and not empty, so a list of values is always possible:
     the allowed values (In) if the label is always present, else the values of ``outside`` (NotIn).

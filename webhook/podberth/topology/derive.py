@@ -32,7 +32,7 @@ _ACTIONS: Mapping[int, str] = {
 }
 
 APPLICATION_XIDS: frozenset[int] = frozenset({13, 31, 43, 45, 68, 109})
-"""XIDs that a program can cause on a healthy GPU: the device plugin ignores them too (internal/rm/health.go)."""
+"""XIDs that a program can cause on a healthy GPU: the device plugin ignores the same XIDs (internal/rm/health.go)."""
 
 
 def derive(observation: Observation) -> NodeTopology:
@@ -77,7 +77,7 @@ def _gpu(gpu: ObservedGpu, place: PciPlace) -> Gpu:
 def _problem(health: Health, fabric: ObservedFabric | None) -> str:
     """Return the problems of a GPU as text, the worst first, cut to the document's limit; empty if the GPU is healthy.
 
-    Counts are left out, because they change all the time.
+    Counts of errors are left out, because counts change all the time.
     """
     xids = sorted(set(health.xids) - APPLICATION_XIDS)
     remap_waits, remap_failed = health.remap or (False, False)
@@ -95,9 +95,9 @@ def _problem(health: Health, fabric: ObservedFabric | None) -> str:
 
 
 def _fabric(seen: list[ObservedFabric]) -> tuple[Fabric | None, list[Unseen]]:
-    """Return the NVLink domain of a machine, and the reasons why it could not be read.
+    """Return (the NVLink domain of a machine, the reasons why the domain could not be read).
 
-    The domain is None if the GPUs report none, or more than one.
+    The domain is None if the GPUs report no domain, or more than one.
     """
     if waiting := [_UNDER_WAY[each.state] for each in seen if each.state in _UNDER_WAY]:
         return None, [Unseen(what="NVLink fabric", why=waiting[0])]
@@ -138,7 +138,7 @@ def _offers(gpus: Iterable[ObservedGpu]) -> tuple[MigOffer, ...]:
 
 
 def _instances(gpu: ObservedGpu) -> list[MigInstance]:
-    """Return the GPU instances of a GPU in MIG mode, without their compute instances."""
+    """Return the GPU instances of a GPU in MIG mode, without compute instances."""
     if not (gpu.mig_mode or (False, False))[0]:
         return []
     found: dict[int, MigInstance] = {}
@@ -153,7 +153,7 @@ def _instances(gpu: ObservedGpu) -> list[MigInstance]:
 def _profile(name: str) -> str:
     """Return the GPU instance profile in a MIG device's name; empty if the name has none.
 
-    Such names are ``MIG 1g.10gb`` and ``NVIDIA A100-SXM4-40GB MIG 1c.3g.20gb``.
+    Examples of names: ``MIG 1g.10gb``, ``NVIDIA A100-SXM4-40GB MIG 1c.3g.20gb``.
     """
     try:
         profile = mig.parse(name.rpartition("MIG ")[2])

@@ -21,8 +21,8 @@ def bad(where: str, got: object, want: str) -> TopologyError:
 class Fields:
     """The fields of one object in a document.
 
-    Each method returns one field, by its key; null means the same as an absent field. A method raises TopologyError for
-    any other value than its docstring names; the message has the field's place, its value and what was expected.
+    Each method returns one field, by key; null means the same as an absent field. A method raises TopologyError for any
+    other value than its docstring names; the message has the field's place, the value and what was expected.
     """
 
     __slots__ = ("values", "where")
@@ -32,7 +32,10 @@ class Fields:
         self.where = where
 
     def bad(self, key: str, want: str, got: object = None) -> TopologyError:
-        """Return the error about the field ``key``, for which ``want`` was expected; ``got`` replaces its value."""
+        """Return the error about the field ``key``, for which ``want`` was expected.
+
+        The error shows ``got`` as the value.
+        """
         return bad(f"{self.where}.{key}", self.values.get(key) if got is None else got, want)
 
     def text(self, key: str, longest: int) -> str:
@@ -45,7 +48,7 @@ class Fields:
         return value
 
     def choice(self, key: str, choices: tuple[T, ...]) -> T:
-        """Return a field that is one of ``choices``; the first of them if the field is absent."""
+        """Return a field that is one of ``choices``; the first of ``choices`` if the field is absent."""
         value = self.values.get(key)
         if value is None:
             return choices[0]
@@ -79,7 +82,7 @@ class Fields:
         return Fields(value or {}, f"{self.where}.{key}")
 
     def items(self, key: str, most: int) -> Iterator[tuple[str, Any]]:
-        """Yield the items of a field that is a list of at most ``most`` items, each after its place in the document.
+        """Yield (place in the document, item) for each item of a field that is a list of at most ``most`` items.
 
         Nothing if the field is absent.
         """

@@ -1,4 +1,4 @@
-"""Finds the domains of a level with their nodes, grouped by what the nodes offer and by the pods that fit on them."""
+"""Finds the domains of a level with the nodes of each, grouped by what a node offers and the pods that fit on it."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from .node_sets import NodeClass, OwnLabels, Part
 Fitting: TypeAlias = frozenset[int]
 """The indexes of the kinds of pods that fit on a node."""
 Machines: TypeAlias = Counter[tuple[Capability, Fitting]]
-"""The nodes of a domain: the number of nodes for each capability and set of pods that fit on them."""
+"""The nodes of a domain: the number of nodes for each pair of a capability and the set of kinds of pods that fit."""
 
 _ANYWHERE: Final = ""
 
@@ -51,10 +51,10 @@ def groups(found: Iterable[Sequence[Part]]) -> Iterator[Group]:
 
 
 def domains(nodes: Sequence[Group], level: str, conventions: Conventions) -> Iterator[tuple[Machines, int]]:
-    """Yield the domains of a level that contain any of ``nodes``, each with the number of equal domains.
+    """Yield (nodes of the domain, number of equal domains) for the domains of a level that contain any of ``nodes``.
 
-    Without a level, all nodes are one domain. At the hostname level each node is a domain, even if it lacks the label;
-    a cluster has thousands of such domains, so equal ones are yielded once.
+    Without a level, all nodes are one domain. At the hostname level each node is a domain, even if the node lacks the
+    label; a cluster has thousands of such domains, so equal domains are yielded once.
     """
     if level == HOSTNAME_LABEL:
         alone: Machines = Counter()
@@ -71,7 +71,10 @@ def domains(nodes: Sequence[Group], level: str, conventions: Conventions) -> Ite
 
 
 def _values(nodes: Group, level: str, conventions: Conventions) -> Mapping[str, int]:
-    """Return the nodes' values of a level's label, each with its number of nodes; "" stands for a missing label."""
+    """Return a mapping from each value of a level's label to the number of nodes with the value.
+
+    "" for a missing label.
+    """
     if level in conventions.ignored_labels:
         return Counter(dict(own).get(level, "") for own in nodes.members)
     return {nodes.node_class.labels.get(level, "") if level else "": len(nodes.members)}

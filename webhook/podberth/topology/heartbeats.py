@@ -2,7 +2,7 @@
 
 The clocks of agents and watchers differ. So, as in the node lifecycle controller (pkg/controller/nodelifecycle), what
 counts is the moment when the watcher saw a Lease change, and not the time in the Lease. A Lease that keeps changing is
-fresh, however wrong the agent's clock is. Only when a Lease is seen for the first time, the time in it counts.
+fresh, however wrong the agent's clock is. Only when a Lease is seen for the first time, the time in the Lease counts.
 
 The caller passes the time in seconds of a monotonic clock that stops while the watch is interrupted (``WatchClock``).
 """
@@ -27,7 +27,7 @@ class Heartbeat:
 
 
 def read_heartbeat(lease: Mapping[str, Any]) -> Heartbeat | None:
-    """Return the heartbeat in a Lease; None if its time or its duration is absent or invalid."""
+    """Return the heartbeat in a Lease; None if the Lease's time or duration is absent or invalid."""
     spec = lease.get("spec")
     if not isinstance(spec, dict):
         return None
@@ -134,7 +134,8 @@ class WatchClock:
     """A clock that stops while the watch on Leases is interrupted, so that no Lease expires unseen.
 
     An interruption is noticed late. The clock leaves out all time from the last event before the interruption to the
-    first event after it. So each heartbeat keeps its remaining time, which agents need to reach a restarted API server.
+    first event after the interruption. So each heartbeat keeps its remaining time; agents need that time to reach a
+    restarted API server.
     """
 
     def __init__(self) -> None:
@@ -144,12 +145,12 @@ class WatchClock:
     def read(self, at: float) -> float:
         """Return the time of this clock, in seconds, at the moment when the monotonic clock shows ``at`` seconds.
 
-        This clock is behind the monotonic clock by the seconds for which the watch was interrupted.
+        The clock is behind the monotonic clock by the seconds for which the watch was interrupted.
         """
         return (at if self._lost_at is None else self._lost_at) - self._blind_seconds
 
     def lose(self, at: float) -> None:
-        """Stop this clock when the watch is interrupted; no effect if it is stopped already.
+        """Stop the clock when the watch is interrupted; no effect if the clock is stopped already.
 
         ``at`` is the monotonic clock's time of the last event before the interruption.
         """
@@ -157,7 +158,7 @@ class WatchClock:
             self._lost_at = at
 
     def regain(self, at: float) -> None:
-        """Start this clock again when the watch works again; no effect if it runs.
+        """Start the clock again when the watch works again; no effect if the clock runs.
 
         ``at`` is the monotonic clock's time of the first event after the interruption.
         """

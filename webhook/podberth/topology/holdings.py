@@ -1,10 +1,11 @@
-"""Computes the accelerators that pods hold on each node, and those that are free, at the moment of a snapshot.
+"""Computes the held and the free accelerators of each node, at the moment of a snapshot.
 
-The amounts are the scheduler's: a pod holds what it requests, from the time when it is bound to a node until it ends.
-Devices of ResourceClaims are not in a node's allocatable, so claims are not counted. No decision uses these facts.
+The amounts are the scheduler's: a pod holds the requested amounts from the time when the pod is bound to a node until
+the pod ends. Devices of ResourceClaims are not in a node's allocatable, so claims are not counted. No decision uses
+these facts.
 
-The scheduler counts devices and does not know which ones they are: the kubelet chooses them. So the number of free GPUs
-that are linked with each other has bounds, and is exact only if the bounds are equal.
+The scheduler only counts devices; the kubelet chooses the devices of a pod. So it is unknown which GPUs are free, and
+the number of free GPUs that are linked with each other is known only as a lower and an upper bound.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -39,7 +40,7 @@ class BoundPod:
 
 
 class HoldingPod(NamedTuple):
-    """A pod, and the number of units of one resource that it holds."""
+    """A pod that holds some of one resource, and the number of units that the pod holds."""
 
     namespace: str
     pod: str
@@ -52,14 +53,17 @@ class DeviceUse:
 
     resource: str
     kind: AcceleratorKind
-    """The meaning of one unit on this node: ``nvidia.com/gpu`` is ``mig`` or ``shared`` if the node is set up so."""
+    """The meaning of one unit on the node: ``nvidia.com/gpu`` is ``mig`` or ``shared`` if the node is set up so."""
     allocatable: int
     holders: tuple[HoldingPod, ...]
-    """The pods that hold some of the resource, those with most units first."""
+    """The pods that hold some of the resource; the pods with most units come first."""
 
     @property
     def held(self) -> int:
-        """The units that pods hold. They exceed ``allocatable`` if devices became unhealthy while pods held them."""
+        """The units that pods hold.
+
+        They are more than ``allocatable`` if devices became unhealthy while pods held them.
+        """
         return sum(each.units for each in self.holders)
 
     @property
@@ -102,7 +106,7 @@ class NodeUse:
         return (each for each in self.devices if each.kind in COUNTED_KINDS)
 
     def free_of(self, resource: str) -> int:
-        """Return the free units of a resource; 0 if the node does not offer it."""
+        """Return the free units of a resource; 0 if the node does not offer the resource."""
         return next((each.free for each in self.devices if each.resource == resource), 0)
 
 
@@ -114,7 +118,7 @@ class Tally:
     free: int = 0
     """The free units on healthy nodes."""
     free_unhealthy: int = 0
-    """The free units on transient nodes, such as cordoned ones; most pods cannot get them."""
+    """The free units on transient nodes, such as cordoned nodes; most pods cannot get these units."""
     most: int = 0
     """The largest number of ``free`` units of one resource on one node."""
 
@@ -133,10 +137,10 @@ class Tally:
 
 @dataclass(frozen=True, kw_only=True)
 class Holdings:
-    """The accelerators that the Pods of a snapshot hold on its nodes."""
+    """The accelerators that the Pods of a snapshot hold on the snapshot's nodes."""
 
     nodes: Mapping[str, NodeUse]
-    """The use of each node, by its name."""
+    """The use of each node, by the node's name."""
     pods: tuple[BoundPod, ...]
     """The pods that are bound to nodes and have not ended, sorted by namespace and name."""
     problems: tuple[str, ...]
@@ -183,7 +187,7 @@ class Holdings:
 
 
 def read_bound_pod(pod: Mapping[str, Any]) -> BoundPod | None:
-    """Return the accelerators that a Pod holds on its node; None if it is bound to no node, or has ended.
+    """Return the accelerators that a Pod holds on its node; None if the Pod is bound to no node, or has ended.
 
     Raises:
         TopologyError: a field is wrong; the message names the Pod and the field.
@@ -210,7 +214,7 @@ def _place(pod: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def node_use(node: Node, pods: Iterable[BoundPod]) -> NodeUse:
-    """Return the use of a node's accelerators by the pods that are bound to it."""
+    """Return the use of a node's accelerators by the pods that are bound to the node."""
     holders: dict[str, list[HoldingPod]] = {}
     for pod in pods:
         for resource, units in pod.devices:
@@ -237,7 +241,7 @@ def _kind(resource: str, known: Accelerator, capability: Capability) -> Accelera
 
 
 def _linked(node: Node, devices: Iterable[DeviceUse], capability: Capability) -> FreeLinked | None:
-    """Return the bounds of the largest free link domain of a node, from its topology document, else from its labels."""
+    """Return the bounds of the largest free link domain of a node, from the topology document, else from the labels."""
     # Only the resource of whole GPUs has a link domain.
     whole = next((each for each in devices if each.resource in capability.domain_of), None)
     if whole is None:
@@ -252,12 +256,12 @@ def _linked(node: Node, devices: Iterable[DeviceUse], capability: Capability) ->
 
 
 def free_linked(sizes: Iterable[int], gpus: int, free: int) -> tuple[int, int]:
-    """Return the bounds, least and most, of the largest number of free GPUs in one link domain.
+    """Return (lower bound, upper bound) of the largest number of free GPUs in one link domain.
 
     Args:
-        sizes: the numbers of GPUs in disjoint link domains; GPUs beyond their sum are linked with no other.
+        sizes: the numbers of GPUs in disjoint link domains; GPUs beyond the sum of these are linked with no GPU.
         gpus: the number of GPUs of the node.
-        free: the number of GPUs that are free; any of them may be.
+        free: the number of GPUs that are free; it is unknown which.
     """
     domains = [size for size in sizes if size > 0]
     domains += [1] * max(0, gpus - sum(domains))

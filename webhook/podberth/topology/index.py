@@ -31,7 +31,7 @@ _Key: TypeAlias = tuple[tuple[tuple[str, str], ...], tuple[Taint, ...], Capabili
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """The facts about one node in the index: its class, its ignored labels, and its unknown extended resources."""
+    """The facts about one node in the index: the node's class, ignored labels, and unknown extended resources."""
 
     key: _Key
     own: OwnLabels
@@ -116,14 +116,14 @@ class TopologyIndex:
         return frozenset().union(*{entry.unrecognised for entry in self._entries.values()})
 
     def offers(self, resource: str) -> bool:
-        """Return whether any node has an extended resource of this name, known as an accelerator or not.
+        """Return whether any node has an extended resource of this name, even one that podberth does not know.
 
         If no node has the resource, DRA may still serve it (docs/rules.md, rule 13).
         """
         return resource in self.offered or resource in self._unrecognised
 
     def memory_mib(self, product: str) -> int:
-        """Return the MiB of a whole GPU of a model, the most that any known node has; 0 if it is unknown.
+        """Return the MiB of a whole GPU of a model, the most that any known node has; 0 if unknown.
 
         ``product`` is the model's name in GFD's or GKE's label.
         """
@@ -146,7 +146,7 @@ class TopologyIndex:
 
     @cached_property
     def _whole_classes(self) -> tuple[Part, ...]:
-        """All classes of nodes, each with all its nodes."""
+        """All classes of nodes, each with all nodes of the class."""
         return tuple(Part(one) for one in self._classes.values())
 
     @cached_property
@@ -154,9 +154,9 @@ class TopologyIndex:
         return Choices(self._whole_classes, self.conventions.ignored_labels)
 
     def nodes(self, need: Need) -> NodeSet:
-        """Return the nodes that could run a pod with this need.
+        """Return the nodes that could run a pod with the given need.
 
-        Results are cached; for large needs (``is_small``) only the last one.
+        Results are cached. Of needs that are not small (``is_small``), only the last result is cached.
         """
         large = self._large
         if large is not None and large[0] is need:  # hashing or comparing it costs as much as its length
@@ -178,10 +178,11 @@ class TopologyIndex:
         return found
 
     def levels(self, roles: Roles) -> tuple[str, str]:
-        """Return two levels for a gang of different roles, as label keys: the narrowest, and the narrowest safe one.
+        """Return (narrowest level, narrowest safe level) for a gang of different roles, as label keys.
 
-        They are defined as ``NodeSet.narrowest_level`` and ``narrowest_safe_level`` are for equal pods. A level is
-        empty if there is none. ``roles`` has the need of each role with its number of pods. Results are cached.
+        The levels are defined as in ``NodeSet.narrowest_level`` and ``narrowest_safe_level``, which are for equal pods.
+        A level is empty if there is no such level. ``roles`` has the number of pods and the need of each role. Results
+        are cached.
         """
         found = self._gangs.get(roles)
         if found is None:
@@ -193,7 +194,7 @@ class TopologyIndex:
 
 
 class _Members(dict[_Key, dict[str, OwnLabels]]):
-    """The nodes of the classes that an update of the index changes; each class is copied when it is first used."""
+    """The nodes of the classes that an update of the index changes; a class is copied at its first use."""
 
     def __init__(self, classes: Mapping[_Key, NodeClass]) -> None:
         super().__init__()

@@ -1,9 +1,9 @@
 """Keeps the nodes that a watch has reported, and the names of the nodes that changed since the index was updated.
 
-A Node, its topology document and its heartbeat arrive separately and in any order; each replaces the previous one. Only
-the fields that the index reads are kept, and nodes with equal fields share them. The nodes are always equal to those
-that ``facts.collect`` makes from the same objects: a document that cannot be read counts as absent. So replicas agree,
-and a restart changes no answer. ADR 45 says why ``ClusterFacts`` does not keep these nodes.
+A Node, its topology document and its heartbeat arrive separately and in any order; each replaces the earlier version.
+Only the fields that the index reads are kept, and nodes with equal fields share one object. ``facts.collect`` would
+make equal nodes from the same objects: a document that cannot be read counts as absent. So replicas agree, and a
+restart changes no answer. ADR 45 says why ``ClusterFacts`` does not keep these nodes.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class _Kind:
 
 @dataclass(frozen=True, slots=True)
 class _Filed:
-    """One Node: its kind (``_Kind``), and its ignored labels."""
+    """One Node: the kind (``_Kind``) and the ignored labels of the Node."""
 
     kind: _Kind
     own: _Pairs
@@ -41,13 +41,13 @@ class _Filed:
 
 
 class _Pool(Generic[T]):
-    """A pool in which equal values are one object; a value is removed when nothing uses it any more."""
+    """A pool in which equal values are one object; a value is removed when nothing uses the value any more."""
 
     def __init__(self) -> None:
         self._held: dict[T, tuple[T, int]] = {}
 
     def take(self, value: T) -> T:
-        """Return the object of the pool that is equal to ``value``, and count one more user of it."""
+        """Return the object of the pool that is equal to ``value``, and count one more user of the object."""
         kept, holders = self._held.get(value, (value, 0))
         self._held[kept] = (kept, holders + 1)
         return kept
@@ -62,13 +62,13 @@ class _Pool(Generic[T]):
 
 
 class KnownNodes:
-    """The known nodes, their topologies, and which are stale.
+    """The known nodes, their topologies, and the names of stale nodes.
 
     Changed nodes are listed until ``take_changes`` returns them.
     """
 
     def __init__(self, conventions: Conventions) -> None:
-        """Start without nodes. ``conventions`` list the ignored labels, which are kept for each node by itself."""
+        """Start without nodes. ``conventions`` list the ignored labels, which are kept separately for each node."""
         self._ignored = conventions.ignored_labels
         self._nodes: dict[str, _Filed] = {}
         self._topologies: dict[str, NodeTopology] = {}
@@ -82,7 +82,7 @@ class KnownNodes:
         """Add or replace a Node.
 
         Raises:
-            TopologyError: the Node cannot be read; then it counts as unknown.
+            TopologyError: the Node cannot be read; the Node then counts as unknown.
         """
         filed = None
         try:
@@ -111,7 +111,7 @@ class KnownNodes:
         self._set_topology(name, None)
 
     def set_stale(self, name: str, *, stale: bool) -> None:
-        """Record whether a node's heartbeat has expired. This changes nothing for a node without a topology."""
+        """Record whether a node's heartbeat has expired; no effect for a node without a topology."""
         if stale != (name in self._stale):
             (self._stale.add if stale else self._stale.discard)(name)
             if name in self._topologies:
@@ -195,8 +195,8 @@ class KnownNodes:
 def _read_by_index(topology: NodeTopology) -> NodeTopology:
     """Return a topology with only the fields that ``capability`` and ``manifest`` read.
 
-    The result is equal for all machines of one kind in one state, so that they share it. The other fields (serial
-    numbers, PCIe places, link levels, NICs) are for people, and take several KiB for each machine.
+    The result is equal for all machines of one kind in one state, so that these machines share one object. The other
+    fields (serial numbers, PCIe places, link levels, NICs) are for people, and take several KiB for each machine.
     """
     gpus = tuple(
         Gpu(

@@ -1,8 +1,8 @@
 """Computes the links between the GPUs of a node: the number for each pair, the matrix, the domains and the shape.
 
-A link leads to another GPU or to a switch. Behind a switch no link names its peer, so all GPUs with links to switches
-count as linked, if the driver reports that they can reach each other. Domains are disjoint, because a GPU is allocated
-once. If maximal cliques overlap (the cube mesh of a DGX-1), the larger one is taken first.
+A link leads to another GPU or to a switch. A link to a switch does not name the GPU behind the switch, so all GPUs with
+links to switches count as linked, if the driver reports that the GPUs can reach each other. Domains are disjoint,
+because a GPU is allocated once. If maximal cliques overlap (the cube mesh of a DGX-1), the larger one is taken first.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ _BELOW_ONE_SWITCH = 2
 
 
 def links_of(observation: Observation) -> Links:
-    """Return the links between a node's GPUs, from the agent's readings of its devices."""
+    """Return the links between a node's GPUs, from the agent's readings of the node's devices."""
     gpus = sorted(observation.gpus, key=lambda gpu: gpu.index)
     counts = _counts(gpus, observation.pairs)
     linked = {pair for pair, count in counts.items() if count}
@@ -35,7 +35,7 @@ def links_of(observation: Observation) -> Links:
 
 
 def level_between(one: PciPlace, other: PciPlace) -> str:
-    """Return the path between two PCI devices as ``nvidia-smi topo -m`` names it; ``?`` if one position is unknown.
+    """Return the path between two PCI devices as ``nvidia-smi topo -m`` names it; ``?`` if a position is unknown.
 
     The paths are ``PIX``, ``PXB``, ``PHB``, ``NODE`` and ``SYS``, the shortest first.
     """

@@ -43,7 +43,7 @@ FAULTS: frozenset[str] = frozenset(
 
 
 def judge(node: Node, topology: NodeTopology | None, *, stale: bool) -> Node:
-    """Return a node from ``read_node`` together with its topology document (None: it has none).
+    """Return a node from ``read_node`` together with the node's topology document (None: there is no document).
 
     The node becomes transient if its devices are out of use, or if the document is stale, because the agent's heartbeat
     has expired. A reason that ``read_node`` found is kept.
@@ -158,7 +158,7 @@ def _label_state(labels: Mapping[str, str]) -> Transient:
 def _device_state(
     allocatable: Mapping[str, int], capacity: Mapping[str, int], topology: NodeTopology | None
 ) -> Transient:
-    """Return the reason why a node's devices make it transient; empty if they do not.
+    """Return the reason why a node's devices make the node transient; empty if they do not.
 
     A device waits for a reset, is unhealthy, or is not offered by the kubelet.
     """

@@ -1,4 +1,7 @@
-"""The requirements of a pod on its node (``Need``), for which the index finds nodes; hashable, for its cache."""
+"""The requirements of a pod on its node (``Need``), for which the index finds nodes.
+
+A need is hashable, for caching.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +13,7 @@ from .capability import Capability
 from .node import PASSING_TAINTS, Taint
 
 NODE_NAME_FIELD = "metadata.name"
-"""The one field that matchFields may name (kubernetes pkg/apis/core/validation, nodeFieldSelectorValidators)."""
+"""The only field that matchFields may name (kubernetes pkg/apis/core/validation, nodeFieldSelectorValidators)."""
 
 CHOSEN_BY: tuple[tuple[str, ...], ...] = (
     ("spec", "nodeSelector"),
@@ -22,26 +25,28 @@ CHOSEN_BY: tuple[tuple[str, ...], ...] = (
 Expression: TypeAlias = tuple[str, str, tuple[str, ...]]
 """A requirement of a nodeSelectorTerm: key, operator and values."""
 Term: TypeAlias = tuple[tuple[Expression, ...], tuple[Expression, ...]]
-"""A nodeSelectorTerm: its requirements on labels (matchExpressions), and those on fields (matchFields)."""
+"""(requirements on labels (matchExpressions), requirements on fields (matchFields)) of a nodeSelectorTerm."""
 
 # Pods ask for one or two resources, tolerate a few taints, and select nodes in a few hundred characters.
 _MOST_REQUESTS = 16
 _MOST_TOLERATIONS = 64
 _LONGEST_SELECTION = 4096
 Tolerations: TypeAlias = frozenset[tuple[str, str, str, str]]
-"""The key, operator, value and effect of each toleration. A frozenset caches its hash: a pod may have thousands."""
+"""(key, operator, value, effect) of each toleration. A frozenset caches its hash: a pod may have thousands of
+tolerations.
+"""
 
 
 class NodeSelection:
     """The nodeSelector and the required node affinity of a pod; a node has to match both.
 
-    Two selections are equal if their content is, whatever the order of the keys. The hash is computed once.
+    Two selections are equal if their contents are equal, whatever the order of the keys. The hash is computed once.
     """
 
     __slots__ = ("_hash", "_key", "keys", "labels", "length", "reads_name", "terms")
 
     def __init__(self, labels: Mapping[str, str], affinity: tuple[Mapping[str, Any], ...] | None) -> None:
-        """Create the selection from a pod's nodeSelector and its terms of required node affinity (None: none)."""
+        """Create the selection from a pod's nodeSelector and required node affinity terms (None: no affinity)."""
         self.labels: tuple[tuple[str, str], ...] = tuple(sorted(labels.items()))
         # Copied, because a pod's own terms may hold further data, and a selection is kept.
         frozen = None if affinity is None else tuple(_freeze_term(term) for term in affinity)
@@ -72,7 +77,7 @@ class NodeSelection:
         return cls(labels, affinity) if labels or affinity is not None else None
 
     def __eq__(self, other: object) -> bool:
-        """Compare the selections by their text, not by the nodes that they match."""
+        """Compare two selections by their text, not by the nodes that they match."""
         return isinstance(other, NodeSelection) and self._hash == other._hash and self._key == other._key
 
     def __hash__(self) -> int:
@@ -88,24 +93,24 @@ class Need:
     (``GpuFacts.totals``).
     """
     per_container: int = 0
-    """The largest amount that one container asks for. It adds no requirement, because the pod's total is at least as
-    large.
+    """The largest amount that one container asks for. The field adds no requirement, because the pod's total is at
+    least as large.
     """
     memory_mib: int = 0
     """MiB of GPU memory that one unit must have; 0: any."""
     selector: NodeSelection | None = None
     """The pod's node selection; None: the pod selects all nodes."""
     tolerations: Tolerations = frozenset()
-    """The tolerations of the pod that decide which nodes it can reach, from ``own_tolerations``."""
+    """The tolerations of the pod that decide which nodes the pod can reach, from ``own_tolerations``."""
     claimed: bool = False
-    """Whether the pod asks for accelerators by DRA claims. The number of such devices on a node is unknown."""
+    """Whether the pod asks for accelerators by DRA claims. It is unknown how many such devices a node has."""
 
 
 def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> Tolerations:
-    """Return the pod's tolerations that decide which nodes it can reach.
+    """Return the pod's tolerations that decide which nodes the pod can reach.
 
-    Tolerations that every GPU pod gets, and those of taints for a temporary state, are left out, so that equal needs
-    compare as equal.
+    Tolerations that every GPU pod gets, and tolerations of taints for a temporary state, are left out, so that equal
+    needs compare as equal.
     """
     marking = conventions.tolerable_taints
     kept: set[tuple[str, str, str, str]] = set()
@@ -120,8 +125,9 @@ def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> To
 class Reach:
     """A function for one pod: called with a node's taints, it returns whether the pod tolerates all of them.
 
-    Taints that mark GPU nodes or a temporary state count as tolerated, as does PreferNoSchedule. Each taint is looked
-    up among the tolerations by its key, because a pod may have thousands of tolerations.
+    Taints that mark GPU nodes or a temporary state count as tolerated, and so do taints with the effect
+    PreferNoSchedule. Each taint is looked up among the tolerations by the taint's key, because a pod may have thousands
+    of tolerations.
     """
 
     def __init__(self, need: Need, conventions: Conventions) -> None:
@@ -173,7 +179,7 @@ def fits(capability: Capability, need: Need) -> bool:
 
 
 def has_amounts(capability: Capability, need: Need) -> bool:
-    """Return whether a node with this capability has enough of each requested resource, as the scheduler checks it."""
+    """Return whether a node with this capability has enough of each requested resource, as the scheduler computes."""
     return all(capability.amount_of.get(resource, 0) >= amount for resource, amount in need.requests)
 
 
@@ -185,8 +191,8 @@ def total(need: Need) -> int:
 def pods_per_node(capability: Capability, need: Need) -> int:
     """Return the number of pods with this need that an empty node with this capability holds.
 
-    The result is 0 if the pod asks for no accelerator, and 1 if it asks by DRA claims alone, because a node with such
-    devices holds at least one pod.
+    The result is 0 if the pod asks for no accelerator. The result is 1 if the pod asks by DRA claims alone: a node with
+    such devices holds at least one pod.
     """
     if need.claimed and not need.requests:
         return 1

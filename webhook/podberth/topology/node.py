@@ -1,6 +1,6 @@
 """The data classes that describe a node.
 
-``codec`` decodes topology documents to them; ``index`` finds nodes for pods.
+``codec`` decodes topology documents to these classes; ``index`` finds nodes for pods.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ LinkShape: TypeAlias = Literal["full-mesh", "islands", "none", "unknown"]
 """The shape of the links between a node's GPUs: all with all, in groups, none, or unknown."""
 
 NicKind: TypeAlias = Literal["infiniband", "roce"]
-"""The protocol of an RDMA device: InfiniBand, or RoCE if the link layer of its port is Ethernet."""
+"""The protocol of an RDMA device: InfiniBand, or RoCE if the link layer of the device's port is Ethernet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class Gpu:
     mig_pending: bool = False
     """Whether the GPU will be in MIG mode after its next reset; differs from ``mig_enabled`` if a reset is pending."""
     problem: str = ""
-    """The reason why the GPU is unhealthy (an XID, row remapping, a recovery action); empty: it is healthy."""
+    """The reason why the GPU is unhealthy (an XID, row remapping, a recovery action); empty: the GPU is healthy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class Links:
     """The matrix that ``nvidia-smi topo -m`` prints, in the order of ``gpus`` (X, NV18, PIX, PHB, NODE, SYS); empty:
     not read.
 
-    A cell is ``?`` if it is unknown, and ``XGMI`` for AMD's links, which are not counted.
+    A cell is ``?`` if the path is unknown, and ``XGMI`` for AMD's links, which are not counted.
     """
 
 
@@ -66,7 +66,7 @@ class Fabric:
 
     @property
     def label(self) -> str:
-        """The value that GFD's label ``nvidia.com/gpu.clique`` has for this domain."""
+        """The value of GFD's label ``nvidia.com/gpu.clique`` for the NVLink domain."""
         return f"{self.cluster_uuid}.{self.clique}"
 
 
@@ -77,7 +77,7 @@ class MigOffer:
     profile: str
     pci_id: str = ""
     max_instances: int = 0
-    """The number of instances of this profile alone on one whole GPU; 0: unknown."""
+    """The number of instances that one whole GPU has if all instances are of this profile; 0: unknown."""
     memory_mib: int = 0
     """MiB of memory of one instance; 0: unknown."""
 
@@ -95,7 +95,7 @@ class MigInstance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nic:
-    """An RDMA device (NIC). A pod should use one close to its GPU."""
+    """An RDMA device (NIC). A pod should use a NIC close to the pod's GPU."""
 
     name: str
     """The kernel's name: ``mlx5_0``."""
@@ -117,7 +117,7 @@ class Platform:
     tray: int
     """The tray's number in the rack; switches are not counted."""
     host: int
-    """The number of the machine in its slot."""
+    """The number of the machine in the slot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +132,7 @@ class Unseen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeTopology:
-    """The topology document of one node, as the node agent publishes it."""
+    """The topology document of one node, as the node's agent publishes the document."""
 
     gpus: tuple[Gpu, ...] = ()
     links: Links = field(default_factory=Links)
@@ -147,7 +147,7 @@ class NodeTopology:
 
 
 class Taint(NamedTuple):
-    """A taint of a node. An absent value is an empty one, as for the scheduler.
+    """A taint of a node. An absent value is stored as an empty value, as in the scheduler.
 
     Indexes hash the taints of every class of nodes, and a tuple takes a tenth of the time of a dataclass.
     """
@@ -164,7 +164,9 @@ class Taint(NamedTuple):
 Transient: TypeAlias = Literal[
     "", "stale", "not ready", "cordoned", "MIG reconfiguring", "unhealthy GPU", "quarantined", "leaving"
 ]
-"""The reason why a node's current resources are temporary; empty: they are not. Each reason makes another class."""
+"""The reason why a node's current resources are temporary; empty: the resources are not temporary. Nodes with different
+reasons are in different classes.
+"""
 
 
 # https://kubernetes.io/docs/reference/labels-annotations-taints/: set by the node controller and the cloud controller,
@@ -184,7 +186,7 @@ PASSING_TAINTS: Mapping[str, Transient] = {
     "ToBeDeletedByClusterAutoscaler": "leaving",
     "karpenter.sh/disrupted": "leaving",
 }
-"""Taints that show a temporary state of a node, each with the reason that it stands for."""
+"""Taints that show a temporary state of a node, each with the reason (``Transient``) that the taint stands for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,9 +207,10 @@ class Node:
 
     @property
     def durable(self) -> Mapping[str, int]:
-        """The amounts that the node offers when it is healthy.
+        """The amounts that the node offers when the node is healthy.
 
-        They are the allocatable amounts, or for a transient node the larger of allocatable and capacity.
+        For a transient node, each is the larger of allocatable and capacity; for any other node, the allocatable
+        amount.
         """
         if not self.transient:
             return self.allocatable

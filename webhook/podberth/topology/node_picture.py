@@ -43,7 +43,9 @@ class Segment:
     start: int
     size: int
     profile: str = ""
-    """The profile of the MIG instance on these slices; empty: no known instance is on them (``GpuPicture.blank``)."""
+    """The profile of the MIG instance on these slices; empty: no known instance is on the slices
+    (``GpuPicture.blank``).
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +58,8 @@ class GpuPicture:
     unplaced: tuple[str, ...] = ()
     """The profiles of MIG instances whose placement is unknown or impossible."""
     room: tuple[tuple[str, int], ...] = ()
-    """The profiles of which more instances fit, smallest first, each with the least number that fits if it is added
-    alone.
+    """(profile, number) for each profile of which more instances fit, smallest first; at least so many instances fit if
+    no other profile is added.
     """
 
     @property
@@ -69,7 +71,7 @@ class GpuPicture:
 
     @property
     def state(self) -> str:
-        """The GPU's problem, or the MIG mode after its next reset, in a few words; else ``healthy``."""
+        """The GPU's problem, or the MIG mode after the next reset, in a few words; else ``healthy``."""
         if self.gpu.problem:
             return self.gpu.problem
         if self.gpu.mig_enabled != self.gpu.mig_pending:
@@ -79,7 +81,7 @@ class GpuPicture:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A device resource that a node offers, with its allocatable amount and its capacity."""
+    """A device resource that a node offers, with the allocatable amount and the capacity."""
 
     resource: str
     allocatable: int
@@ -92,7 +94,7 @@ class NodePicture:
 
     name: str
     transient: str
-    """The reason why the node's current resources are temporary; empty: they are not."""
+    """The reason why the node's current resources are temporary; empty: the resources are not temporary."""
     machine: str
     """The GPUs of the node in a few words: ``8 x NVIDIA-H100-80GB-HBM3``; empty: none are known."""
     gpus: tuple[GpuPicture, ...]
@@ -105,7 +107,7 @@ class NodePicture:
     """The matrix of ``nvidia-smi topo -m``, in the order of ``gpus``; empty: not read."""
     fabric: str
     numa: tuple[tuple[int | None, tuple[int, ...]], ...]
-    """Each NUMA node with the indexes of the GPUs close to it; None: the NUMA node is unknown."""
+    """(NUMA node, indexes of the GPUs close to it) for each NUMA node; None: the NUMA node is unknown."""
     offers: tuple[Offer, ...]
     taints: tuple[Taint, ...]
     labels: tuple[tuple[str, str], ...]
@@ -120,7 +122,7 @@ class NodePicture:
 def picture_of(node: Node, conventions: Conventions | None = None, use: NodeUse | None = None) -> NodePicture:
     """Return the data for the picture of a node.
 
-    ``conventions`` choose and order the labels; None: the defaults. ``use`` is the use of this node.
+    ``conventions`` choose and order the labels; None: the defaults. ``use`` is the use of the node's devices.
     """
     conventions = conventions or Conventions()
     topology = node.topology
@@ -147,10 +149,10 @@ def picture_of(node: Node, conventions: Conventions | None = None, use: NodeUse 
 
 
 def machine_of(node: Node) -> str:
-    """Return a node's GPUs as text, such as ``8 x H100``; empty if none is known.
+    """Return a node's GPUs as text, such as ``8 x H100``; empty if no GPUs are known.
 
-    They come from the topology document, else from the product label and the amount of ``nvidia.com/gpu``. If there is
-    a label and no such amount, the text is the product alone.
+    The GPUs come from the topology document, else from the product label and the amount of ``nvidia.com/gpu``. With a
+    label and no amount, the text is the product alone.
     """
     if node.topology and node.topology.gpus:
         counts: dict[str, int] = {}
@@ -167,7 +169,7 @@ def shape_of(node: Node) -> str:
     """Return as text how a node's GPUs are linked: ``full-mesh of 8``, ``islands of 2``, ``none``.
 
     The number is the size of the largest link domain. If the node has no topology document with links, the text comes
-    from its labels (``8 linked, by labels``), or is ``unknown``.
+    from the node's labels (``8 linked, by labels``), or is ``unknown``.
     """
     links = node.topology.links if node.topology else None
     if links is not None and links.shape != "unknown":

@@ -1,7 +1,7 @@
-"""Sets of nodes, which the index returns for a pod's need, and which can be narrowed and evaluated further.
+"""Sets of nodes. The index returns such a set for a pod's need, and callers narrow the set and read facts about it.
 
-A set keeps classes of nodes. It keeps single nodes only if the pod's choice of nodes depends on a node's name or on one
-of ``Conventions.ignored_labels``. A set has no reference to its index, so a replaced index is freed at once.
+A set keeps classes of nodes. A set keeps single nodes only if the pod's choice of nodes depends on a node's name or on
+a label in ``Conventions.ignored_labels``. A set has no reference to its index, so a replaced index is freed at once.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -52,7 +52,7 @@ class NodeClass:
 
     key: Any
     labels: Mapping[str, str]
-    """All labels of the nodes except the ignored ones; the nodes of the class share this mapping."""
+    """All labels of the nodes except the ignored labels; the nodes of the class share this mapping."""
     taints: tuple[Taint, ...]
     capability: Capability
     transient: str
@@ -66,15 +66,15 @@ class Part:
 
     node_class: NodeClass
     names: frozenset[str] | None = None
-    """The names of these nodes; None: all nodes of the class."""
+    """The names of the nodes; None: all nodes of the class."""
 
     @property
     def count(self) -> int:
-        """The number of nodes in this part of the class."""
+        """The number of nodes in the part of the class."""
         return len(self.node_class.members) if self.names is None else len(self.names)
 
     def nodes(self) -> Iterator[tuple[str, OwnLabels]]:
-        """Yield the name of each node with those of its labels that classes ignore (``Conventions.ignored_labels``)."""
+        """Yield (name, ignored labels) for each node (``Conventions.ignored_labels``)."""
         members = self.node_class.members
         return ((name, own) for name, own in members.items() if self.names is None or name in self.names)
 
@@ -83,7 +83,7 @@ class Part:
 class NodeSet:
     """The nodes that could run a pod.
 
-    Only durable nodes count in results; transient nodes are kept as possible ones.
+    Only durable nodes count in results; transient nodes are kept separately, because they may become durable.
     """
 
     conventions: Conventions
@@ -101,7 +101,7 @@ class NodeSet:
         self.count: int = sum(part.count for part in self.parts if not part.node_class.transient)
         """The number of durable nodes that could run the pod."""
         self.transient_count: int = sum(part.count for part in self.parts if part.node_class.transient)
-        """The number of transient nodes that could run the pod if they were healthy."""
+        """The number of transient nodes that could run the pod if the nodes were healthy."""
 
     @property
     def durable_parts(self) -> list[Part]:
@@ -115,7 +115,7 @@ class NodeSet:
 
     @cached_property
     def transient_reasons(self) -> str:
-        """The reasons why nodes are transient as text, those of most nodes first; empty if none is.
+        """The reasons why nodes are transient, as text, the most common reason first; empty if no node is transient.
 
         An example is ``unhealthy GPU (gpu-7), stale (12 nodes)``.
         """
@@ -141,23 +141,23 @@ class NodeSet:
 
     @cached_property
     def _link_domains(self) -> tuple[int, ...]:
-        """The sizes of NVLink domains, in requested GPUs, that these nodes have; sorted, each once."""
+        """The sizes of NVLink domains, in requested GPUs, that nodes of the set have; sorted, each once."""
         parts = (*self.parts, *self.others)
         return tuple(sorted({link_domain(part.node_class.capability, self.need) for part in parts}))
 
     @cached_property
     def links_known(self) -> bool:
-        """Whether the NVLink or XGMI domains of all these nodes are known."""
+        """Whether the NVLink or XGMI domains of all nodes of the set are known."""
         return all(part.node_class.capability.links_known for part in self.parts)
 
     @cached_property
     def cut(self) -> bool:
-        """Whether one unit of ``nvidia.com/gpu`` on any of these nodes is a MIG instance or a share of a GPU."""
+        """Whether one unit of ``nvidia.com/gpu`` on any node of the set is a MIG instance or a part of a shared GPU."""
         return any(part.node_class.capability.cut for part in self.parts)
 
     @cached_property
     def instance(self) -> str:
-        """The MIG profile of one unit of ``nvidia.com/gpu`` on all these nodes; empty if they have no common one."""
+        """The MIG profile of one unit of ``nvidia.com/gpu`` on all nodes of the set; empty if the profiles differ."""
         profiles = {part.node_class.capability.instance for part in self.parts}
         return profiles.pop() if len(profiles) == 1 else ""
 
@@ -182,9 +182,10 @@ class NodeSet:
 
     @cached_property
     def placement(self) -> Placement:
-        """The label expressions that select the durable nodes of this set and no durable node that does not fit.
+        """The label expressions that select the durable nodes of the set and no durable node that does not fit.
 
-        Nodes that the pod's own nodeSelector or affinity excludes may match, because the scheduler applies both.
+        Nodes that the pod's own nodeSelector or affinity excludes may match, because the scheduler applies nodeSelector
+        and affinity as well.
         """
         wanted, others = self.durable_parts, _durable(self.others)
         unfit = [each for each in others if has_amounts(each.node_class.capability, self.need)]
@@ -213,7 +214,7 @@ class NodeSet:
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """The distinct taints of these nodes, sorted.
+        """The distinct taints of the set's nodes, sorted.
 
         Transient nodes are included, so that the result does not change with the health of nodes.
         """
@@ -251,10 +252,10 @@ class NodeSet:
     def narrowest_level(self, members: int) -> str:
         """Return the narrowest level, as a label key, with a domain that holds ``members`` pods; empty if none.
 
-        Only durable nodes count, as if they were empty. If ``members`` is 0 the number is unknown, and two are assumed.
-        A pod without accelerators fits anywhere, so the result is empty. For pods with DRA claims one pod per node is
-        assumed, although a node may hold more; if no level has enough nodes, the result is the level with the largest
-        domain.
+        Only durable nodes count, and all count as empty. If ``members`` is 0, the number of pods is unknown, and two
+        are assumed. A pod without accelerators fits anywhere, so the result is empty. For pods with DRA claims one pod
+        per node is assumed, although a node may hold more; if no level has enough nodes, the result is the level with
+        the largest domain.
         """
         wanted = members or 2
         found = next((level for level, _, most in self._domain_sizes if most >= wanted), "")
@@ -266,8 +267,9 @@ class NodeSet:
     def narrowest_safe_level(self, members: int) -> str:
         """Return the narrowest level of which every domain with a fitting node holds ``members`` pods; empty if none.
 
-        A required affinity to one domain needs this level: the scheduler may place the first pod in any domain, and the
-        others have to follow. The result for pods with DRA claims is empty, because the number on a node is unknown.
+        A required affinity to one domain needs this level: the scheduler may place the first pod in any domain, and all
+        other pods have to follow. The result for pods with DRA claims is empty, because it is unknown how many such
+        pods a node holds.
         """
         if self._unknown_room:
             return ""
@@ -276,9 +278,9 @@ class NodeSet:
 
     @cached_property
     def mig_offers(self) -> Mapping[str, int]:
-        """The MIG resources that the durable nodes offer, each with the least MiB of an instance.
+        """A mapping from each MIG resource that durable nodes offer to the least MiB of an instance.
 
-        The MiB are 0 if they are unknown on any of these nodes.
+        The MiB are 0 if the memory is unknown on any of the nodes.
         """
         offers: dict[str, int] = {}
         for part in self.durable_parts:
@@ -304,10 +306,10 @@ class NodeSet:
 
     @cached_property
     def memory_mib(self) -> tuple[int, int]:
-        """The least and the most MiB of one unit of a requested resource on these nodes.
+        """(least, most) MiB of one unit of a requested resource on nodes of the set.
 
-        The result is (0, 0) if any of these sizes is unknown, or if no resource is requested. Transient nodes are
-        included, because a pod may run there once they are healthy.
+        The result is (0, 0) if the MiB are unknown on a node, or if no resource is requested. Transient nodes are
+        included, because a pod may run there once the nodes are healthy.
         """
         sizes = {
             part.node_class.capability.memory_of.get(name, 0) for part in self.parts for name, _ in self.need.requests
@@ -328,9 +330,9 @@ class NodeSet:
 
     @cached_property
     def _domain_sizes(self) -> tuple[tuple[str, int, int], ...]:
-        """Each level with domains, narrowest first, and the number of pods that its smallest and largest domain hold.
+        """(level, pods in the smallest domain, pods in the largest) for each level with domains, narrowest first.
 
-        Each node is a domain of the hostname level, even if it lacks the label.
+        Each node is a domain of the hostname level, even if the node lacks the label.
         """
         counted = [
             (part, each)
@@ -398,7 +400,10 @@ def select(chosen: Iterable[Part], need: Need, conventions: Conventions) -> Node
 
 
 def _with_accelerators(parts: list[Part], conventions: Conventions) -> tuple[list[Part], list[Part]]:
-    """Return the nodes with accelerators, and the others; if no node has any, all nodes are in the first list."""
+    """Return (the nodes with accelerators, all other nodes).
+
+    If no node has accelerators, all nodes are in the first list.
+    """
     found, rest = list[Part](), list[Part]()
     for part in parts:
         one = part.node_class

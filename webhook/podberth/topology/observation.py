@@ -1,7 +1,7 @@
 """The raw readings of a node's devices, with the names and values of the vendor's library.
 
-A reader (``podberth.agent``) fills these classes, and ``derive`` interprets them. None means that a value could not be
-read; ``Observation.unseen`` then has the reason.
+A reader (``podberth.agent``) fills these classes, and ``derive`` interprets them. The value None could not be read;
+``Observation.unseen`` then has the reason.
 """
 
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ PeerKind: TypeAlias = Literal["gpu", "switch", "other"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PciPlace:
-    """The position of a PCI device, as sysfs shows it."""
+    """The position of a PCI device, as in sysfs."""
 
     numa_node: int | None
     path: tuple[str, ...]
-    """The path from the root complex (``pci0000:17``) over the bridges to the device itself; empty: unknown."""
+    """The path from the root complex (``pci0000:17``) over the bridges to the device; empty: unknown."""
 
     @property
     def root(self) -> str:
@@ -34,7 +34,7 @@ class ObservedLink:
 
     peer: PeerKind
     address: str = ""
-    """The PCI address of the GPU at the other end; empty if there is no GPU."""
+    """The PCI address of the GPU at the other end; empty if the device at the other end is no GPU."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class ObservedFabric:
     state: int
     """The state of the registration: 0 not supported, 1 not started, 2 in progress, 3 completed."""
     status: int = 0
-    """The nvmlReturn_t of the registration; it has a meaning only if the registration is completed."""
+    """The nvmlReturn_t of the registration; the value has a meaning only if the registration is completed."""
     cluster_uuid: bytes = bytes(16)
     clique: int = 0
     unhealthy: bool = False
@@ -52,7 +52,7 @@ class ObservedFabric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedPlatform:
-    """The result of nvmlDeviceGetPlatformInfo; ``chassis`` is raw bytes, because it is not certain to be text."""
+    """The result of nvmlDeviceGetPlatformInfo; ``chassis`` is raw bytes, because it may be no text."""
 
     chassis: bytes
     slot: int
@@ -71,7 +71,10 @@ class ObservedProfile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedInstance:
-    """A MIG GPU instance, found by one of its MIG devices. ``name`` is the device's, with the profile at its end."""
+    """A MIG GPU instance, found by a MIG device of the instance.
+
+    ``name`` is the name of the MIG device, with the profile at the end.
+    """
 
     id: int
     name: str
@@ -81,7 +84,7 @@ class ObservedInstance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """The health of a GPU, as the driver reports it; None stands for an unknown value."""
+    """The health of a GPU, as reported by the driver; None stands for an unknown value."""
 
     faults: tuple[str, ...] = ()
     """The errors of driver calls that show a fault of the GPU: ``gpu is lost``."""
@@ -123,7 +126,7 @@ class ObservedGpu:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedPair:
-    """The path between two GPUs, as the vendor's library reports it."""
+    """The path between two GPUs, as reported by the vendor's library."""
 
     level: int | None = None
     """The nvmlGpuTopologyLevel_t of the path: 0, 10 … 50."""
@@ -148,7 +151,7 @@ class Observation:
     hidden: int = 0
     """The number of GPUs that the driver has and that its library does not list."""
     pairs: Mapping[tuple[int, int], ObservedPair] = field(default_factory=dict)
-    """The pairs of GPUs by their two indexes, the smaller first."""
+    """The pairs of GPUs by the two indexes of the GPUs, the smaller index first."""
     places: Mapping[str, PciPlace] = field(default_factory=dict)
     """The positions of PCI devices by PCI address."""
     nics: tuple[ObservedNic, ...] = ()

@@ -1,7 +1,7 @@
 """An overview of a cluster: the kinds of nodes, and the domains of every topology level.
 
-Nodes are of one kind if machine, links, MIG layout, resources and taints are equal, whatever their location and state,
-as in "the H100 nodes". A kind may have nodes of several classes of the index.
+Nodes are of one kind ("the H100 nodes") if machine, links, MIG layout, resources and taints are equal, whatever the
+location and the state of a node. A kind may have nodes of several classes of the index.
 """
 
 from collections import Counter
@@ -29,9 +29,9 @@ class MachineSummary:
     layout: str = ""
     """The distinct MIG layouts of the GPUs as text; empty: no GPU is in MIG mode."""
     offers: tuple[tuple[str, int], ...] = ()
-    """The resources that the node offers when healthy, with their amounts."""
+    """(resource, amount) for each resource that the node offers when healthy."""
     taints: tuple[Taint, ...] = ()
-    """The taints of the node, without those of a temporary state."""
+    """The taints of the node, without taints of a temporary state."""
 
     @property
     def title(self) -> str:
@@ -42,31 +42,31 @@ class MachineSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindCount:
-    """The nodes of one kind, and their states and locations."""
+    """The nodes of one kind, with the states and locations of the nodes."""
 
     kind: MachineSummary
     names: tuple[str, ...]
     """The names of the nodes, sorted."""
     transient: Mapping[str, tuple[str, ...]]
-    """The names of the transient nodes, by the reason."""
+    """A mapping from the reason why nodes are transient to the names of these nodes."""
     where: tuple[tuple[str, int], ...]
-    """Each zone (else region) with its number of nodes; nodes without both labels are under the empty name."""
+    """(zone (else region), number of nodes) for each zone; nodes without both labels are under the empty name."""
     use: Mapping[str, Tally] | None = None
     """The use of each resource that the nodes offer, by the resource's name; None: the snapshot has no Pods."""
 
     @property
     def count(self) -> int:
-        """The number of nodes."""
+        """The number of nodes of the kind."""
         return len(self.names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelSummary:
-    """The summary of a topology level whose label some nodes have: its domains with their nodes and GPUs."""
+    """The summary of a topology level whose label some nodes have: the level's domains with nodes and GPUs."""
 
     key: str
     domains: tuple[tuple[str, int, int], ...]
-    """Each domain, sorted, with its number of nodes and the GPUs (or parts of GPUs) on these nodes when healthy."""
+    """(domain, number of nodes, number of GPUs or parts of GPUs when healthy) for each domain, sorted."""
     outside: int
     """The number of GPU nodes that lack the level's label."""
     use: Mapping[str, Tally] | None = None
@@ -81,7 +81,7 @@ class ClusterPicture:
     described: int
     """The number of nodes with a topology document."""
     kinds: tuple[KindCount, ...]
-    """The kinds of nodes: those with accelerators first, then those with most nodes."""
+    """The kinds of nodes: kinds with accelerators first, then the kinds with most nodes."""
     levels: tuple[LevelSummary, ...]
     """The topology levels, widest first; the hostname level is left out."""
     unhealthy: tuple[tuple[str, str], ...]
@@ -93,7 +93,7 @@ class ClusterPicture:
 
 
 def kind_of(node: Node) -> MachineSummary:
-    """Return the kind of a node: the properties that it shares with similar nodes."""
+    """Return the kind of a node: the properties that the node shares with similar nodes."""
     lasting = tuple(sorted(taint for taint in node.taints if taint.key not in PASSING_TAINTS))
     return MachineSummary(
         machine=machine_of(node),

@@ -1,10 +1,10 @@
 """Computes label expressions that prefer, or require, the nodes that fit a pod.
 
 There are three results. ``terms`` select the wanted nodes and no other known node. ``preferred`` also selects other
-nodes that no label distinguishes from the wanted ones. ``required`` must not exclude future nodes, unless the cluster
-never grows. An autoscaler checks whether the node that it would add to an empty group matches the pod, and knows only a
-few labels of that node; the scheduler checks again when the node exists. So ``required`` only excludes label values,
-and only values that prove that the known nodes with them do not fit.
+nodes that no label distinguishes from wanted nodes. ``required`` must not exclude future nodes, unless the cluster
+never grows. An autoscaler checks whether a new node of an empty node group would match the pod, and knows only a few
+labels of the new node; the scheduler checks again when the node exists. So ``required`` only excludes label values, and
+only values that prove that a known node with the value does not fit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,24 +25,26 @@ _TOO_LONG = f"labels distinguish them from the others only in more than {MAX_TER
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """Nodes with these labels that have the resources that the pod requests, and still do not fit the pod."""
+    """Nodes with the labels ``labels`` that have the resources that the pod requests, and still do not fit the pod."""
 
     labels: Mapping[str, str]
     why: frozenset[Trait] | None
-    """The traits for which the nodes do not fit; a label has to prove one of them. None: the reason is not certain."""
+    """The traits because of which the nodes do not fit; a label has to prove one of the traits. None: the reason is not
+    certain.
+    """
 
 
 @dataclass(eq=False)
 class Placement:
-    """The label expressions for the wanted nodes, in several forms; each is computed when it is first read."""
+    """The label expressions for the wanted nodes, in several forms; each form is computed when it is first read."""
 
     wanted: Sequence[LabelledNodes]
     others: Sequence[LabelledNodes]
     unfit: Sequence[Unfit]
-    """The other nodes that have the resources that the pod requests, and still do not fit."""
+    """The other nodes that have the resources that the pod requests, and still do not fit the pod."""
     conventions: Conventions
     distinguishing: str
-    """The label that would distinguish the wanted nodes; reported as missing if some node lacks it."""
+    """The label that would distinguish the wanted nodes; reported as missing if some node lacks the label."""
 
     @cached_property
     def _cover(self) -> Cover:
@@ -64,7 +66,7 @@ class Placement:
     def preferred(self) -> tuple[Term, ...]:
         """The terms for a preference: ``terms`` if they are exact, else terms that select some other nodes, too.
 
-        The other nodes have the same labels as a wanted node.
+        Each of the other nodes has the same labels as a wanted node.
         """
         return self._cover.terms
 
@@ -75,7 +77,7 @@ class Placement:
 
     @property
     def obstacle(self) -> str:
-        """The reason why ``terms`` are not exact; empty if they are."""
+        """The reason why ``terms`` are not exact; empty if ``terms`` are exact."""
         return "" if self._cover.exact else _TOO_LONG if self._cover.too_long else _NOT_DISTINGUISHED
 
     @property
@@ -105,10 +107,10 @@ def exclude(
 ) -> tuple[Term, ...] | None:
     """Return one term of NotIn expressions that excludes all of ``unfit``; None if labels cannot exclude all.
 
-    The result is empty if ``unfit`` is. NotIn is true for a node without the label, such as a node group's template. A
-    value is excluded only if its key proves why the node does not fit (``LabelKey.settles``), so the value proves the
-    same for every future node. The fewest keys win; then keys that autoscalers know of a new node, because otherwise an
-    autoscaler adds nodes in vain; then the best ranked.
+    The result is empty if ``unfit`` is empty. NotIn is true for a node without the label, such as a node group's
+    template. A value is excluded only if the label proves why the node does not fit (``LabelKey.settles``), so the
+    value proves the same for every future node. The fewest keys win; then keys that autoscalers know of a new node,
+    because otherwise an autoscaler adds nodes in vain; then the best ranked.
 
     Every set of up to ``MOST_KEYS`` keys is tried: the presets have nine keys that prove a trait, which makes 255 sets.
     """
@@ -129,7 +131,7 @@ def exclude(
 def _settled(each: LabelKey, wanted: Sequence[LabelledNodes], unfit: Sequence[Unfit]) -> frozenset[int]:
     """Return the indexes in ``unfit`` of the nodes that a label key can exclude.
 
-    The nodes' value of the label proves why they do not fit, and no wanted node has that value.
+    The label's value on the nodes proves why the nodes do not fit, and no wanted node has that value.
     """
     fitting = {one.labels.get(each.key) for one in wanted} | {None}
     return frozenset(
@@ -140,7 +142,7 @@ def _settled(each: LabelKey, wanted: Sequence[LabelledNodes], unfit: Sequence[Un
 
 
 def _without(keys: Sequence[tuple[str, frozenset[int]]], unfit: Sequence[Unfit]) -> tuple[Term, ...] | None:
-    """Return the term that excludes each unfit node by one of these keys; None if the term would be too long."""
+    """Return the term that excludes each unfit node by one of ``keys``; None if the term would be too long."""
     expressions: list[Term] = []
     done: frozenset[int] = frozenset()
     for key, hit in keys:

@@ -1,6 +1,6 @@
 """Reads the PodGroups of all group systems, and the smallest number of pods that each PodGroup starts together.
 
-The PodGroup kinds of different systems have only their name in common. Memberships say which pods are in a group.
+The PodGroup kinds of different systems have only their name in common. Memberships say which pods are in a PodGroup.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ class PodGroup(NamedTuple):
     claims: ClaimNames = frozenset()
     """The claims that the pods of a native PodGroup share."""
     asks_topology: bool = False
-    """Whether the group, or a part of it, asks its system for topology."""
+    """Whether the PodGroup, or a part of it, asks the group system for topology."""
 
 
 # int32 throughout.
@@ -37,7 +37,7 @@ _LARGEST: Final = 2**31 - 1
 
 
 def min_member(api_group: str, document: Mapping[str, Any]) -> int:
-    """Return the smallest number of pods that a PodGroup starts together; 0 if it states none or an invalid number.
+    """Return the smallest number of pods that a PodGroup starts together; 0 if absent or invalid.
 
     A minimum of 1 does not show how many pods there are, so the result is 0.
     """
@@ -47,7 +47,7 @@ def min_member(api_group: str, document: Mapping[str, Any]) -> int:
 
 
 def asks_topology(api_group: str, document: Mapping[str, Any]) -> bool:
-    """Return whether a PodGroup, or a group inside it, asks its system for topology."""
+    """Return whether a PodGroup, or a group inside the PodGroup, asks the group system for topology."""
     spec = mapping_at(document, "spec")
     for kind in POD_GROUP_KINDS:
         if api_group in kind.api_groups and kind.asked:
@@ -58,7 +58,7 @@ def asks_topology(api_group: str, document: Mapping[str, Any]) -> bool:
 def served_pod_groups(discovery: Mapping[str, Any]) -> frozenset[str]:
     """Return the API group of an APIResourceList if it lists a PodGroup kind that podberth reads; else an empty set.
 
-    Such a list is what ``kubectl get --raw /apis/scheduling.k8s.io/v1beta1`` prints (meta/v1 APIResourceList).
+    ``kubectl get --raw /apis/scheduling.k8s.io/v1beta1`` prints an APIResourceList (meta/v1).
     """
     group = text_at(discovery, "groupVersion").rpartition("/")[0]
     served = any(at(each, "name") == POD_GROUPS for each in list_at(discovery, "resources"))

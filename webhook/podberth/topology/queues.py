@@ -1,7 +1,8 @@
 """The queues of all queueing systems: which exist, the queue above each, and why the workloads of a queue wait.
 
 Kueue's LocalQueues and ClusterQueues, and the Queues of Volcano and KAI, are read. YuniKorn's queues are a tree in the
-text of a ConfigMap, and placement rules create more, so podberth cannot say that one of them does not exist.
+text of a ConfigMap, and placement rules create more queues, so podberth cannot say that a queue of YuniKorn does not
+exist.
 """
 
 from collections.abc import Mapping
@@ -31,12 +32,12 @@ class Queues:
     whole: frozenset[QueueKind] = frozenset()
     """The kinds of which all queues are known: a queue of such a kind that is unknown does not exist.
 
-    At least one queue of each is known.
+    At least one queue of each of these kinds is known.
     """
     listed: bool = True
-    """Whether the API server listed all queues; if not, the queues come from files, which may lack some.
+    """Whether the API server listed all queues; if False, the queues come from files, which may lack queues.
 
-    If the files have no queue of a namespace, nothing is reported about that namespace.
+    If the files have no queue of a namespace, nothing is reported about the queues of that namespace.
     """
 
     @classmethod
@@ -46,16 +47,16 @@ class Queues:
         """Return the queues of a cluster.
 
         ``cut`` has the kinds of which some queues are missing: an unknown queue of such a kind may exist. ``listed``
-        says whether the API server listed the queues; else they come from files.
+        says whether the API server listed the queues; if False, the queues come from files.
         """
         return cls(by_key, frozenset(key[:2] for key in by_key) - cut, listed)
 
     def get(self, kind: QueueKind, name: str, namespace: str = "") -> Queue | None:
-        """Return the queue of this name; None if it is unknown."""
+        """Return the queue called ``name``; None if the queue is unknown."""
         return self.by_key.get((*kind, namespace, name))
 
     def lacks(self, kind: QueueKind, name: str, namespace: str = "") -> bool:
-        """Return whether it is certain that the cluster has no queue of this name."""
+        """Return whether the cluster certainly has no queue called ``name``."""
         if kind not in self.whole or self.get(kind, name, namespace) is not None:
             return False
         return self.listed or not namespace or bool(self.names(kind, namespace))
@@ -65,7 +66,7 @@ class Queues:
         return self._first_names.get((*kind, namespace), ())
 
     def has_children(self, kind: QueueKind, name: str) -> bool:
-        """Return whether any known queue has this queue as its parent."""
+        """Return whether any known queue has the queue called ``name`` as its parent."""
         return (*kind, name) in self._parents
 
     @cached_property

@@ -20,17 +20,17 @@ class PodsWanted:
 
     need: Need
     most: int
-    """The number of pods of this kind."""
+    """The number of pods with this need."""
     least: int
-    """The least number of pods of this kind that has to start."""
+    """The least number of pods with this need that has to start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """Pods that do not all fit into a domain: ``pods`` pods are wanted, and there is room for ``room`` of them.
+    """Pods that do not all fit into a domain: ``pods`` pods are wanted, and there is room for ``room`` pods.
 
-    If ``resource`` is not empty, ``room`` counts its units, and not pods. ``kinds`` are the pods' indexes in the
-    argument ``wanted`` of ``lacks``.
+    If ``resource`` is not empty, ``room`` counts units of the resource, and not pods. ``kinds`` are the pods' indexes
+    in the argument ``wanted`` of ``lacks``.
     """
 
     kinds: tuple[int, ...]
@@ -44,12 +44,11 @@ class Lack:
 def lacks(
     index: TopologyIndex, wanted: Sequence[PodsWanted], together: int, level: str = ""
 ) -> Mapping[Lack | None, int] | None:
-    """Return the pods that do not fit into a domain of a level, with the number of such domains; None: all pods fit.
+    """Return a mapping from the pods that do not fit into a domain of a level (None: all fit) to the number of domains.
 
     Without a level, the only domain is the cluster. ``together`` is the wanted number of pods of all kinds. All nodes
-    count as empty, transient ones included. Pods that ask for no device, and those that fit no node, are taken as
-    placed. The result itself is None if no known node fits any of the pods, or no pod asks for a device: then room is
-    not the problem.
+    count as empty, transient ones included. Pods that ask for no device, and pods that fit no node, count as placed.
+    The result itself is None if no known node fits any of the pods, or if no pod asks for a device.
     """
     kinds = _Kinds(wanted)
     parts = {
@@ -89,15 +88,15 @@ class _Kinds:
         return self._covered[kind]
 
     def places(self, kinds: Iterable[int]) -> tuple[int, ...]:
-        """Return the indexes in ``wanted`` of all entries of these kinds."""
+        """Return the indexes in ``wanted`` of all entries of the given kinds."""
         return tuple(place for kind in kinds for place in self._places[kind])
 
 
 def _lack(kinds: _Kinds, together: int, machines: Mapping[int, Sequence[tuple[Capability, int]]]) -> Lack | None:
-    """Return the first pods that do not fit on these nodes, the largest needs first; None if all fit.
+    """Return the first pods that do not fit on the nodes ``machines``; None if all fit.
 
-    ``machines`` has, for each kind, the nodes that fit its pods, as capability and number of nodes. ``together`` is as
-    in ``lacks``.
+    Pods with the largest needs come first. ``machines`` has, for each kind, the nodes that fit the pods of the kind, as
+    capability and number of nodes. ``together`` is as in ``lacks``.
     """
     wanted = kinds.wanted
     for kind, at_hand in machines.items():
@@ -122,7 +121,7 @@ def _lack(kinds: _Kinds, together: int, machines: Mapping[int, Sequence[tuple[Ca
 def _units(wanted: Sequence[PodsWanted], pods: int, resource: str) -> int:
     """Return the least units of a resource that ``pods`` of the wanted pods ask for.
 
-    All required pods count, and of the optional ones those that ask for least.
+    All required pods count, and of the optional pods the ones that ask for least.
     """
     amounts = [(dict(each.need.requests).get(resource, 0), each.least, each.most) for each in wanted]
     units, left = sum(amount * least for amount, least, _ in amounts), pods - sum(least for _, least, _ in amounts)

@@ -96,7 +96,7 @@ def _gfd_labels(row: Shape, provider: Provider) -> dict[str, str]:
 
 
 def _single_labels(row: Shape, product: str) -> dict[str, str]:
-    """Return GFD's labels under MIG strategy single, which describe the one MIG profile in place of the GPU."""
+    """Return GFD's labels under MIG strategy single, which describe the only MIG profile in place of the GPU."""
     ((profile, count),) = row.cut.items()
     part = mig.parse(profile)
     return {
@@ -110,7 +110,7 @@ def _single_labels(row: Shape, product: str) -> dict[str, str]:
 
 
 def _mixed_labels(row: Shape, product: str) -> dict[str, str]:
-    """Return GFD's labels under MIG strategy mixed, which describe each MIG profile under its own prefix."""
+    """Return GFD's labels under MIG strategy mixed, which describe each MIG profile under a prefix of its own."""
     labels = {"mig.config": "custom"}
     for profile, count in row.cut.items():
         part = mig.parse(profile)

@@ -46,12 +46,13 @@ class Model:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """A machine: its GPUs, their links and MIG layout, and its instance types at cloud providers."""
+    """A machine: the GPUs, their links and MIG layout, and the machine's instance types at cloud providers."""
 
     model: Model
     gpus: int
     link: str = ""
-    """The link between linked GPUs as ``nvidia-smi topo -m`` prints it, or XGMI; empty: the GPUs are not linked."""
+    """The link between GPUs of one link domain as ``nvidia-smi topo -m`` prints it, or XGMI; empty: there are no links.
+    """
     island: int = 0
     """The number of GPUs in one link domain; if that is all GPUs, the links are a full mesh."""
     cut: Mapping[str, int] = field(default_factory=dict)
@@ -71,7 +72,9 @@ class Shape:
     cpus: int
     memory_gib: int
     instance_types: Mapping[Provider, str]
-    """The instance type at each provider, the default provider first. A bare-metal machine has its DMI name instead."""
+    """A mapping from cloud provider to the machine's instance type, the default provider first. A bare-metal machine
+    has its DMI name instead.
+    """
 
 
 # Name, MiB, PCI id, family, compute capability, GKE's word, Karpenter's word

@@ -73,7 +73,7 @@ def _uuid(seed: str) -> str:
 
 
 def _devices(row: Shape) -> dict[str, int]:
-    """Return the resources that the device plugin offers, with their amounts."""
+    """Return a mapping from each resource that the device plugin offers to the amount."""
     whole = row.model.resource
     if mig_strategy(row) == "single":
         return {whole: row.gpus * sum(row.cut.values())}
@@ -162,7 +162,7 @@ def _links(row: Shape) -> Links:
 
 
 def _level(row: Shape, one: int, other: int) -> str:
-    """Return the path between two GPUs of a simulated machine as ``nvidia-smi topo -m`` prints it."""
+    """Return the path between two GPUs of a simulated machine as ``nvidia-smi topo -m`` prints a path."""
     if one == other:
         return "X"
     if row.island and one // row.island == other // row.island:

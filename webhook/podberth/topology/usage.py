@@ -1,8 +1,8 @@
 """The current use of a node's GPUs, and the containers that hold each GPU.
 
-The topology document has none of this, because it changes all the time. None means that a value could not be read or
-does not exist; ``Usage.unseen`` lists unreadable values. The kubelet lists ids of devices, and this module finds the
-GPU of each id.
+The topology document does not contain the current use, because the use changes all the time. A value that is None could
+not be read or does not exist; ``Usage.unseen`` lists unreadable values. The kubelet lists ids of devices, and this
+module finds the GPU of each id.
 """
 
 from collections import Counter
@@ -54,7 +54,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """The topology and the usage of a node's devices, as the agent has read them at one time."""
+    """The topology and the usage of a node's devices, as read by the agent at one time."""
 
     topology: NodeTopology
     usage: Usage
@@ -68,9 +68,9 @@ class Grant:
     pod: str
     container: str
     resource: str
-    """The extended resource of the device, or the DRA driver that allocated it to a claim."""
+    """The extended resource of the device, or the DRA driver that allocated the device to a claim."""
     device: DeviceName | None
-    """The device's identity, parsed from its id; None: the id has no known format."""
+    """The device's identity, parsed from the device's id; None: the id has no known format."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,8 @@ class Holder:
     gpu: int
     """The index of the GPU on its node."""
     mig_uuid: str = ""
-    """The UUID of the MIG device; empty: the container holds the GPU, a share of it, or an unknown MIG device."""
+    """The UUID of the MIG device; empty: the container holds the GPU, a part of a shared GPU, or an unknown MIG device.
+    """
     namespace: str
     pod: str
     container: str
@@ -89,17 +90,17 @@ class Holder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allocation:
-    """The containers that hold GPUs or MIG devices of one node, as far as they are known."""
+    """The containers that hold GPUs or MIG devices of one node, as far as known."""
 
     holders: Mapping[Holder, int]
     """The number of devices for each holder; above 1 if a container has several shares of one GPU."""
     unmatched: int
-    """The number of held accelerators whose name matches no GPU of this node."""
+    """The number of held accelerators whose name matches no GPU of the node."""
 
     def held(self, gpu: int, mig_uuid: str | None = None) -> bool | None:
-        """Return whether a container holds this GPU, or this MIG device of it.
+        """Return whether a container holds the GPU ``gpu``, or the MIG device ``mig_uuid`` of the GPU.
 
-        None if some held device is unknown and may be this one.
+        None if a held device is unknown and may be the one in question.
         """
         if any(holder.gpu == gpu and mig_uuid in {None, holder.mig_uuid} for holder in self.holders):
             return True
@@ -137,7 +138,7 @@ def _is_accelerator(resource: str) -> bool:
 
 
 def _places(look: Look) -> dict[DeviceName, tuple[int, str]]:
-    """Return, for each known name of a device of this node, its GPU's index and its MIG device's UUID (or "")."""
+    """Return a mapping from each known name of a device of the node to (index of the GPU, MIG device's UUID or "")."""
     uuids = {gpu.index: gpu.uuid for gpu in look.topology.gpus}
     places = {DeviceName(gpu_uuid=uuid): (index, "") for index, uuid in uuids.items() if uuid}
     for gpu in look.usage.gpus:

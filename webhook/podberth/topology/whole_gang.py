@@ -12,16 +12,16 @@ from .need import Need, total
 from .node_sets import NodeSet
 
 Roles: TypeAlias = tuple[tuple[int, Need], ...]
-"""The roles of a gang: the number of pods of each role, and the need of one such pod."""
+"""The roles of a gang: (number of pods, need of one pod) for each role."""
 
 
 def narrowest_levels(roles: Roles, found: Sequence[NodeSet], conventions: Conventions) -> tuple[str, str]:
-    """Return the narrowest level with a domain that holds all pods, and the narrowest level with only such domains.
+    """Return (narrowest level with a domain that holds all pods, narrowest level with only such domains).
 
-    ``found`` has, for each role, the nodes that fit one of its pods. For the second level, every domain counts that has
-    a node which fits any role, because the scheduler may place any pod first. Each of these domains must hold all pods
-    in any order of placement and on any nodes: small pods that are spread leave fewer whole nodes for large ones. A
-    level is empty if there is none, or if it is unknown how much of a node a role takes.
+    ``found`` has, for each role, the nodes that fit a pod of the role. For the second level, every domain counts that
+    has a node which fits any role, because the scheduler may place any pod first. Each of these domains must hold all
+    pods in any order of placement and on any nodes: small pods that are spread leave fewer whole nodes for large ones.
+    A level is empty if there is no such level, or if it is unknown how much of a node a role takes.
     """
     if not all(need.requests for _, need in roles):
         return "", ""
@@ -40,9 +40,9 @@ def narrowest_levels(roles: Roles, found: Sequence[NodeSet], conventions: Conven
 
 
 def _hold(machines: Machines, roles: Roles) -> bool:
-    """Return whether a greedy packing places all pods of all roles on these nodes at once.
+    """Return whether a greedy packing places all pods of all roles on the nodes ``machines`` at once.
 
-    Roles with larger needs are placed first; the others use what remains of a node.
+    Roles with larger needs are placed first; the other roles use what remains of a node.
     """
     names = sorted({name for _, need in roles for name, _ in need.requests})
     left: list[tuple[dict[str, int], Fitting, int]] = [
@@ -71,7 +71,7 @@ def _hold(machines: Machines, roles: Roles) -> bool:
 
 
 def _most_counts(roles: Roles) -> list[tuple[Need, int]]:
-    """Return each role's need, with a number of pods of that need that take as much room as all pods of the gang.
+    """Return (need, number of pods) for each role; that number takes as much room as all pods of the gang.
 
     On any node, a pod of another role takes the room of at most its need divided by this role's need, rounded up.
     """
@@ -82,7 +82,7 @@ def _most_counts(roles: Roles) -> list[tuple[Need, int]]:
 
 
 def _always_hold(machines: Machines, counts: Sequence[tuple[Need, int]]) -> bool:
-    """Return whether these nodes hold all pods, wherever the scheduler places each pod.
+    """Return whether the nodes ``machines`` hold all pods, wherever the scheduler places each pod.
 
     ``counts`` is the result of ``_most_counts``.
     """

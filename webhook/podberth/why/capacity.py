@@ -1,4 +1,4 @@
-"""Finds whether a pod waits because no node offers a resource at all, or because no node offers enough of it."""
+"""Finds whether a pod waits because no node offers a resource at all, or because no node offers enough."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _BY_CLASS: Final = "deviceclass.resource.kubernetes.io/"
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
-    """Yield a reference to the DeviceClasses, if the pod asks for a resource that one of them may serve."""
+    """Yield a reference to the DeviceClasses, if the pod asks for a resource that a DeviceClass may serve."""
     if picture.is_waiting and isinstance(picture.nodes, tuple):
         offered = {name for node in picture.nodes for name in (node.get("status") or {}).get("allocatable") or ()}
         containers = picture.spec.get("containers") or ()
@@ -47,7 +47,7 @@ def offers(step: Step, machine: Machine) -> bool:
 
 
 def absent(step: Step) -> Diagnosis:
-    """Return the diagnosis that no node offers a resource that the pod asks for, or all of its resources together."""
+    """Return the diagnosis that no node offers a resource that the pod asks for, or that no node offers all at once."""
     wanted = devices(step)
     there = _offered(step)
     evidence = [f"it asks for {listed([shown(name, each) for name, each in sorted(wanted.items())])}"]
@@ -105,7 +105,7 @@ def _instead(resource: str, there: list[str]) -> tuple[str, ...]:
 
 
 def is_large_enough(step: Step, machine: Machine) -> bool:
-    """Return whether a node would hold the pod if it were empty."""
+    """Return whether a node would hold the pod if the node had no other pods."""
     return all(machine.offers.get(name, 0) >= each for name, each in _plugged(step).items())
 
 
@@ -120,7 +120,7 @@ def lacking(step: Step, machine: Machine) -> str:
 
 
 def too_large(step: Step) -> Diagnosis:
-    """Return the diagnosis that no node would hold the pod even if it were empty."""
+    """Return the diagnosis that no node would hold the pod even if the node had no other pods."""
     nodes = step.nodes
     for name, wanted in sorted(_plugged(step).items(), key=lambda each: (not is_device(each[0]), each[0])):
         fitting = tuple(each for each in nodes if each.offers.get(name, 0) >= wanted)
@@ -131,7 +131,7 @@ def too_large(step: Step) -> Diagnosis:
 
 
 def _too_large(step: Step, name: str, wanted: int, nodes: tuple[Machine, ...]) -> Diagnosis:
-    """Return the diagnosis that no node offers ``wanted`` of the resource ``name``; ``nodes`` offer the others."""
+    """Return the diagnosis that no node offers ``wanted`` of a resource; ``nodes`` offer the other resources."""
     most = max(each.offers.get(name, 0) for each in nodes)
     largest = [each.name for each in nodes if each.offers.get(name, 0) == most]
     mine = devices(step)

@@ -1,8 +1,8 @@
-"""The tables of the causes that hold a pod, in the order in which they hold it, and the answer made with them.
+"""The tables of the causes that hold a pod, in the order in which they hold a pod, and the function that answers.
 
-Each cause has its functions in a small module of its own, and a row in one of the tables. A row of ``BEFORE`` finds a
-cause that does not depend on nodes. A row of ``AMONG`` is a step that keeps the nodes that fit in one respect; if none
-fits, it explains why.
+The functions of each cause are in a small module, and each cause has a row in one of the tables. A row of ``BEFORE``
+finds a cause that does not depend on nodes. A row of ``AMONG`` is a step that keeps the nodes that fit in one respect;
+if no node fits, the step explains why.
 """
 
 import re
@@ -20,7 +20,7 @@ from .picture import ALL_PODS, NotRead, Picture, Ref, pods_on
 from .steps import Step
 
 Confirmable: TypeAlias = tuple[Diagnosis, tuple[str, ...]]
-"""A diagnosis, and words that confirm it if the scheduler's message has one of them."""
+"""(diagnosis, words): one of the words in the scheduler's message confirms the diagnosis."""
 
 # The most nodes whose pods are read with one request for each node: an API server answers so many at once.
 _FEW_NODES: Final = 24
@@ -41,15 +41,15 @@ class Before:
 
     find: Callable[[Picture], Diagnosis | None]
     said: tuple[str, ...] = _NO_WORDS
-    """If the cause holds the pod, the scheduler's message has one of these words. Empty: any message confirms it."""
+    """The words that confirm the cause if one is in the scheduler's message. Empty: any message confirms the cause."""
     is_foreign: bool = False
     """Whether a system other than the scheduler, such as a queue, holds the pod.
 
-    If the scheduler's message says why no node is available, and has none of the words, that system does not manage the
-    pod, and the cause is left out.
+    If the scheduler's message says why no node is available, and has none of the words in ``said``, the cause is left
+    out: the other system does not manage the pod.
     """
     is_last_word: bool = False
-    """Whether the cause is left out if an earlier one was found, because it is only the effect of the earlier one."""
+    """Whether the cause is left out after an earlier cause was found, because it is only an effect of that cause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class Among:
     needs_pods: bool = False
     """Whether the step depends on the pods on the nodes."""
     words: str
-    """The reason why the step excludes nodes, printed after their number: ``tainted or closed``."""
+    """The reason why the step excludes nodes, printed after the number of excluded nodes: ``tainted or closed``."""
     fits: Callable[[Step, Machine], bool]
     explain: Callable[[Step], Diagnosis]
     said: tuple[str, ...]
@@ -151,9 +151,9 @@ def wanted(picture: Picture) -> set[Ref]:
 
 
 def _pods(picture: Picture) -> Iterator[Ref]:
-    """Yield references to the pods that the last steps need: those on a few nodes, or all if many nodes are left.
+    """Yield references to the pods that the last steps need: on a few nodes, or all pods if many nodes are left.
 
-    If a cause was found already, all pods are not read, because they would show only what would hold the pod next.
+    All pods are read only if no cause was found yet, because they would only show what would hold the pod next.
     """
     diagnoses = list(_early(picture))
     if ALL_PODS in picture.read or not picture.is_waiting or isinstance(picture.nodes, NotRead):
@@ -174,7 +174,7 @@ def answer(picture: Picture) -> Answer:
     """Return the answer why a pod waits: the first cause that holds the pod, and the causes that would hold it next.
 
     The answer never contradicts the scheduler. If the scheduler's message says why no node is available, the first
-    cause is one that the message confirms. If the message confirms none, the answer is the message itself.
+    cause is a cause that the message confirms. If the message confirms no cause, the answer is the message itself.
     """
     found, said = list(_found(picture)), _said(picture)
     first = _first(found, picture)
@@ -209,7 +209,7 @@ def _confirms(picture: Picture, words: tuple[str, ...]) -> bool:
 
 
 def _found(picture: Picture) -> Iterator[Confirmable]:
-    """Yield the diagnoses in the order of causes, each with the words that confirm it in the scheduler's message."""
+    """Yield (diagnosis, words that confirm the diagnosis in the scheduler's message), in the order of causes."""
     early = list(_early(picture))
     yield from early
     if any(not each.waits for each, _ in early) or not picture.is_waiting or isinstance(picture.nodes, NotRead):
@@ -237,9 +237,9 @@ def _early(picture: Picture) -> Iterator[Confirmable]:
 
 
 def _walk(picture: Picture) -> tuple[list[Confirmable], Step]:
-    """Return the diagnoses about nodes, and the last step; its nodes fit in every respect without a diagnosis.
+    """Return (diagnoses about nodes, last step); the nodes of the last step fit wherever no diagnosis was made.
 
-    A step that depends on pods is left out if the pods on its nodes were not read.
+    A step that depends on pods is left out if the pods on the step's nodes were not read.
     """
     every = machines(picture)
     step = Step(picture=picture, every=every, nodes=every, gone={})
@@ -316,9 +316,9 @@ def _of_scheduler(picture: Picture, said: Said) -> Diagnosis:
 
 
 def _subject(picture: Picture) -> str:
-    """Return the kind and name of the pod as text, or those of the workload if it has no pod.
+    """Return the kind and name of the pod as text; if there is no pod, the kind and name of the workload.
 
-    The kind is spelt as the API server spells it, if that is known.
+    The kind is spelt as the API server spells it, if the spelling is known.
     """
     if picture.pod is not None:
         return f"Pod {picture.namespace}/{text_at(picture.pod, 'metadata', 'name')}"
@@ -327,7 +327,7 @@ def _subject(picture: Picture) -> str:
 
 
 def _among(picture: Picture) -> str:
-    """Return the states of the workload's pods as text; empty if it has none, or if the user asked about a pod."""
+    """Return the states of the workload's pods as text; empty if it has no pods, or if the user asked about a pod."""
     if picture.kind == "pod" or not picture.siblings:
         return ""
     waiting = sum(1 for each in picture.siblings if not text_at(each, "spec", "nodeName"))

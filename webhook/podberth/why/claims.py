@@ -17,7 +17,7 @@ _SLICES: Final = Ref(_GROUP, _VERSIONS, "resourceslices")
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
-    """Yield references to the claims and templates that a waiting pod names, and to the sources of their devices."""
+    """Yield references to the claims and templates that a waiting pod names, the DeviceClasses and ResourceSlices."""
     for entry in _entries(picture):
         if template := text_at(entry, "resourceClaimTemplateName"):
             yield _template(picture, template)
@@ -86,7 +86,7 @@ def elsewhere(step: Step) -> Diagnosis:
 
 
 def unallocated(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis that the scheduler could not allocate a claim of the pod on any node; None if it could."""
+    """Return the diagnosis that the scheduler could not allocate a claim of the pod on any node; else None."""
     waits = [name for name, claim in _found(picture) if not mapping_at(claim, "status", "allocation")]
     said = text_at(picture.scheduled, "message")
     if not waits or "cannot allocate" not in said:
@@ -132,7 +132,7 @@ def _found(picture: Picture) -> Iterator[tuple[str, Document]]:
 
 
 def _allocated(picture: Picture) -> list[tuple[str, list[Any]]]:
-    """Return the allocated claims whose devices are not on all nodes, each with the terms that select their nodes."""
+    """Return (claim, terms that select the devices' nodes) for each allocated claim that not all nodes can use."""
     found = [
         (name, list_at(claim, "status", "allocation", "nodeSelector", "nodeSelectorTerms"))
         for name, claim in _found(picture)

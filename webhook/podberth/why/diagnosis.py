@@ -8,7 +8,7 @@ from .picture import NotRead
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """One cause that holds a pod: its title, its evidence, and what the user can do."""
+    """One cause that holds a pod: the title of the cause, the evidence, and the user's options."""
 
     cause: str
     """The name of the cause, from the table in docs/why.md."""
@@ -46,7 +46,7 @@ class Answer:
     """The time since the pod was created; 0 without a pod."""
     diagnosis: Diagnosis
     then: tuple[Diagnosis, ...]
-    """The causes that would hold the pod if the first one were gone, in their order."""
+    """The causes that would hold the pod if the first cause were gone, in the order in which they hold a pod."""
     said: Said
     unread: tuple[NotRead, ...]
 

@@ -29,7 +29,7 @@ from .steps import Step
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
-    """Yield references to the PodGroup that a waiting pod names, and to queues and queued objects of its namespace."""
+    """Yield references to the PodGroup that a waiting pod names, and to queues and queued objects of the namespace."""
     if picture.pod is None or not picture.is_waiting:
         if picture.pod is None:
             yield from _queued_refs(picture)
@@ -46,7 +46,7 @@ def needs(picture: Picture) -> Iterator[Ref]:
 
 
 def not_admitted(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis that a queue has not admitted the pod or its controller; else None."""
+    """Return the diagnosis that a queue has not admitted the pod or the pod's controller; else None."""
     if picture.pod is not None and not picture.is_waiting:
         return None
     for system, form in QUEUED.items():
@@ -79,7 +79,7 @@ def _not_admitted(picture: Picture, system: str, form: QueuedKind) -> Diagnosis 
 
 
 def wrong_queue(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis that the pod's queue or group can never admit it, as checks of groups find; else None."""
+    """Return the diagnosis that the pod's queue or group can never admit the pod, as group checks find; else None."""
     if picture.pod is None or not picture.is_waiting:
         return None
     forms = list(_forms(picture.pod))
@@ -154,7 +154,7 @@ def _no_group(picture: Picture, kind: PodGroupKind, name: str) -> Diagnosis:
 
 
 def no_room_at_once(step: Step) -> Diagnosis | None:
-    """Return the diagnosis that the pod fits some node, but its group does not fit at once; else None.
+    """Return the diagnosis that the pod fits some node, but the pods of its group do not fit at once; else None.
 
     The room is counted in pods equal to this pod, because the pods of a group that start together are mostly equal.
     """
@@ -204,7 +204,7 @@ def _queued_refs(picture: Picture) -> Iterator[Ref]:
 
 
 def _is_queued(picture: Picture, form: QueuedKind) -> bool:
-    """Return whether an object names a queue of this system, or the system holds the pod by a scheduling gate."""
+    """Return whether an object names a queue of the group system, or the system holds the pod by a scheduling gate."""
     objects = [*picture.controllers, *([picture.pod] if picture.pod else [])]
     queued = any(form.queue_label in labels(each) or form.named_by in annotations(each) for each in objects)
     gates = list_at(picture.spec, "schedulingGates")
@@ -212,7 +212,7 @@ def _is_queued(picture: Picture, form: QueuedKind) -> bool:
 
 
 def _own_objects(picture: Picture, form: QueuedKind) -> list[Document]:
-    """Return the system's objects for the pod and for the controllers above it; without a pod, for all controllers."""
+    """Return the group system's objects for the pod and the pod's controllers; without a pod, for all controllers."""
     objects = list(picture.controllers) if picture.pod is None else [picture.pod]
     above = {text_at(each, "metadata", "uid"): each for each in picture.controllers}
     uids: set[str] = set()
@@ -241,7 +241,7 @@ def _forms(pod: Document) -> Iterator[QueueForm]:
 
 
 def _queue_name(form: QueueForm, pod: Document) -> str:
-    """Return the queue of this kind that a pod names; empty if it names none."""
+    """Return the queue of one kind that a pod names; empty if the pod names none."""
     if form.annotation and form.scheduler in ("", text_at(pod, "spec", "schedulerName")):
         return annotations(pod).get(form.annotation) or labels(pod).get(form.label, "")
     return labels(pod).get(form.label, "") if form.label else ""

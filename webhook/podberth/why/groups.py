@@ -1,7 +1,7 @@
-"""Finds whether a group or queue holds a pod, for pods that may be in one.
+"""Finds whether a group or queue holds a pod, for pods that may be in a group or queue.
 
-``grouped`` has the causes. It knows every group system and queue, so it is imported only for such pods: the import
-takes as long as the rest of the answer.
+``grouped`` has the causes. ``grouped`` imports the dossiers of all group systems and queues, so it is imported only for
+such pods: the import takes as long as the rest of the answer.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def needs(picture: Picture) -> Iterator[Ref]:
 
 
 def not_admitted(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis that a queue has not admitted the pod or its workload, or can never admit it; else None."""
+    """Return the diagnosis that a queue has not admitted the pod or the pod's workload, or never can; else None."""
     if not _concerned(picture):
         return None
     from . import grouped  # noqa: PLC0415 - see the module's docstring
@@ -44,7 +44,7 @@ def group_missing(picture: Picture) -> Diagnosis | None:
 
 
 def no_room_at_once(step: Step) -> Diagnosis | None:
-    """Return the diagnosis that the pod fits some node, but its group does not fit at once; else None."""
+    """Return the diagnosis that the pod fits some node, but the pods of its group do not fit at once; else None."""
     if not _concerned(step.picture):
         return None
     from . import grouped  # noqa: PLC0415 - see the module's docstring
@@ -53,7 +53,7 @@ def no_room_at_once(step: Step) -> Diagnosis | None:
 
 
 def _concerned(picture: Picture) -> bool:
-    """Return whether the pod, or a controller of it, may name a group or a queue."""
+    """Return whether the pod, or a controller of the pod, may name a group or a queue."""
     if at(picture.spec, "schedulingGroup"):
         return True
     objects = [*picture.controllers, *([picture.pod] if picture.pod else [])]

@@ -22,7 +22,7 @@ def needs(picture: Picture) -> Iterator[Ref]:
 
 
 def gated(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis that scheduling gates hold the pod; None if it has no gates."""
+    """Return the diagnosis that scheduling gates hold the pod; None if the pod has no gates."""
     gates = [text_at(each, "name") for each in list_at(picture.spec, "schedulingGates")]
     if not gates or not picture.is_waiting:
         return None
@@ -88,10 +88,10 @@ def _waited(picture: Picture) -> float:
 
 
 def _is_seen(picture: Picture) -> bool | None:
-    """Return whether the pod's scheduler has tried to schedule any pod, by the condition PodScheduled of its pods.
+    """Return whether the pod's scheduler has tried to schedule any pod: one has the condition PodScheduled.
 
-    None if that is unknown: the scheduler's pods were not read, or it is the default scheduler and none has the
-    condition.
+    None if that is unknown: the scheduler's pods were not read, or the scheduler is the default scheduler and no pod
+    has the condition.
     """
     pods = picture.pods(pods_by(picture.scheduler))
     found = pods is not None and any(

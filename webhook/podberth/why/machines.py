@@ -1,4 +1,4 @@
-"""The nodes of a ``Picture``, each with its allocatable resources, those that pods reserve, and those that are free.
+"""The nodes of a ``Picture``, each with its allocatable resources, the amounts that pods reserve, and free amounts.
 
 Amounts are in thousandths of a unit, as in ``kube.amounts``.
 """
@@ -15,11 +15,11 @@ from .picture import Document, NotRead, Picture, pods_on
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Machine:
-    """A node with the pods on it, as an answer needs it."""
+    """A node with the pods on the node, as far as an answer needs them."""
 
     document: Document
     pods: tuple[Document, ...] | None = field(repr=False)
-    """The pods on the node that have not ended; None: they were not read."""
+    """The pods on the node that have not ended; None: the pods were not read."""
 
     @cached_property
     def name(self) -> str:
@@ -28,7 +28,7 @@ class Machine:
 
     @property
     def held_by(self) -> tuple[Document, ...]:
-        """The pods on the node that have not ended, as far as they were read."""
+        """The pods on the node that have not ended; empty if the pods were not read."""
         return self.pods or ()
 
     @cached_property
@@ -43,12 +43,12 @@ class Machine:
 
     @cached_property
     def asks(self) -> tuple[tuple[Document, Mapping[str, int]], ...]:
-        """The pods on the node that were read, each with the resources that it reserves."""
+        """(pod, resources that the pod reserves) for each pod on the node that was read."""
         return tuple((pod, requested(pod)) for pod in self.held_by)
 
     @cached_property
     def free(self) -> Mapping[str, int]:
-        """The node's allocatable resources minus those that its pods reserve; negative if the pods reserve more."""
+        """The node's allocatable resources minus the resources that pods reserve; negative if pods reserve more."""
         left = dict(self.offers)
         for _, asks in self.asks:
             for resource, each in asks.items():
@@ -63,7 +63,7 @@ class Machine:
 
     @cached_property
     def taints(self) -> list[Mapping[str, str]]:
-        """The node's taints that keep pods away: those of effect NoSchedule and NoExecute."""
+        """The node's taints that keep pods away: the taints of effect NoSchedule and NoExecute."""
         found = list_at(self.document, "spec", "taints")
         return [each for each in found if text_at(each, "effect") in {"NoSchedule", "NoExecute"}]
 
@@ -74,7 +74,7 @@ class Machine:
 
 
 def machines(picture: Picture) -> tuple[Machine, ...]:
-    """Return the nodes that were read for an answer; empty if they were not read."""
+    """Return the nodes that were read for an answer; empty if no nodes were read."""
     if isinstance(picture.nodes, NotRead):
         return ()
     return tuple(

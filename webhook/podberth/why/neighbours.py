@@ -38,7 +38,7 @@ class Around:
 
     @property
     def is_asked(self) -> bool:
-        """Whether the pod has a rule about other pods, or the scheduler says that another pod's rule holds it."""
+        """Whether the pod has a rule about other pods, or the scheduler says that another pod's rule holds the pod."""
         affinity = self._pod.get("spec", {}).get("affinity") or {}
         rules = [each for kind in ("podAffinity", "podAntiAffinity") for each in list_at(affinity, kind, _REQUIRED)]
         spreads = list_at(self._pod, "spec", "topologySpreadConstraints")
@@ -46,7 +46,7 @@ class Around:
 
     @cached_property
     def _rules(self) -> list[tuple[str, str, set[str], bool]]:
-        """Each rule about domains: text, topology key, and the domains that it requires (True) or forbids (False)."""
+        """(text, topology key, domains, required) for each rule about domains; False: the domains are forbidden."""
         found: list[tuple[str, str, set[str], bool]] = []
         for term in list_at(self._pod, "spec", "affinity", "podAffinity", _REQUIRED):
             domains = self._domains(term, self._pod)
@@ -60,9 +60,9 @@ class Around:
 
     @cached_property
     def _kept_off(self) -> dict[str, dict[str, str]]:
-        """The domains from which other pods keep this pod by their anti-affinity, and the name of one of these pods.
+        """A mapping from topology key to the domains from which other pods keep the pod by their anti-affinity.
 
-        The keys are the topology key and the domain's value.
+        Each value is a mapping from the domain's name to the name of one of the other pods.
         """
         found: dict[str, dict[str, str]] = {}
         for machine, other in self._placed:
@@ -75,7 +75,7 @@ class Around:
 
     @cached_property
     def _spreads(self) -> list[tuple[str, str, set[str]]]:
-        """Each topology spread constraint: its text, its topology key, and the domains that it allows for the pod."""
+        """(text, topology key, domains that the constraint allows for the pod) for each topology spread constraint."""
         found: list[tuple[str, str, set[str]]] = []
         for each in list_at(self._pod, "spec", "topologySpreadConstraints"):
             key = text_at(each, "topologyKey")
@@ -98,7 +98,7 @@ class Around:
         return list(_host_ports(self._pod))
 
     def against(self, machine: Machine) -> list[str]:
-        """Return the texts of the rules because of which the pod cannot be on a node; empty if it can."""
+        """Return the texts of the rules because of which the pod cannot be on a node; empty if the pod can."""
         own = machine.labels
         found = [words for words, key, domains, wanted in self._rules if (own.get(key) in domains) is not wanted]
         for key, values in self._kept_off.items():

@@ -1,7 +1,7 @@
 """The objects that were read for one answer why a pod waits: the pod, its workload, the nodes, and other objects.
 
-A cause names the objects that it needs by ``Ref``. The reader reads them and makes the next ``Picture``, until no cause
-needs more.
+A cause names the objects that it needs by ``Ref``. The reader in ``cluster.why`` reads the objects and makes the next
+``Picture``, until no cause needs more objects.
 """
 
 from collections.abc import Collection, Mapping
@@ -29,7 +29,7 @@ class Ref:
     namespace: str = ""
     """The namespace; empty: the kind is cluster-scoped."""
     name: str = ""
-    """The name of the object; empty: all of them are listed."""
+    """The name of the object; empty: all objects are listed."""
     fields: str = ""
     """A field selector of a list; empty selects all objects."""
 
@@ -77,20 +77,20 @@ class Picture:
     namespace: str
     kind: str
     """The kind that the user asked about, as users of kubectl write it: ``pod``, ``job``; ``workload`` if the user
-    named none.
+    named no kind.
     """
     name: str
     pod: Document | None
     """The pod that the answer is about; None: the workload has no pod."""
     controllers: tuple[Document, ...] = ()
-    """The workload itself, if it was read, and the controllers below it, the nearest to the pods last."""
+    """The workload itself, if the workload was read, and the controllers below it; the nearest to the pods is last."""
     siblings: tuple[Document, ...] = ()
     """All pods of the workload; empty if the user asked about a pod."""
     nodes: tuple[Document, ...] | NotRead = ()
     read: Mapping[Ref, Document | NotRead | None] = field(default_factory=dict)
-    """The further objects that causes need, by their reference; the result of a list has ``items``.
+    """The further objects that causes need, by reference; the result of a list has ``items``.
 
-    None: the object does not exist, or its kind is not served.
+    None: the object does not exist, or the API server does not serve the kind.
     """
 
     def one(self, ref: Ref) -> Document | None:
@@ -99,11 +99,11 @@ class Picture:
         return None if isinstance(found, NotRead) else found
 
     def lacks(self, ref: Ref) -> bool:
-        """Return whether it is certain that the object that ``ref`` refers to does not exist."""
+        """Return whether the object that ``ref`` refers to certainly does not exist."""
         return ref in self.read and self.read[ref] is None
 
     def listed(self, ref: Ref) -> list[Any]:
-        """Return the objects of the list that ``ref`` refers to; empty if there are none, or if they were not read."""
+        """Return the objects of the list that ``ref`` refers to; empty if the list is empty or was not read."""
         return list_at(self.one(ref), "items")
 
     @property
@@ -115,7 +115,7 @@ class Picture:
     def pods(self, ref: Ref) -> tuple[Document, ...] | None:
         """Return the pods that a result of ``pods_on``, ``pods_in`` or ``pods_by`` refers to; None if not read.
 
-        They come from the list of all pods, if that was read. Pods that have ended are left out.
+        The pods come from the list of all pods, if that list was read. Pods that have ended are left out.
         """
         known = ref if ref in self.read else ALL_PODS
         found = self.read.get(known)
@@ -129,7 +129,7 @@ class Picture:
         return tuple(self._by_field(place).get(value, ()))
 
     def _by_field(self, place: str) -> Mapping[str, list[Document]]:
-        """Return all pods that were read, grouped by the value of a field of their spec."""
+        """Return all pods that were read, as a mapping from the value of a field of the spec to pods."""
         if place not in self._grouped:
             groups = self._grouped[place] = {}
             for pod in list_at(self.read[ALL_PODS], "items"):
@@ -152,7 +152,7 @@ class Picture:
 
     @cached_property
     def scheduled(self) -> Document:
-        """The pod's condition PodScheduled; empty if it has none yet."""
+        """The pod's condition PodScheduled; empty if the pod has no such condition yet."""
         conditions = list_at(self.status, "conditions")
         return next((each for each in conditions if text_at(each, "type") == "PodScheduled"), {})
 
@@ -173,7 +173,7 @@ class Picture:
         return self.pod is not None and not (self.is_placed or ended or self.pod["metadata"].get("deletionTimestamp"))
 
     def age(self, since: object) -> float:
-        """Return the seconds since a time in the API's format; 0 if it is none."""
+        """Return the seconds since a time in the API's format; 0 if the text is no time."""
         try:
             then = datetime.fromisoformat(since) if isinstance(since, str) else self.now
         except ValueError:
@@ -206,8 +206,8 @@ def last_seen(event: Document) -> str:
 def is_about(event: Document, uids: Collection[str]) -> bool:
     """Return whether an Event is about an object with one of the uids; True if the Event or all objects have no uid.
 
-    The uid is compared because an object that was deleted and created again has the old one's name, and Events live for
-    an hour.
+    The uid is compared because an object that was deleted and created again has the name of the deleted object, and
+    Events live for an hour.
     """
     own = text_at(event, "involvedObject", "uid")
     return not own or own in uids or not any(uids)

@@ -1,4 +1,4 @@
-"""Finds the state of a pod that does not wait for a node: it is placed and does not run, it runs, or it has ended."""
+"""Finds the state of a pod that does not wait for a node: placed and not running, running, or ended."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -36,7 +36,7 @@ def needs(picture: Picture) -> Iterator[Ref]:
 
 
 def not_pending(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis about a pod that no scheduler has to place; None if a scheduler has to place it."""
+    """Return the diagnosis about a pod that no scheduler has to place; None if a scheduler has to place the pod."""
     if picture.pod is None or picture.is_waiting:
         return None
     if deleted := text_at(picture.pod, "metadata", "deletionTimestamp"):

@@ -1,6 +1,6 @@
 """The systems that hold pods by scheduling gates and queues, for the texts of diagnoses.
 
-The names are those of all dossiers, so this module is imported only for a pod that something holds (``groups``).
+The systems come from all dossiers, so this module is imported only for a pod that something holds (``groups``).
 """
 
 from typing import Final
@@ -9,11 +9,11 @@ from ..kinds.dossiers import DOSSIERS
 from ..kinds.queues import QueuedKind
 
 QUEUED: Final[dict[str, QueuedKind]] = {row.name: row.queued for row in DOSSIERS if row.queued is not None}
-"""The kinds of objects that say whether a queue has admitted a workload, by the name of their system."""
+"""A mapping from a system's name to the kind of object that says whether the system's queue has admitted a workload."""
 _OWNERS: Final = {domain: row.name for row in DOSSIERS for domain in row.gates}
 
 
 def owner_of(gate: str) -> str:
-    """Return the name of the system that set a scheduling gate; the gate's domain if no dossier knows it (KEP-3521)."""
+    """Return the name of the system that set a scheduling gate; the gate's domain if no dossier knows it."""
     domain, slash, _ = gate.partition("/")
     return _OWNERS.get(domain, domain) if slash else "an unknown controller"

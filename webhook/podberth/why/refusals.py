@@ -1,4 +1,4 @@
-"""Finds why a workload lacks pods: the API server refuses them, or the workload is suspended or wants none."""
+"""Finds why a workload lacks pods: the API server refuses the pods, or the workload is suspended or wants none."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -107,7 +107,7 @@ def needs(picture: Picture) -> Iterator[Ref]:
 
 
 def refused(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis that the workload's controller cannot create pods, and no pod of it waits; else None."""
+    """Return the diagnosis that the workload's controller cannot create pods, and no pod waits; else None."""
     if picture.is_waiting:
         return None
     latest = max(_refusals(picture), key=last_seen, default=None)
@@ -133,7 +133,7 @@ def refused(picture: Picture) -> Diagnosis | None:
 
 
 def without_pods(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis that the workload has no pods because it is suspended or wants none; else None."""
+    """Return the diagnosis that the workload has no pods because the workload is suspended or wants none; else None."""
     if picture.pod is not None:
         return None
     for each in _current(picture):
@@ -172,7 +172,7 @@ def without_pods(picture: Picture) -> Diagnosis | None:
 def _current(picture: Picture) -> list[Document]:
     """Return the controllers that show why the workload has no pods.
 
-    Of a CronJob's Jobs it is the newest, unless all Jobs have ended.
+    Of a CronJob's Jobs, only the newest is returned, unless all Jobs have ended.
     """
     jobs = [each for each in picture.controllers if text_at(each, "kind") == "Job"]
     newest = max(
@@ -184,14 +184,14 @@ def _current(picture: Picture) -> list[Document]:
 
 
 def _ended(controller: Document) -> Iterator[Document]:
-    """Yield the conditions of a Job that say that it makes no more pods (kubernetes/api batch/v1 JobConditionType)."""
+    """Yield the conditions with which a Job makes no more pods (kubernetes/api batch/v1 JobConditionType)."""
     for each in list_at(controller, "status", "conditions"):
         if text_at(each, "type") in {"Complete", "Failed"} and text_at(each, "status") == "True":
             yield each
 
 
 def _refusals(picture: Picture) -> list[Document]:
-    """Return the Events about refused pods of the workload or of a controller below it."""
+    """Return the Events about refused pods of the workload or of a controller below the workload."""
     return [
         each
         for each in picture.listed(picture.refusals)
@@ -201,7 +201,10 @@ def _refusals(picture: Picture) -> list[Document]:
 
 
 def _controller(picture: Picture, event: Document) -> Document | None:
-    """Return the controller that an Event is about; empty if it was an earlier object of that name, None if unknown."""
+    """Return the controller that an Event is about; None if unknown.
+
+    An empty object, if the Event is about an earlier object of the same name.
+    """
     key = text_at(event, "involvedObject", "kind"), text_at(event, "involvedObject", "name")
     for each in picture.controllers:
         if (text_at(each, "kind"), text_at(each, "metadata", "name")) == key:
@@ -222,7 +225,7 @@ def _is_over(picture: Picture, event: Document) -> bool:
 
 
 def _is_complete(controller: Document) -> bool:
-    """Return whether a controller has all pods that it wants, or wants none any more."""
+    """Return whether a controller has all pods that it wants, or wants no pods any more."""
     spec, status = mapping_at(controller, "spec"), mapping_at(controller, "status")
     match text_at(controller, "kind"):
         case "Job":

@@ -97,7 +97,7 @@ def _short(step: Step) -> tuple[str, tuple[Machine, ...]]:
 
 
 def near(step: Step, machine: Machine, name: str) -> str:
-    """Return a line about a node: the free amount of a resource, and the pods that hold the rest, with their age."""
+    """Return a line about a node: the free amount of a resource, and the pods that hold the rest, with their ages."""
     free, offers = max(0, machine.free.get(name, 0)), machine.offers.get(name, 0)
     held = sorted(machine.holders(name), key=lambda each: -each[1])
     texts = [f"{_name(pod)} ({number(name, has)}, {lasting(step.picture.age(_since(pod)))})" for pod, has in held]

@@ -1,6 +1,6 @@
 """Finds whether a pod's choice of nodes holds it: node selectors, node affinity, taints, cordoned or unready nodes.
 
-The selectors and the affinity are the user's or podberth's.
+The author of the pod or podberth has written the selectors and the affinity.
 """
 
 from collections import Counter
@@ -50,7 +50,7 @@ def _selected(selector: Mapping[str, Any], machine: Machine, terms: list[Any]) -
 
 
 def unselected(step: Step) -> Diagnosis:
-    """Return the diagnosis that the pod's nodeSelector or node affinity selects no node with its resources."""
+    """Return the diagnosis that the pod's nodeSelector or node affinity selects no node with the pod's resources."""
     spec, terms = step.picture.spec, list_at(step.picture.spec, *_REQUIRED)
     selector = mapping_at(spec, "nodeSelector")
     policies, chosen, own = _without_podberth(step.picture.pod or {}, selector, terms)
@@ -83,7 +83,7 @@ def _pairs(spec: Document) -> list[str]:
 
 
 def _requirements(step: Step, terms: list[Any]) -> Iterator[str]:
-    """Yield a line for each requirement on labels: how many nodes meet it and, if none does, which values they have."""
+    """Yield a line for each requirement on labels: how many nodes meet it; if none does, the values of nodes."""
     selector = mapping_at(step.picture.spec, "nodeSelector")
     wanted: list[dict[str, Any]] = [
         {"key": key, "operator": "In", "values": [value]} for key, value in sorted(selector.items())
@@ -113,10 +113,10 @@ def _phrase(requirement: Mapping[str, Any]) -> str:
 def _without_podberth(
     pod: Document, selector: Mapping[str, Any], terms: list[Any]
 ) -> tuple[list[str], Mapping[str, Any], list[Any]]:
-    """Return the policies that wrote requirements on labels, and the pod's selector and terms without what they wrote.
+    """Return (policies, selector, terms): the pod's requirements without those that policies wrote, and these policies.
 
-    The policies are those in the pod's record. podberth joins its expressions with each term of the user's, so the
-    user's terms are what remains. If a term was podberth's alone, nothing remains, and the user had no required term.
+    The pod's record names the policies. podberth joins its expressions with each of the user's terms, so removing the
+    expressions leaves the user's terms. If nothing remains of a term, the user had no required term.
     """
     policies: list[str] = []
     if APPLIED_ANNOTATION not in annotations(pod):
@@ -147,7 +147,7 @@ def accepts(step: Step, machine: Machine) -> bool:
 
 
 def barriers(step: Step, machine: Machine) -> list[str]:
-    """Return the taints and states of a node that keep the pod off it, as texts; empty if the node accepts the pod."""
+    """Return the taints and states of a node that keep the pod off, as texts; empty if the node accepts the pod."""
     tolerations = list_at(step.picture.spec, "tolerations")
     keeping = [each for each in machine.taints if not tolerated(tolerations, each)]
     texts = [_STATES.get(text_at(each, "key"), "") or f"tainted {_taint(each)}" for each in keeping]

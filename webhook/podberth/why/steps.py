@@ -1,4 +1,4 @@
-"""The steps that narrow the nodes for a pod: each keeps the nodes that fit in one respect, and records the others."""
+"""The steps that narrow the nodes for a pod: each step keeps the nodes that fit in one respect and records the rest."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,16 +22,16 @@ class Step:
     gone: Mapping[str, tuple[Machine, ...]]
     """The nodes that earlier steps excluded, by the text of the reason."""
     waived: frozenset[str] = frozenset()
-    """The resources that are left out, because no node offers enough of them and an earlier diagnosis says so."""
+    """The resources that are ignored, because no node offers enough of them and an earlier diagnosis says so."""
 
     @cached_property
     def wants(self) -> dict[str, int]:
-        """The resources that the pod asks for, in thousandths of a unit, without those in ``waived``."""
+        """The resources that the pod asks for, in thousandths of a unit, without the resources in ``waived``."""
         found = requested(self.picture.pod or {})
         return {name: each for name, each in found.items() if name not in self.waived}
 
     def waiving(self) -> "Step":
-        """Return this step, in which the resources that no node offers enough of are left out (``waived``)."""
+        """Return the step with the resources that no node offers enough of added to ``waived``."""
         most = {name: max(each.offers.get(name, 0) for each in self.every) for name in self.wants}
         gone = {name for name, wanted in self.wants.items() if most[name] < wanted}
         return replace(self, waived=self.waived | gone)

@@ -1,4 +1,4 @@
-"""Finds whether a volume holds a pod: its claim is missing or unbound, or only some nodes reach the volume."""
+"""Finds whether a volume holds a pod: a claim is missing or unbound, or only some nodes reach the volume."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -107,7 +107,7 @@ def apart(step: Step) -> Diagnosis:
 
 
 def _bound(picture: Picture) -> list[tuple[str, list[Any]]]:
-    """Return the PersistentVolumeClaims whose volume only some nodes reach, each with the terms that select them."""
+    """Return (claim, terms that select the nodes) for each PersistentVolumeClaim whose volume only some nodes reach."""
     found = []
     for name in _names(picture):
         claim = picture.one(_claim(picture, name))

@@ -14,7 +14,7 @@ LONGEST = 8192
 hundreds.
 """
 MOST_WORDS = 512
-"""The most words of a command line that is parsed, in all its commands together."""
+"""The most words of a command line that is parsed, in all commands of the line together."""
 
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
 # POSIX.1-2024, sh: options are grouped (-ec, -lc), -o and +o have a value, and -c takes its commands from the operand.
@@ -36,8 +36,8 @@ _OPERATORS = frozenset(_CONTROL + _REDIRECTION)
 def commands(line: Sequence[str]) -> list[list[str]]:
     """Return the commands that a command line runs, each as a list of words.
 
-    ``line`` is a container's command and args in one list. If it runs a shell with ``-c``, the commands are those of
-    the script; else there is one command. The result is empty if the line cannot be parsed or is too long.
+    ``line`` is a container's command and args in one list. If the line runs a shell with ``-c``, the result has the
+    commands of the script; else one command. The result is empty if the line cannot be parsed or is too long.
     """
     if sum(map(len, line)) > LONGEST or len(line) > MOST_WORDS:
         return []
@@ -52,7 +52,7 @@ def flag(words: Sequence[str], names: Sequence[str]) -> str:
     """Return the value of a flag, ``--x=v`` or ``--x v``, under any of ``names``; empty if absent or without value.
 
     If the flag occurs several times, the last value counts. In names that begin with two dashes, ``_`` equals ``-``,
-    because Python programs accept both. A name may be any word: ``serve`` returns the word after it.
+    because Python programs accept both. A name may be any word: for ``serve``, the result is the word after ``serve``.
     """
     wanted = set(map(_plain, names))
     found = ""

@@ -1,7 +1,7 @@
 """Adds the default fields that the API server adds to a Pod before it calls mutating webhooks.
 
-Only defaults that are the same in every cluster are added. The service account's token volume, limit ranges and
-priority classes differ between clusters, so they are left out. A default never replaces a field.
+Only defaults that are the same in every cluster are added. The defaults from the service account's token volume, limit
+ranges and priority classes differ between clusters, so they are left out. A default never replaces a field.
 """
 
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ def apply_defaults(pod: dict[str, Any]) -> None:
 
 
 def apply_pod_defaults(pod: dict[str, Any]) -> None:
-    """Add to a Pod, in place, the defaults of the API alone, without those of admission plugins."""
+    """Add to a Pod, in place, the defaults of the API alone, without the defaults of admission plugins."""
     apply_template_defaults(pod)
     _fill(pod["spec"], _POD)
     for container in containers(pod):

@@ -1,7 +1,8 @@
 """Sharing dialects: the keys by which a pod asks a system such as HAMi for a part of a GPU.
 
-The shipped policies do not change a pod with such keys, because an added or changed GPU resource would contradict them.
-Dossiers list the keys of each dialect. Requests for whole GPUs and MIG instances belong to no dialect.
+The shipped policies do not change a pod with keys of a dialect, because an added or changed GPU resource would
+contradict the keys. Dossiers list the keys of each dialect. Requests for whole GPUs and MIG instances belong to no
+dialect.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +22,7 @@ _BY_SCHEDULER: Final = {scheduler: row.name for row in DIALECTS for scheduler in
 
 
 def foreign_dialect(pod: Mapping[str, Any]) -> str:
-    """Return the name of the sharing dialect in which a pod asks for GPUs; empty if it uses none.
+    """Return the name of the sharing dialect in which a pod asks for GPUs; empty if the pod uses no dialect.
 
     A resource of amount zero is not a request.
     """

@@ -1,8 +1,8 @@
 """The limits on a workload: the number of its pod templates, and its size outside the templates.
 
 No check runs on a workload that exceeds a limit. Outside its templates, a workload has lists such as the jobs that a
-job waits for, the cliques of a scaling group, or the objects that an AppWrapper wraps. Several checks iterate over
-these lists, some of them once for each template. ``kube.pod_limits`` has the limits for the templates.
+job waits for, the cliques of a scaling group, or the objects that an AppWrapper wraps. Several checks iterate over such
+lists, some checks once for each template. ``kube.pod_limits`` has the limits for the templates.
 """
 
 from collections.abc import Mapping
@@ -23,14 +23,17 @@ workload.
 A job that another job waits for has three entries and takes 5 us.
 """
 MOST_TEMPLATES: Final = 64
-"""The most pod templates of a workload; known examples have ten. Reading a template for the roles of its gang takes
-50 us, even if nothing is decided on its pods."""
+"""The most pod templates of a workload; known examples have ten. Reading a template for the roles of the gang takes 50
+us, even if no decision is made on the template's pods.
+"""
 _MOST_PLACES: Final = 10 * MOST_TEMPLATES
-"""The most places for pod templates. A role of a RoleBasedGroup has ten: three templates, and patches of these."""
+"""The most places for pod templates. A role of a RoleBasedGroup has ten places: three templates, and patches of the
+templates.
+"""
 
 
 def excess_of_workload(document: Mapping[str, Any]) -> str:
-    """Return a message that names the limit that a workload exceeds; empty if it exceeds none.
+    """Return a message that names the limit that a workload exceeds; empty if the workload exceeds no limit.
 
     The time depends on the limits, and not on the size of the workload.
     """

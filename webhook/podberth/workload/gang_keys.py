@@ -2,7 +2,7 @@
 
 The controller keeps only these labels and annotations, because it knows thousands of pods.
 
-For a pod with these keys alone, ``gang_of`` returns the same gang, except for facts that it reads from the spec: the
+From the reduced pod, ``gang_of`` returns the same gang, except for facts that ``gang_of`` reads from the spec: the
 scheduler, and the number of nodes of a KServe model.
 """
 
@@ -32,9 +32,9 @@ An annotation may have 256 KiB, and a label value in a review any length.
 
 
 def with_gang_keys(pod: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a Pod with only its name, its controller reference, and the labels and annotations of its gang.
+    """Return a copy of a Pod with only the name, the controller reference, and the keys that ``gang_of`` reads.
 
-    A value longer than any name is left out, so its content counts as unknown.
+    A value longer than any name is left out, so the value counts as unknown.
     """
     owner = controller(pod)
     kept: dict[str, Any] = {

@@ -27,7 +27,7 @@ NO_SIZES: Final[Mapping[tuple[str, str, str], int]] = {}
 class Gang:
     """The gang of a pod.
 
-    Policies see the fields up to ``system`` as the variable ``gang``; podberth alone uses the others.
+    Policies see the fields up to ``system`` as the variable ``gang``; podberth alone uses the further fields.
     """
 
     known: bool = False
@@ -40,7 +40,7 @@ class Gang:
     index: int = -1
     """The pod's index within its role; -1: unknown."""
     role: str = ""
-    """The operator's name for the pods of one template, such as worker or head; empty: there is no such name."""
+    """The operator's name for the pods of one template, such as worker or head; empty: the operator has no name."""
     source: str = ""
     """The kind that defines the gang: Job, JobSet, PyTorchJob, … PodGroup; or ``label`` for the user's label."""
     system: str = PLAIN
@@ -54,11 +54,11 @@ class Gang:
     sized_by_owner: bool = False
     """Whether an owner that is not in the snapshot states the size; the owner may be found by a look-up."""
     accounted: bool = False
-    """Whether the group system hashes, copies or counts the pod before it is created (System.keeps)."""
+    """Whether the group system hashes, copies or counts the pod before the pod is created (``System.keeps``)."""
     alone: bool = False
     """Whether the group system certainly starts each of the gang's pods by itself (System.starts_alone)."""
     asks_topology: bool = False
-    """Whether an owner of the pod, or its PodGroup, already asks the group system for topology."""
+    """Whether an owner of the pod, or the pod's PodGroup, already asks the group system for topology."""
     topology_needs: str = ""
     """The end of a message: what else the user's PodGroup needs to be used by the group system (System.topology_needs).
     """
@@ -67,7 +67,7 @@ class Gang:
 
     @property
     def accelerated(self) -> int:
-        """The number of the gang's pods that ask for accelerators; 0 if it is unknown, or if none does."""
+        """The number of the gang's pods that ask for accelerators; 0 if unknown, or if no pod does."""
         return self.size if self.apart is None else self.apart
 
     def as_cel(self) -> dict[str, Any]:
@@ -96,7 +96,9 @@ def gang_of(
     group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
     devices: KnownDevices = NO_DEVICES,
 ) -> Gang:
-    """Return the pod's gang; ``known`` is False if it has none. The function never raises for a Pod of checked shape.
+    """Return the pod's gang; ``known`` is False if there is no gang.
+
+    The function never raises for a Pod of checked shape.
 
     Args:
         pod: the Pod.
@@ -147,7 +149,7 @@ def gang_of(
 
 
 def _membership(pod: Subject, declared: int, pod_groups: Collection[str]) -> Member | None:
-    """Return the pod's membership by the user's label or by its owner; None if the owner makes only this pod."""
+    """Return the pod's membership by the user's label or by the pod's owner; None if the owner makes only this pod."""
     member = member_of(pod)
     if said := pod.labels.get(GANG_LABEL):
         return _named_by_label(said, member, pod, pod_groups)
@@ -155,7 +157,7 @@ def _membership(pod: Subject, declared: int, pod_groups: Collection[str]) -> Mem
 
 
 def _system(pod: Subject, pod_groups: Collection[str]) -> str:
-    """Return the name of the pod's group system; it is also native if the user's label names a native PodGroup."""
+    """Return the name of the pod's group system; ``native``, too, if the user's label names a native PodGroup."""
     system = system_of(pod.spec, pod.labels, pod.annotations, _owner_labels(pod))
     return NATIVE if system == PLAIN and pod.labels.get(GANG_LABEL) in pod_groups else system
 
@@ -163,8 +165,8 @@ def _system(pod: Subject, pod_groups: Collection[str]) -> str:
 def _named_by_label(name: str, member: Member | None, pod: Subject, pod_groups: Collection[str]) -> Member:
     """Return the pod's membership in the gang that the user's label names; the label takes precedence over the owner.
 
-    If both name the same gang, as after podberth has written the label, the owner's facts are kept. If they differ, the
-    size is not the owner's. The pod's role and its index in the role are kept.
+    If label and owner name the same gang, as after podberth has written the label, the owner's facts are kept. If label
+    and owner differ, the owner's size is ignored. The pod's role and the index in the role are kept.
     """
     if member is not None and member.name == name:
         return member
@@ -211,9 +213,10 @@ def own_member_in(
     owners: Mapping[str, Mapping[str, Any]],
     group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
 ) -> Member | None:
-    """Return the pod's membership in a gang as its operator states it; None if a group states it, or if it has none.
+    """Return the pod's membership in a gang as the pod's operator states it.
 
-    podberth's annotation for the size of the gang is ignored. The arguments are those of ``gang_of``.
+    None if a group states it, or without a gang. podberth's annotation for the size of the gang is ignored. The
+    arguments are the same as for ``gang_of``.
     """
     subject = _subject(pod, namespace, owners, group_sizes)
     others = {key: value for key, value in subject.annotations.items() if key != GANG_SIZE_ANNOTATION}
@@ -223,9 +226,9 @@ def own_member_in(
 def groups_in(
     pod: Mapping[str, Any], namespace: str, group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES
 ) -> Iterator[tuple[Membership, Member]]:
-    """Yield each group that the pod itself names: the rule that reads the name, and the membership in the group.
+    """Yield (rule that reads the name, membership in the group) for each group that the pod itself names.
 
-    Owners are not read. The arguments are those of ``gang_of``.
+    Owners are not read. The arguments are the same as for ``gang_of``.
     """
     subject = _subject(pod, namespace, {}, group_sizes)
     for row in GROUPS:
@@ -298,7 +301,7 @@ def _is_asked(row: System, pod: Subject) -> bool:
 
 
 def _owner_labels(pod: Subject) -> Iterator[str]:
-    """Yield the label keys of the pod's controller, and of the known controllers above it."""
+    """Yield the label keys of the pod's controller, and of all known controllers above that controller."""
     if not pod.owners or pod.controller is None:
         return
     for owner in pod.lineage():

@@ -49,9 +49,10 @@ class GpuRequest:
 class GpuClaim:
     """The devices of one DeviceClass that a Pod asks for by a DRA claim.
 
-    A Pod only names its claim. ``device_class`` is empty, and ``count`` is 0, if the claim is unknown or does not state
-    it. A claim for devices of several classes becomes one ``GpuClaim`` for each class. For an implicit extended
-    resource of a GPU class, ``device_class`` and ``count`` are known, but ``name`` is empty.
+    A Pod only names a claim. ``device_class`` is empty if the claim is unknown or names no class. ``count`` is 0 if the
+    claim is unknown or states no number. A claim for devices of several classes becomes one ``GpuClaim`` for each
+    class. For an implicit extended resource of a GPU class, ``device_class`` and ``count`` are known, but ``name`` is
+    empty.
     """
 
     name: str
@@ -62,7 +63,7 @@ class GpuClaim:
     unknown.
     """
     shared: bool = False
-    """Whether other Pods use the same devices: the claim exists by name, or the pod's PodGroup shares it."""
+    """Whether other Pods use the same devices: the pod names an existing claim, or its PodGroup shares the claim."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,18 +73,18 @@ class GpuFacts:
     count: int = 0
     """The number of GPUs, MIG instances and shares that the scheduler reserves for the Pod, of all resources."""
     per_container: int = 0
-    """The number of GPUs, MIG instances and shares that the container with most of them asks for."""
+    """The largest number of GPUs, MIG instances and parts of shared GPUs that one container asks for."""
     kind: Kind = "none"
     vendor: str = ""
     """The vendor of the accelerators; ``mixed`` if there are several."""
     memory_mib: int = 0
-    """MiB of GPU memory that the Pod declares as its need; 0: it declares none, or the value cannot be read."""
+    """MiB of GPU memory that the Pod declares as its need; 0: the Pod declares none, or the value cannot be read."""
     requests: tuple[GpuRequest, ...] = ()
     claims: tuple[GpuClaim, ...] = ()
     totals: tuple[tuple[str, int], ...] = ()
     """The amount of each resource that the scheduler reserves, sorted by name."""
     dialect: str = ""
-    """The sharing dialect in which the Pod asks for GPUs (workload.dialects); empty: it uses none."""
+    """The sharing dialect in which the Pod asks for GPUs (``workload.dialects``); empty: the Pod uses no dialect."""
     problems: tuple[str, ...] = ()
     """Messages about unreadable values, which do not count: ``where: got X, want Y``."""
 
@@ -167,9 +168,9 @@ def gpu_facts(
 def facts_of(
     asks: Asks, namespace: str = "", devices: KnownDevices = NO_DEVICES, *, believe_claims: bool = True
 ) -> GpuFacts:
-    """Return the facts of a pod of which only ``asks`` is known: the amounts of its resources, and its claims.
+    """Return the facts of a pod of which only ``asks`` is known: the amounts of resources, and the claims.
 
-    The other arguments are those of ``gpu_facts``.
+    The other arguments are the same as for ``gpu_facts``.
     """
     if not (asks.amounts or asks.claims):
         return _NO_GPUS
@@ -186,7 +187,7 @@ _NO_GPUS: Final = GpuFacts()
 def may_ask_for_accelerators(asks: Asks, namespace: str, devices: KnownDevices, *, believe_claims: bool) -> bool:
     """Return whether ``asks`` has an accelerator resource, or a claim that is or may be for accelerators.
 
-    The arguments are those of ``facts_of``. Each review calls the function for each role.
+    The arguments are the same as for ``facts_of``. Each review calls the function for each role.
     """
     for name, _ in asks.amounts:
         found = recognise(name) or devices.resources.get(name)
@@ -280,7 +281,7 @@ def _class_claims(totals: dict[str, int], devices: KnownDevices) -> tuple[GpuCla
 
 
 def _memory_mib(pod: Mapping[str, Any], problems: list[str]) -> int:
-    """Return the GPU memory that the Pod declares as its need, in MiB, rounded up; 0 if there is none."""
+    """Return the GPU memory that the Pod declares as its need, in MiB, rounded up; 0 if the Pod declares none."""
     text = annotations(pod).get(GPU_MEMORY_ANNOTATION)
     if text is None:
         return 0

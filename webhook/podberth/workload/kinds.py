@@ -9,9 +9,9 @@ from ..kube.paths import ELEMENT
 
 KINDS: Final[tuple[WorkloadKind, ...]] = tuple(each for row in DOSSIERS for each in row.kinds)
 TEMPLATES_ONLY: Final = frozenset(row.kind for row in KINDS if row.only_template)
-"""The kinds that only contain a template: other objects refer to them, or users make pods from them."""
+"""The kinds that only contain a template: other objects refer to an object of the kind, or users make pods from it."""
 LINKS: Final = frozenset(each for row in DOSSIERS for each in row.links)
-"""The API groups and kinds of objects that are between a workload and its pods, and have no template of the user."""
+"""(API group, kind) of objects that are between a workload and its pods, and have no template of the user."""
 
 _BY_NAME: Final = {(version, row.kind): row for row in KINDS for version in row.api_versions}
 
@@ -21,7 +21,10 @@ _PODLESS_KINDS: Final = frozenset(each for row in DOSSIERS for each in row.podle
 
 
 def row_for(workload: Mapping[str, Any]) -> WorkloadKind | None:
-    """Return the row of ``KINDS`` for an object's apiVersion and kind; None if podberth cannot predict its pods."""
+    """Return the row of ``KINDS`` for an object's apiVersion and kind.
+
+    None if podberth cannot predict the object's pods.
+    """
     version, kind = workload.get("apiVersion"), workload.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str):
         return None
@@ -29,7 +32,7 @@ def row_for(workload: Mapping[str, Any]) -> WorkloadKind | None:
 
 
 def nested_in(document: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
-    """Return the paths to the objects that an object wraps: those of an AppWrapper, and the items of any list."""
+    """Return the paths to the objects that an object wraps: the objects in an AppWrapper, and the items of any list."""
     row, kind = row_for(document), document.get("kind")
     if row is not None:
         return row.nested
@@ -38,7 +41,7 @@ def nested_in(document: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
 
 
 def is_known(document: Mapping[str, Any]) -> bool:
-    """Return whether podberth knows which pods an object makes, or that it makes none."""
+    """Return whether podberth knows which pods an object makes, or knows that the object makes no pods."""
     version, kind = document.get("apiVersion"), document.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str):
         return False

@@ -22,25 +22,27 @@ LAST: Final[tuple[Membership, ...]] = tuple(each for row in DOSSIERS for each in
 An Indexed Job may be part of a larger group that the user has made, and a StatefulSet states only a size.
 """
 MEMBERSHIPS: Final[tuple[Membership, ...]] = (*OPERATORS, *GROUPS, *LAST)
-"""All membership rules. Those of operators come first: they state the size, and distinguish two objects of one name."""
+"""All membership rules. The rules of operators come first: they state the size, and distinguish two objects of one
+name.
+"""
 _NOTES: Final[tuple[KindNote, ...]] = tuple(each for row in DOSSIERS for each in row.notes)
 NOTES: Final[Mapping[str, tuple[KindNote, ...]]] = {
     key: tuple(each for each in _NOTES if each.key == key) for key in dict.fromkeys(each.key for each in _NOTES)
 }
-"""The notes on kinds, by the label or annotation that their pods have; under "", kinds whose pods are in no gang."""
+"""The notes on kinds, by the label or annotation of the kind's pods; under "", kinds whose pods are in no gang."""
 
 
 def notes_of(membership: Membership) -> tuple[KindNote, ...]:
     """Return the notes on the kinds of pods that have the label or annotation which the rule ``membership`` reads.
 
-    Empty if pods of any kind may have it.
+    Empty if pods of any kind may have the label or annotation.
     """
     key = membership.label or membership.annotation
     return NOTES[key] if key in NOTES and key else ()
 
 
 def member_of(pod: Subject) -> Member | None:
-    """Return the pod's membership in a gang by the first rule that applies; None if it is in no gang."""
+    """Return the pod's membership in a gang by the first rule that applies; None if the pod is in no gang."""
     found = _first(pod)
     return None if found is None else _with_owners(*found, pod)
 
@@ -48,16 +50,16 @@ def member_of(pod: Subject) -> Member | None:
 def own_member_of(pod: Subject) -> Member | None:
     """Return the pod's membership if the pod's operator states it; None if a group states it.
 
-    A group's size is not the operator's, because the group may have pods of other operators, too.
+    A group's size is not stated by the operator, because the group may have pods of other operators, too.
     """
     found = _first(pod)
     return None if found is None or found[1] in GROUPS else _with_owners(*found, pod)
 
 
 def _ranks(of: str) -> Mapping[str, tuple[int, ...]]:
-    """Return the indexes of the rules in MEMBERSHIPS by the key that each reads; ``of`` is the kind of the key.
+    """Return a mapping from key to the indexes in MEMBERSHIPS of the rules that read the key.
 
-    It is "label", "annotation" or "field".
+    ``of`` is the kind of the keys: "label", "annotation" or "field".
     """
     keys = [getattr(row, of) for row in MEMBERSHIPS]
     return {key: tuple(at for at, each in enumerate(keys) if each == key) for key in keys if key}
@@ -81,7 +83,7 @@ def _first(pod: Subject) -> tuple[Member, Membership] | None:
 
 
 def _with_owners(member: Member, row: Membership, pod: Subject) -> Member:
-    """Return a pod's membership with the facts that only its owner states.
+    """Return a pod's membership with the facts that only the pod's owner states.
 
     If the owner is unknown, ``awaits_owner`` is set.
     """

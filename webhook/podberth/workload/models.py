@@ -46,18 +46,19 @@ _EXPERTS = re.compile(r"(?<![a-z])(?:moe|[0-9]+x[0-9]|[0-9]+e(?![a-z])|a[0-9.]+b
 
 @dataclass(frozen=True, slots=True)
 class NamedModel:
-    """The facts about a machine-learning model that its name states, such as ``Llama-3.3-70B``."""
+    """The facts about a machine-learning model that are in the model's name, such as ``Llama-3.3-70B``."""
 
     millions: int = 0
     """The lower bound of the model's number of parameters, in millions; 0: the name states no size."""
     is_dense: bool = False
-    """Whether it is certain that every token uses every parameter (the model has no experts)."""
+    """Whether every token certainly uses every parameter (the model has no experts)."""
 
 
 def named(name: str) -> NamedModel:
-    """Return the facts in a machine-learning model's name, path or URL; no facts if it is longer than ``LONGEST``.
+    """Return the facts in a machine-learning model's name, path or URL; no facts if the text is too long.
 
-    If the name has several sizes, the smallest counts; for some known models, the number in their cards counts instead.
+    The limit is ``LONGEST``. If the name has several sizes, the smallest counts; for some known models, the number in
+    the model's card counts instead.
     """
     if len(name) > LONGEST:
         return NamedModel()

@@ -1,8 +1,8 @@
-"""The kinds of owners that state the size of a gang, and the fields of these owners that are kept.
+"""The kinds of owners that state the size of a gang, and the fields of such owners that are kept.
 
-The webhook follows owners with a watch, and the controller looks them up. Both keep only the result of ``keep``: the
+The webhook follows owners with a watch, and the controller looks up owners. Both keep only the result of ``keep``: the
 fields that memberships, ``stages`` and group systems read, and the owner's own controller. ``is_finished`` reads from
-an owner's status that it makes no more pods.
+an owner's status whether the owner makes no more pods.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ _MOST_IN_ALL: Final = 4 * MOST_PARTS
 
 OWNER_KINDS: Final[tuple[OwnerKind, ...]] = tuple(each for row in DOSSIERS for each in row.owners)
 PARENT_GROUPS: Final = frozenset(each for row in DOSSIERS for each in row.parent_groups)
-"""API groups of workloads that podberth does not read, but whose objects create owners that it reads."""
+"""API groups of workloads that podberth does not read, but whose objects create owners that podberth reads."""
 LOOKED_UP: Final[Mapping[tuple[str, str], OwnerKind]] = {
     (version, each.kind): each for each in OWNER_KINDS for version in each.api_versions
 }
@@ -41,7 +41,7 @@ FINISHED: Final[Mapping[tuple[str, str], Finished]] = {
 
 
 def is_finished(group: str, kind: str, document: Mapping[str, Any]) -> bool:
-    """Return whether the status of an object shows that it is finished and makes no more pods.
+    """Return whether the status of an object shows that the object is finished and makes no more pods.
 
     ``group`` and ``kind`` are arguments, because the items of a list have no apiVersion and kind.
     """
@@ -56,10 +56,10 @@ def is_finished(group: str, kind: str, document: Mapping[str, Any]) -> bool:
 
 
 def keep(kind: OwnerKind, document: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the fields that podberth keeps of an owner of pods; None if it makes no more pods, or has no uid.
+    """Return the fields that podberth keeps of an owner of pods; None if the owner makes no more pods, or has no uid.
 
     Raises:
-        ValueError: the owner has more parts than any real object of its kind.
+        ValueError: the owner has more parts than any real object of the kind.
     """
     uid = at(document, "metadata", "uid")
     if not (isinstance(uid, str) and uid) or is_finished(kind.group, kind.kind, document):

@@ -1,7 +1,7 @@
 """Turns the mutations of a predicted Pod into changes of the document that the Pod comes from.
 
-A step is the patch of one mutation. Either the whole step becomes operations on the document, or it is left out with a
-reason. Defaults, stamps and values that depend on a placeholder are not written into the document.
+A step is the patch of one mutation. Either the whole step becomes operations on the document, or the step is left out
+with a reason. Defaults, stamps and values that depend on a placeholder are not written into the document.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,10 +23,10 @@ from .templates import Template
 
 @dataclass(frozen=True, slots=True)
 class Projected:
-    """The result of projecting one step (a mutation's patch): operations on the document, or why it is left out.
+    """The result of projecting one step (a mutation's patch): operations on the document, or why the step is left out.
 
-    ``operations`` (RFC 6902) apply to the document after all earlier steps. ``left`` is the reason; it is empty if the
-    step is not left out. If both are empty, the document has these values already.
+    ``operations`` (RFC 6902) apply to the document after all earlier steps. ``left`` is the reason; empty if the step
+    is not left out. If ``operations`` and ``left`` are empty, the document has the values already.
     """
 
     operations: Patch
@@ -34,22 +34,24 @@ class Projected:
 
 
 class _LeftError(Exception):
-    """The error for a step that cannot be written into the document; its text is the reason."""
+    """The error for a step that cannot be written into the document; the error's text is the reason."""
 
 
 _PARTS: Final = ((), ("metadata",), ("metadata", "labels"), ("metadata", "annotations"), ("spec",))
-"""The paths of objects that a template may lack; if such an object is added, its fields are compared one by one."""
+"""The paths of objects that a template may lack; if such an object is added, the object's fields are compared one by
+one.
+"""
 
 
 def project(template: Template, steps: Sequence[Patch], whole: Patch) -> tuple[Projected, ...]:
     """Return the result of each of ``steps`` for the document, and at the end the result of writing the record.
 
-    If any step is left out, so is the record, because the record would name a field that the document lacks.
+    If any step is left out, the record is left out, too, because the record would name a field that the document lacks.
 
     Args:
         template: the predicted pod, with its document.
         steps: the patches of the mutations, each for the pod as the earlier steps leave it.
-        whole: the patch from the predicted pod to the final pod, including its record.
+        whole: the patch from the predicted pod to the final pod, including the record.
     """
     final = apply(template.pod, whole)
     pods = [template.pod]
@@ -96,7 +98,7 @@ def _write(
 
 
 def _without_copies(own: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
-    """Return the changed pod without requests that only repeat limits, because the API server adds these by itself."""
+    """Return the changed pod without requests that only repeat limits; the API server adds such requests by itself."""
     if changed is own or not isinstance(own["spec"], dict) or not isinstance(changed["spec"], dict):
         return changed
     spec = dict(changed["spec"])
@@ -118,7 +120,7 @@ def _without_copy(own: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any
 
 
 def _unwritable(template: Template, steps: Path, before: Any, value: Any) -> str:
-    """Return the reason why a value at a path of the pod cannot be written into the document; empty if it can."""
+    """Return the reason why a value at a path of the pod cannot be written into the document; empty if none."""
     where = render_path(steps)
     old, new = repr(before), f"{where}{value!r}"
     if any(new.count(word) > old.count(word) for word in (*PLACEHOLDERS, template.owner_uid) if word):
@@ -147,7 +149,10 @@ def _has_place(template: Template, steps: Path) -> bool:
 
 
 def _changes(before: Any, after: Any, at: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
-    """Yield each path at which two pods differ, with both values. Lists of different lengths differ as a whole."""
+    """Yield (path, value before, value after) for each path at which two pods differ.
+
+    Lists of different lengths differ as a whole.
+    """
     for steps, old, new in differences(before, after, at):
         if steps in _PARTS and old in (None, ABSENT) and isinstance(new, dict):
             yield from _changes({}, new, steps)
@@ -156,7 +161,7 @@ def _changes(before: Any, after: Any, at: Path = ()) -> Iterator[tuple[Path, Any
 
 
 def place_of(template: Template, steps: Path) -> Path:
-    """Return the path in the document for a path in the pod; if the document lacks it, the nearest path above it."""
+    """Return the path in the document for a path in the pod; if absent there, the nearest path above that exists."""
     target, source = max(
         ((target, source) for target, source in template.form.seats if steps[: len(target)] == target),
         key=lambda seat: len(seat[0]),

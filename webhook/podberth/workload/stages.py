@@ -1,7 +1,7 @@
-"""Finds the field of an owner because of which it makes some of its pods only after others run.
+"""Finds the field of an owner because of which the owner makes some pods only after other pods run.
 
-A group of all these pods would wait forever, because the last pods are not made before the first ones run. The webhook
-calls ``stages_of`` with owners of its snapshot, and the controller with owners that it looks up.
+A group of all pods of such an owner would wait forever, because the last pods are not made before the first ones run.
+The webhook calls ``stages_of`` with owners of its snapshot, and the controller with owners that it looks up.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ OF_ROLES: Final = frozenset(each.kind for each in _OWNERS if each.stages_of_role
 def stages_of(owner: Mapping[str, Any] | None) -> str:
     """Return the owner's field that makes some pods wait until others run; empty if no such field is known.
 
-    If the owner's spec could not be read, its pods may be made in stages: the result is a message for which
+    If the owner's spec could not be read, the owner's pods may be made in stages: the result is a message for which
     ``is_guess`` is True.
     """
     kind = owner.get("kind") if owner is not None else None

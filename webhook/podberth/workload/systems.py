@@ -1,8 +1,8 @@
 """Recognises the group system of a pod: the scheduler or queue that places the pod's group as a whole.
 
 If a system is recognised by mistake, the pod only lacks a preference of podberth. If a system is missed, podberth
-writes affinity on pods that the system has to place (docs/rules.md, rule 2). So a dossier lists every key of its
-system.
+writes affinity on pods that the system has to place (docs/rules.md, rule 2). So a dossier lists every key of the
+dossier's system.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from ..kinds.systems import System
 SYSTEMS: Final[tuple[System, ...]] = tuple(
     sorted((row.system for row in DOSSIERS if row.system is not None), key=lambda each: each.precedence)
 )
-"""The group systems of all dossiers. If a pod has signs of several systems, the first one in this order places it."""
+"""The group systems of all dossiers. If a pod has signs of several systems, the first in this order places the pod."""
 NATIVE: Final = "native"
 NO_SYSTEM: Final = System(
     name="plain",
@@ -27,13 +27,13 @@ NO_SYSTEM: Final = System(
     elsewhere=(),
     topology="nothing: it is written on the pod",
 )
-"""The facts for pods that belong to none of ``SYSTEMS``: a scheduler places them one by one."""
+"""The facts for pods that belong to none of ``SYSTEMS``: a scheduler places such pods one by one."""
 PLAIN: Final = NO_SYSTEM.name
 
 ACCOUNTING: Final = frozenset(row.name for row in SYSTEMS if row.keeps)
 """The names of the systems that hash, copy or account pod specs.
 
-These systems need equal pods in a group, although podberth's snapshot may change between two pods.
+A system of this set needs equal pods in a group, although podberth's snapshot may change between two pods.
 """
 BY_NAME: Final = {row.name: row for row in SYSTEMS}
 """The group systems by name."""
@@ -41,7 +41,9 @@ JOINED: Final = {row.name: row for row in SYSTEMS if row.pod_groups}
 """The group systems that a policy may choose for a gang, by name."""
 
 AFFINITY_KEYS: Final = tuple(sorted(each for row in DOSSIERS for each in row.affinity_keys))
-"""Annotations by which an operator's webhook keeps pods in one domain; some of these webhooks run after podberth's."""
+"""Annotations by which an operator's webhook keeps pods in one domain; some of the webhooks run after podberth's
+webhook.
+"""
 
 # The rank of a key's system in SYSTEMS. With these tables, the cost of a look-up depends on the pod's keys alone.
 _BY_SCHEDULER: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.schedulers}
@@ -60,9 +62,9 @@ def is_accounted(system: str, pod: Mapping[str, Any]) -> bool:
 
 
 def more_decisive(system: str, other: str) -> str:
-    """Return the one of two recognised systems that places a pod's group: the first of the two in SYSTEMS.
+    """Return which of two recognised systems places a pod's group: the first of both in SYSTEMS.
 
-    Either may be the name of ``NO_SYSTEM``, which comes last.
+    ``system`` and ``other`` may be the name of ``NO_SYSTEM``, which comes last.
     """
     return min(system, other, key=lambda each: _RANKS.get(each, len(SYSTEMS)))
 

@@ -1,7 +1,8 @@
 """Predicts the Pods that operators will make from the pod templates of a document, as admission will see the Pods.
 
-Thereby, a workload can be checked before its pods exist. A value that only the cluster knows (a generated name, a hash,
-a uid) is a placeholder. No function raises: a template of a wrong shape is returned with its problems.
+Thereby, a workload can be checked before any pods of the workload exist. A value that only the cluster knows (a
+generated name, a hash, a uid) is a placeholder. No function raises: a template of a wrong shape is returned with the
+problems of the shape.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,10 +39,10 @@ _DEEPEST: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A predicted Pod, and its place in the document.
+    """A predicted Pod, and the place of the Pod's template in the document.
 
     ``path`` is the path from the document to the template; ``projection.place_of`` finds the path of a field. If the
-    template has a wrong shape, it has ``problems``, and ``pod`` must not be used.
+    template has a wrong shape, ``problems`` is not empty, and ``pod`` must not be used.
     """
 
     pod: dict[str, Any]
@@ -78,8 +79,8 @@ def templates(
 ) -> list[Template]:
     """Return the templates of a document in order; empty if the document's kind makes no pods, or is unknown.
 
-    ``namespace`` is used if the document names none. ``known`` are other documents that a workload may refer to, such
-    as the runtime of a TrainJob. ``extra`` has, by kind, further paths to a PodTemplateSpec or a PodSpec.
+    ``namespace`` is used if the document names no namespace. ``known`` are other documents that a workload may refer
+    to, such as the runtime of a TrainJob. ``extra`` has, by kind, further paths to a PodTemplateSpec or a PodSpec.
     """
     return list(_templates(document, namespace, known, extra or {}, 0))
 
@@ -90,14 +91,14 @@ def each_template(document: Mapping[str, Any], *, namespace: str) -> Iterator[Te
 
 
 def objects_in(document: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    """Yield a document and every object that it wraps (such as those in an AppWrapper), each with its path."""
+    """Yield (path, object) for a document and every object that the document wraps, as an AppWrapper does."""
     for path, each in wrapped_in(document):
         if isinstance(each, Mapping):
             yield path, each
 
 
 def wrapped_in(document: object, *, depth: int = 0) -> Iterator[tuple[Path, object]]:
-    """Yield a document, and the value at each place for an object that it wraps, each with its path.
+    """Yield (path, value) for a document, and for the value at each place for an object that the document wraps.
 
     The values may have any type.
     """
@@ -111,7 +112,7 @@ def wrapped_in(document: object, *, depth: int = 0) -> Iterator[tuple[Path, obje
 
 
 def unread_templates(document: Mapping[str, Any]) -> Iterator[object]:
-    """Yield the value at each place for a pod template, in a document and in the objects that it wraps.
+    """Yield the value at each place for a pod template, in a document and in objects that the document wraps.
 
     The values may have any type.
     """
@@ -130,7 +131,7 @@ def _templates(
     depth: int,
     name: str = "",
 ) -> Iterator[Template]:
-    """Yield the templates of a document and of the objects that it wraps.
+    """Yield the templates of a document and of the objects that the document wraps.
 
     ``name`` is the name of the object around the document; an operator derives the document's name from it.
     """
@@ -159,10 +160,10 @@ def _templates(
 
 
 def _name_of(document: Mapping[str, Any], around: str) -> str:
-    """Return an object's name, or the one that the API server makes of its ``generateName``.
+    """Return an object's name, or the name that the API server makes from the object's ``generateName``.
 
-    An object with neither, as in a Katib Experiment, gets a name that begins with ``around``, the name of the object
-    around it. Source: kubernetes staging/src/k8s.io/apiserver/pkg/storage/names/generate.go.
+    An object with neither field, as in a Katib Experiment, gets a name that begins with ``around``, the name of the
+    enclosing object. Source: kubernetes staging/src/k8s.io/apiserver/pkg/storage/names/generate.go.
     """
     prefix = text_at(document, "metadata", "generateName") or (around and f"{around}-")
     return text_at(document, "metadata", "name") or (f"{prefix}{PLACEHOLDER_HASH}" if prefix else "")
@@ -172,7 +173,7 @@ def _lifted(inside: Iterable[Template], document: Mapping[str, Any], path: Path)
     """Yield ``inside``, the templates of an object that a document wraps, with paths from the outer document.
 
     The owners of the pods get the labels of the outer document, because a queue's name on an AppWrapper applies to the
-    objects that it wraps.
+    wrapped objects.
     """
     outer = at(document, "metadata", "labels")
     labelled: dict[int, Mapping[str, Any]] = {}
@@ -202,8 +203,8 @@ _GIVEN: Final = replace(TEMPLATE, fields=forms.POD_SPEC_FIELDS)
 def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> TemplatePlace:
     """Return the place of a pod template at a path that the user of ``podberth check`` gave.
 
-    The value at the path is a PodSpec if it has containers, else a PodTemplateSpec. Fields that the operator adds to it
-    are unknown.
+    The value at the path is a PodSpec if it has containers, else a PodTemplateSpec. It is unknown which fields the
+    operator adds to the pods.
     """
     first = next((found for found, _, _ in _expand(document, tuple(path))), ())
     inline = isinstance(at(forms.find(document, first), "containers"), list)
@@ -211,9 +212,10 @@ def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> TemplatePla
 
 
 def _expand(document: object, path: Sequence[str]) -> Iterator[tuple[Path, tuple[Any, ...], tuple[str | int, ...]]]:
-    """Yield each path in a document that matches ``path``, with the values and the keys at each ``ELEMENT`` in it.
+    """Yield (path, values, keys) for each path in a document that matches ``path``.
 
-    An absent list or map matches nothing. If another value is in its place, the path of that value is yielded.
+    Values and keys are at each ``ELEMENT``. An absent list or map matches nothing. If the document has another type of
+    value there, the value's path is yielded.
     """
     if ELEMENT not in path:
         yield tuple(path), (), ()
@@ -331,7 +333,7 @@ def _problems(pod: object) -> tuple[str, list[str]]:
 def _patched(below: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
     """Return the pod of a template, ``below``, with a patch merged into it; the patch's containers come first.
 
-    If the template has no metadata or spec, those of the patch are used alone.
+    If the template has no metadata or no spec, the patch's metadata or spec is used alone.
     """
     parts = {key: merged(below.get(key), patch[key] or {}, key) for key in ("metadata", "spec")}
     spec = parts["spec"]
@@ -364,7 +366,7 @@ def _name_front(pod: dict[str, Any], place: TemplatePlace) -> None:
 
 
 def _decoded(value: Any, *, quantities: bool = False) -> Any:
-    """Return a copy of a value without nulls, as the API server reads it: a null field is absent, a null item is "".
+    """Return a copy of a value without nulls, as the API server reads: a null field is absent, a null item is "".
 
     If ``quantities`` is True, null fields are kept, so that ``gpus`` reports them.
     """

@@ -1,8 +1,8 @@
 """The list of all dossiers: one module for each controller, scheduler, queue or kind of another project.
 
 The rules by which pods name gangs and groups (memberships) are tried in the order of the list. RoleBasedGroups and
-Kthena's ModelServings may consist of LeaderWorkerSets, and then a pod has the labels of both, so LeaderWorkerSet comes
-last.
+Kthena's ModelServings may consist of LeaderWorkerSets. A pod then has the labels of LeaderWorkerSet as well, so
+LeaderWorkerSet comes last.
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
 """Facts about AIBrix: StormServices, each of which serves one model with role sets, and fleets of RayClusters.
 
-A role set is a gang. If a replica has several pods, these come from a PodSet, which may be a group of its own. Sources:
-vllm-project/aibrix api/orchestration/v1alpha1, pkg/controller/{roleset,podset,constants}.
+A role set is a gang. If a replica of a role has several pods, a PodSet makes the pods, and the PodSet may be a group of
+its own. Sources: vllm-project/aibrix api/orchestration/v1alpha1, pkg/controller/{roleset,podset,constants}.
 """
 
 from collections.abc import Mapping
@@ -89,7 +89,7 @@ def _role_set_name(scene: Scene) -> str:
 
 
 def _role_set(scene: Scene) -> Found:
-    """Return the RoleSet from which gangs are read: the document itself, or the one that a StormService would make."""
+    """Return the RoleSet from which gangs are read: the document itself, or the RoleSet of a StormService."""
     direct = scene.document.get("kind") == "RoleSet"
     return scene.document if direct else read_once(scene.document, _role_set_of)
 
@@ -132,7 +132,7 @@ def _pod_set_pods(scene: Scene) -> int:
 
 
 def _member(pod: Subject) -> Member | None:
-    """Return a pod's membership in a RoleSet, or in a PodSet if its role has a scheduling strategy; else None."""
+    """Return a pod's membership in a RoleSet, or in a PodSet if the pod's role has a scheduling strategy; else None."""
     if pod.controller is None or pod.controller.group != _GROUP:
         return None
     role = pod.labels.get("role-name") or ""

@@ -68,9 +68,10 @@ def _stamp_deployment(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _makes_pods(scene: Scene) -> bool:
-    """Return whether pods are made from a PodTemplate; False if a ProvisioningRequest only takes a size from it.
+    """Return whether pods are made from a PodTemplate.
 
-    Source: kubernetes/autoscaler cluster-autoscaler/apis/provisioningrequest/autoscaling.x-k8s.io/v1/types.go PodSet.
+    False if a ProvisioningRequest only takes a size from the PodTemplate. Source: kubernetes/autoscaler
+    cluster-autoscaler/apis/provisioningrequest/autoscaling.x-k8s.io/v1/types.go PodSet.
     """
     requests = (each for each in scene.known if at(each, "kind") == "ProvisioningRequest")
     sized = (

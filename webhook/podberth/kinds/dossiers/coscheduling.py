@@ -1,7 +1,8 @@
-"""Facts about the coscheduling plugin of scheduler-plugins: the pods of a PodGroup wait until enough of them exist.
+"""Facts about the coscheduling plugin of scheduler-plugins: the pods of a PodGroup wait until enough pods exist.
 
 The administrator chooses the scheduler's name, so the only sign of the plugin is the label of the PodGroup. Koordinator
-and slurm-bridge read the same label; if the pod names one of their schedulers, the pod belongs to that system.
+and slurm-bridge read the same label; if a pod names the scheduler of Koordinator or slurm-bridge, the pod belongs to
+that system.
 """
 
 from typing import Final

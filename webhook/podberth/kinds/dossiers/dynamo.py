@@ -55,7 +55,7 @@ def _stamp_service(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _stamp_component(pod: dict[str, Any], scene: Scene) -> None:
-    """Add to a component's pod the operator's fields; its main container is called main (v1beta1 common.go)."""
+    """Add to a component's pod the operator's fields; the main container is called main (v1beta1 common.go)."""
     containers = pod["spec"]["containers"]
     main = next((each for each in containers if each.get("name") == "main"), None)
     if main is not None:
@@ -112,7 +112,7 @@ def _nodes(component: object) -> int:
 
 
 def _clique(name: str, component: object) -> str:
-    """Return the name of a component's PodClique; that of the workers if a replica has several nodes.
+    """Return the name of a component's PodClique; if a replica has several nodes, the name of the workers' PodClique.
 
     Source: graph.go, consts.go GroveRoleSuffix.
     """
@@ -130,8 +130,8 @@ def _pod_cliques(scene: Scene) -> Found:
 def _clique_set(document: Found | None) -> Predicted:
     """Return the PodCliqueSet that Dynamo makes of a document.
 
-    A component whose replica has several nodes becomes a scaling group of a leader and workers. A gang holds one
-    replica of it, and each further replica is a gang of its own. Source: ai-dynamo/dynamo
+    A component whose replica has several nodes becomes a scaling group of a leader and workers. The base gang holds one
+    replica of the scaling group, and each further replica is a gang of its own. Source: ai-dynamo/dynamo
     deploy/operator/internal/dynamo/graph.go GenerateGrovePodCliqueSet, buildGroveScalingGroupConfig.
     """
     cliques: list[Found] = []
@@ -171,7 +171,7 @@ def _adapts(component: object) -> bool:
 
 
 def _components(document: Found | None) -> Iterator[tuple[str, object, object]]:
-    """Yield each component: its name, the component, and its PodSpec with the component's resources added."""
+    """Yield (name, component, PodSpec) for each component; the PodSpec has the component's resources added."""
     for name, service in mapping_at(document, "spec", "services").items():
         path = ("spec", "services", str(name))
         spec = forms.read(document, path, _SERVICE)["spec"]

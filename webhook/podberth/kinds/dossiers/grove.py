@@ -46,7 +46,7 @@ def _pod_gang(pod: Subject) -> Member:
 
 
 def _clique(pod: Subject) -> str:
-    """Return the name of a pod's clique in its PodCliqueSet: the PodClique's name without the set's name and index.
+    """Return the name of a pod's clique in the PodCliqueSet: the PodClique's name without the set's name and index.
 
     Source: ai-dynamo/grove operator/api/common/namegen.go.
     """
@@ -57,9 +57,9 @@ def _clique(pod: Subject) -> str:
 
 
 def _cliques(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    """Return the roles of a PodCliqueSet's base gang: each clique, its pods times the minimum of its scaling group.
+    """Return the roles of a PodCliqueSet's base gang: each clique with its pods times the minimum of its scaling group.
 
-    Empty if one of the cliques autoscales. Source: ai-dynamo/grove
+    Empty if a clique autoscales. Source: ai-dynamo/grove
     operator/internal/controller/podcliqueset/components/podgang/syncflow.go.
     """
     times = {name: least for names, least in _scaling_groups(owner) for name in names}
@@ -67,13 +67,13 @@ def _cliques(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
 
 
 def _scaled_cliques(owner: Mapping[str, Any] | None, clique: str) -> tuple[Role, ...]:
-    """Return the roles of a gang that a scaling group adds above its minimum: its cliques (syncflow.go)."""
+    """Return the roles of a gang that a scaling group adds above its minimum: the group's cliques (syncflow.go)."""
     group = next((names for names, _ in _scaling_groups(owner) if clique in names), [])
     return _pods(owner, dict.fromkeys(group, 1), only=frozenset(group))
 
 
 def _scaling_groups(owner: Mapping[str, Any] | None) -> Iterator[tuple[list[str], int]]:
-    """Yield, for each scaling group, the names of its cliques and the minimum number of its replicas."""
+    """Yield (names of the cliques, minimum number of replicas) for each scaling group."""
     for group in list_at(owner, "spec", "template", "podCliqueScalingGroups"):
         names = at(group, "cliqueNames")
         if isinstance(names, list):
@@ -98,7 +98,7 @@ def _pods(
 
 
 def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
-    """Yield the minimums that Grove's webhook refuses, each with its path and a message.
+    """Yield (path, message) for each minimum that Grove's webhook refuses.
 
     Source: ai-dynamo/grove operator/internal/webhook/admission/pcs/validation.
     """
@@ -111,7 +111,7 @@ def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the pods of the base gang that start together: each clique's minimum, times its scaling group's.
+    """Return the pods of the base gang that start together: each clique's minimum times the scaling group's minimum.
 
     Source: ai-dynamo/grove operator/internal/webhook/admission/pcs/defaulting, .../podgang/syncflow.go.
     """

@@ -38,7 +38,7 @@ def _job_replicas(scene: Scene) -> int:
 def _indexed_job(pod: Subject) -> Member | None:
     """Return a pod's membership in an Indexed Job; None if the Job's pods are independent tasks.
 
-    They are independent if the Job has more completions than pods at once, as in Kubernetes' own rule (KEP-5547:
+    The pods are independent if the Job has more completions than pods at once, as in Kubernetes' own rule (KEP-5547:
     Indexed, and parallelism equal to completions), or if the Job is an array. The Job controller makes at most as many
     pods as completions (pkg/controller/job/job_controller.go manageJob).
     """
@@ -58,7 +58,7 @@ def _indexed_job(pod: Subject) -> Member | None:
 
 
 def _is_array(job: Found) -> bool:
-    """Return whether an Indexed Job is an array of tasks: no field shows that its pods find or need each other.
+    """Return whether an Indexed Job is an array of tasks: no field shows that the Job's pods find or need each other.
 
     Pods have names in DNS only with a subdomain (kubernetes.io/docs/tasks/job/job-with-pod-to-pod-communication), and
     with ``backoffLimitPerIndex`` each index fails by itself. A Job that asks for a gang or a topology is no array.

@@ -1,8 +1,8 @@
 """Facts about KAI Scheduler, whose pod-grouper makes a PodGroup for each workload from its kind and annotations.
 
-The grouper reads the top owner of the pods, and takes the queue from the pod if the top owner names none. A pod without
-an owner is a workload by itself (default_grouper.go GetPodGroupMetadata). The scheduler puts no pod with whole GPUs on
-a node that has MIG slices and whose label ``nvidia.com/mig.strategy`` is ``mixed``
+The grouper reads the top owner of the pods, and takes the queue from the pod if the top owner names no queue. A pod
+without an owner is a workload by itself (default_grouper.go GetPodGroupMetadata). The scheduler puts no pod with whole
+GPUs on a node that has MIG slices and whose label ``nvidia.com/mig.strategy`` is ``mixed``
 (pkg/scheduler/api/node_info/node_info.go IsMIGEnabled, PredicateByNodeResourcesType).
 """
 
@@ -40,9 +40,9 @@ def _named(pod: Mapping[str, Any]) -> object:
 def _starts_alone(pod: Subject) -> bool:
     """Return whether the group that the pod-grouper makes certainly has a minimum of one pod.
 
-    The minimum is one for a bare pod that is not Spark's, for a Job of a CronJob, whatever its annotations, and for a
-    known Job without an owner, unless its ``batch-min-member`` is higher. The group of an operator's job has all of its
-    pods. Source: pkg/podgrouper/podgrouper/hub/hub.go,
+    The minimum is one for a bare pod that is not Spark's, for a Job of a CronJob, whatever the annotations, and for a
+    known Job without an owner, unless the Job's ``batch-min-member`` is higher. The group of an operator's job has all
+    pods of the job. Source: pkg/podgrouper/podgrouper/hub/hub.go,
     plugins/{job/job_grouper,cronjobs/crobjob-grouper,podjob/podjob}.go.
     """
     if pod.spec.get("schedulerName") != "kai-scheduler" or "pod-group-name" in pod.annotations:
@@ -62,10 +62,11 @@ def _starts_alone(pod: Subject) -> bool:
 
 
 def _topology_needs(pod: Subject) -> str:
-    """Return the advice to opt out of KAI's pod-grouper, so that the pod keeps the group that its author names.
+    """Return the advice to opt out of KAI's pod-grouper, so that the pod keeps the group that the pod's author names.
 
-    Empty if the pod keeps the group: it has no owner, or it or one of its owners opts out. The grouper puts any other
-    pod into the group of its workload (pkg/podgrouper/pod_controller.go isOrphanPodWithPodGroup, shouldSkipAnyOwner).
+    Empty if the pod keeps the group anyway: the pod has no owner, or the pod or one of its owners opts out. The grouper
+    puts any other pod into the group of its workload (pkg/podgrouper/pod_controller.go isOrphanPodWithPodGroup,
+    shouldSkipAnyOwner).
     """
     said = (pod.annotations, *(mapping_at(each, "metadata", "annotations") for each in pod.lineage()))
     if pod.controller is None or any(_SKIP in each for each in said):

@@ -1,6 +1,6 @@
 """Facts about KAITO: Workspaces and InferenceSets, whose pods are made from a preset or from the user's own template.
 
-The pods of a preset have no template: KAITO sizes them for the model and the nodes' instance type.
+The pods of a preset have no template: KAITO sizes the pods for the model and the nodes' instance type.
 """
 
 from collections.abc import Callable, Iterator

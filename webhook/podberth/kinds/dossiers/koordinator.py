@@ -22,8 +22,9 @@ def _koordinator_group(pod: Subject) -> Member:
 def _koordinator_gang(pod: Subject) -> Member:
     """Return a pod's membership in a gang that its pods describe; older labels take precedence over the annotations.
 
-    Sources: koordinator-sh/koordinator apis/extension/coscheduling.go GetGangName, pkg/scheduler/plugins/coscheduling/
-    util/gang_helper.go GetGangMinNumFromPod, core/gang.go tryInitByPodConfig; apis/extension/network_topology.go.
+    Sources: koordinator-sh/koordinator apis/extension/coscheduling.go GetGangName,
+    pkg/scheduler/plugins/coscheduling/util/gang_helper.go GetGangMinNumFromPod, core/gang.go tryInitByPodConfig;
+    apis/extension/network_topology.go.
     """
     name = pod.labels.get("pod-group.scheduling.sigs.k8s.io/name")
     name = name or pod.annotations["gang.scheduling.koordinator.sh/name"]

@@ -72,7 +72,7 @@ def _at_place(scene: Scene) -> Found:
 
 
 def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None:
-    """Add to a pod those fields of its runtime's container and volumes that it lacks.
+    """Add to a pod the fields of its runtime's container and volumes that the pod lacks.
 
     KServe lays the predictor over the runtime (kserve/kserve pkg/controller/v1beta1/inferenceservice/utils/ utils.go
     MergeRuntimeContainers, MergePodSpec). If the runtime is unknown, only a volume at /dev/shm is assumed, which
@@ -94,7 +94,7 @@ def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None
 
 
 def _joined(below: object, above: object, key: str | None) -> list[Any]:
-    """Return the items of both lists; if two have the same value at ``key``, only that of ``above``."""
+    """Return the items of both lists; if two items have the same value at ``key``, only the item of ``above``."""
     ours = above if isinstance(above, list) else []
     taken = [at(each, key) for each in ours] if key else []
     return [

@@ -68,7 +68,7 @@ def _model_serving(pod: Subject) -> Member:
 
 
 def _number_in_role(pod: Subject, group: str, owner: Mapping[str, Any] | None) -> int:
-    """Return a pod's index among the pods of its role in its serving group; -1 if it is unknown.
+    """Return a pod's index among the pods of its role in its serving group; -1 if the index is unknown.
 
     The entry pod is the first pod of each replica. The index of a worker is only in its name. Source: utils.go
     GeneratePodName, GenerateRoleID.
@@ -98,7 +98,7 @@ def _entries_and_workers(owner: Mapping[str, Any] | None) -> Iterator[Role]:
 
 
 def _is_gang(document: Found) -> bool:
-    """Return whether a ModelServing is a gang, because its scheduler is Volcano (manager.go shouldCreatePodGroup)."""
+    """Return whether a ModelServing is a gang because its scheduler is Volcano (manager.go shouldCreatePodGroup)."""
     return scheduler_of(document) == "volcano"
 
 

@@ -1,4 +1,4 @@
-"""Facts about KubeRay: RayClusters, and the kinds that make them. A RayCluster's head and workers are a gang."""
+"""Facts about KubeRay: RayClusters, and the kinds that make RayClusters. A RayCluster's head and workers are a gang."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -17,7 +17,7 @@ from ..starts import Start, StartingGang, all_of, none_of
 def _ray_index(pod: Subject, groups: list[Any]) -> int:
     """Return a worker's index in its worker group; -1 for the head.
 
-    A replica with several hosts has an index, and each host has an index within its replica (ray-project/kuberay
+    A replica with several hosts has an index, and each host has an index within the replica (ray-project/kuberay
     ray-operator/controllers/ray/common/pod.go DefaultWorkerPodTemplate).
     """
     replica = index_of(pod.labels.get("ray.io/worker-group-replica-index"))
@@ -60,7 +60,7 @@ def _workers(group: object) -> Role:
 
 
 def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
-    """Yield each ``minReplicas`` of a worker group that is above ``maxReplicas``: its path and a message.
+    """Yield (path, message) for each ``minReplicas`` of a worker group that is above ``maxReplicas``.
 
     Source: ray-project/kuberay ray-operator/apis/ray/v1 WorkerGroupSpec.
     """
@@ -73,7 +73,7 @@ def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the pods of a RayCluster that start together; an autoscaling cluster adds its workers one by one."""
+    """Return the pods of a RayCluster that start together; an autoscaling cluster adds workers one by one."""
     owners = (owner for each in gang.pods for owner in each.template.owners.values())
     if any(at(owner, "spec", "enableInTreeAutoscaling") is True for owner in owners):
         return none_of(gang.pods)

@@ -1,7 +1,7 @@
 """Facts about Kueue: Jobs and groups of pods wait in a queue; topology-aware scheduling adds node selectors.
 
-Kueue makes a Workload from a job's template. It divides the plain pods of a group by a hash of their fields
-(``role-hash``): each hash is a pod set, and a Workload has at most 18 pod sets.
+Kueue makes a Workload from a job's template. Kueue divides the plain pods of a group by a hash of the pods' fields
+(``role-hash``): the pods with one hash are a pod set, and a Workload has at most 18 pod sets.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ def _kueue_group(pod: Subject) -> Member:
 
 
 def _suspended_set(pod: Subject) -> Member | None:
-    """Return a pod's membership in a StatefulSet that waits in a queue: all its pods are one pod group of Kueue.
+    """Return a pod's membership in a StatefulSet that waits in a queue: all pods of the set are one pod group of Kueue.
 
     Kueue's webhook writes the annotation into the template. Kueue writes the group's name and size on a pod only after
     the pod has been created (pkg/controller/jobs/statefulset/statefulset_{webhook,pod_reconciler}.go).
@@ -68,7 +68,7 @@ def _inactive(document: Mapping[str, Any]) -> str:
 
 
 def _admission(document: Mapping[str, Any]) -> Admission:
-    """Return the admission in a Workload's status, from the condition QuotaReserved or, without it, from Admitted."""
+    """Return the admission in a Workload's status, by the condition QuotaReserved or, if absent, by Admitted."""
     conditions = {text_at(each, "type"): each for each in list_at(document, "status", "conditions")}
     reason = conditions.get("QuotaReserved") or conditions.get("Admitted") or {}
     state = ", ".join(filter(None, (text_at(reason, "status") or "not set", text_at(reason, "reason"))))

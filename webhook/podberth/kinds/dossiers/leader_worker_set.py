@@ -27,8 +27,8 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 def _leader_worker_set(pod: Subject) -> Member | None:
     """Return a pod's membership in a group of a LeaderWorkerSet; the group key is the name of the gang.
 
-    LWS's webhook writes the key on a leader, but may run after podberth's, so podberth computes the key in the same
-    way.
+    LWS's webhook writes the key on a leader, but may run after podberth's webhook, so podberth computes the key in the
+    same way.
     """
     key = pod.labels.get("leaderworkerset.sigs.k8s.io/group-key")
     worker = pod.labels.get("leaderworkerset.sigs.k8s.io/worker-index")
@@ -49,7 +49,7 @@ def _leader_worker_set(pod: Subject) -> Member | None:
 
 
 def _group(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    """Return the roles of one group of a LeaderWorkerSet: its leader and its workers.
+    """Return the roles of one group of a LeaderWorkerSet: the leader and the workers.
 
     Without a template of its own, the leader has the workers' template (types.go).
     """
@@ -70,7 +70,7 @@ _LWS: Final = "leaderworkerset.sigs.k8s.io"
 
 
 def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
-    """Yield the subgroup sizes above the size of the group, each with its path and a message.
+    """Yield (path, message) for each subgroup size above the size of the group.
 
     Source: kubernetes-sigs/lws api SubGroupPolicy.
     """
@@ -86,7 +86,7 @@ def _groups_of(document: Found, _place: Path) -> int:
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the pods of one group that start together: its leader and all its workers."""
+    """Return the pods of one group that start together: the leader and all workers."""
     groups = _groups_of(gang.document, ())
     return all_of(gang.pods, lambda each: each.replicas // groups if groups else 0)
 

@@ -15,7 +15,7 @@ _NO_GROUP: Final = frozenset({"schedulingGroup"})
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Add to a pod the fields that KServe and its Deployment (one node) or LeaderWorkerSet (several nodes) write.
+    """Add to a pod the fields that KServe and the pod's Deployment (one node) or LeaderWorkerSet (several nodes) write.
 
     Source: kserve/kserve pkg/controller/v1alpha2/llmisvc/workload_{single,multi}_node.go.
     """
@@ -52,7 +52,7 @@ def _mount_shared_memory(pod: dict[str, Any]) -> None:
 
 
 def _stamp_part(pod: dict[str, Any], scene: Scene) -> None:
-    """Add to a pod the fields that KServe's default configs give an LLMInferenceService with this config as baseRef.
+    """Add to a pod the fields that KServe's default configs give an LLMInferenceService with this document as baseRef.
 
     Source: kserve/kserve pkg/controller/v1alpha2/llmisvc/config_merge.go combineBaseRefsConfig.
     """

@@ -1,6 +1,6 @@
 """Facts about llmaz: Services, each of which is a LeaderWorkerSet, and Playgrounds, from which llmaz makes Services.
 
-The pods of a Playground have no template of the user: their containers are those of a BackendRuntime.
+The pods of a Playground have no template of the user: a BackendRuntime states the containers.
 """
 
 from typing import Any, Final

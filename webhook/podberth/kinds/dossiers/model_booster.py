@@ -28,7 +28,9 @@ _ROLES_OF: Final[Mapping[str, Mapping[str, str]]] = {
     "vLLM": {"server": "leader"},
     "vLLMDisaggregated": {"prefill": "prefill", "decode": "decode"},
 }
-"""The types of workers that become pods, each with its role, by the type of the backend (convert/templates)."""
+"""A mapping from the backend's type to a mapping from worker type to role, for the workers that become pods
+(convert/templates).
+"""
 
 
 def _type_of(worker: object) -> str:

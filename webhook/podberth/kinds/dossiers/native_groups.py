@@ -1,7 +1,7 @@
 """Facts about Kubernetes' own PodGroup and Workload (KEP-4671): the scheduler places the pods of a group as a whole.
 
-A PodGroup's spec has its topology. The scheduler may ignore pod affinity within a group (KEP-5732), so podberth writes
-none. ``spec.schedulingGroup`` is immutable, so a pod can join a group only when it is created.
+The topology is in the PodGroup's spec. The scheduler may ignore pod affinity within a group (KEP-5732), so podberth
+writes no pod affinity. ``spec.schedulingGroup`` is immutable, so a pod can join a group only when it is created.
 """
 
 from collections.abc import Mapping

@@ -34,7 +34,7 @@ def _name(scene: Scene) -> str:
 
 
 def _is_enabled(scene: Scene) -> bool:
-    """Return whether a NIMPipeline makes this service (internal/controller/nimpipeline_controller.go)."""
+    """Return whether a NIMPipeline makes the service (internal/controller/nimpipeline_controller.go)."""
     return scene.item.get("enabled") is True
 
 
@@ -56,14 +56,14 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _nodes(spec: Found) -> int:
-    """Return a replica's number of pods: its pipeline stages (nimservice_types.go GetLWSSize, GetDeploymentKind)."""
+    """Return a replica's number of pods: the pipeline stages (nimservice_types.go GetLWSSize, GetDeploymentKind)."""
     return max(count(at(spec, "multiNode", "parallelism", "pipeline"), 1), 1)
 
 
 def _stamp_pod(pod: dict[str, Any], scene: Scene) -> None:
-    """Add to a pod the fields that the operator and its Deployment (one node) or LeaderWorkerSet (several nodes) write.
+    """Add to a pod the fields that the operator and the Deployment (one node) or LeaderWorkerSet (several) write.
 
-    The pod of a LeaderWorkerSet is a worker; its leader requests the same resources. Source:
+    The pod of a LeaderWorkerSet is a worker; the leader requests the same resources. Source:
     internal/controller/platform/standalone/nimservice.go, manifests/lws.yaml.
     """
     _stamp(pod, scene)
@@ -75,7 +75,7 @@ def _stamp_pod(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _resources(spec: Found) -> Found:
-    """Return the resources of one pod; if they name no GPUs, the GPUs for tensor parallelism are added.
+    """Return the resources of one pod; if the spec names no GPUs, the GPUs for tensor parallelism are added.
 
     Source: addGPUResources.
     """
@@ -85,7 +85,7 @@ def _resources(spec: Found) -> Found:
 
 
 def _tensors(spec: Found) -> int:
-    """Return the number of GPUs of one pod for tensor parallelism; 0 if its resources name GPUs or claims."""
+    """Return the number of GPUs of one pod for tensor parallelism; 0 if the spec's resources name GPUs or claims."""
     said = mapping_at(spec, "resources")
     named = any(_GPU in mapping_at(said, side) for side in ("limits", "requests")) or spec.get("draResources")
     return 0 if named else count(at(spec, "multiNode", "parallelism", "tensor"), 1)

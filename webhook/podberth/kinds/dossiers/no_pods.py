@@ -38,7 +38,7 @@ _GROUPS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "openshift/cluster-autoscaler-operator": ("5673ba0d", ("autoscaling.openshift.io",)),
     "prometheus-operator/prometheus-operator": ("6adcebc5", ("monitoring.coreos.com",)),
 }
-"""The API groups of each repository, with the commit in which they were read."""
+"""A mapping from repository to (the commit that was read, the API groups of the repository)."""
 
 DOSSIER: Final = Dossier(
     name="things without pods",

@@ -1,8 +1,9 @@
 """Facts about OME: InferenceServices with an engine, a decoder and a router, and the ServingRuntimes that they name.
 
 An engine or decoder with a leader and workers becomes a LeaderWorkerSet, any other part a Deployment. OME lays the
-parts of a service over those of its runtime. If the runtime is known and a part has containers of its own, podberth
-judges the merged pod. The pods of any other part are those of the runtime, which is judged as a document of its own.
+parts of a service over the parts of the service's runtime. If the runtime is known and a part has containers of its
+own, podberth judges the merged pod. The pods of any other part come from the runtime alone, and podberth judges the
+runtime as a document of its own.
 """
 
 from collections.abc import Callable, Iterator
@@ -43,8 +44,8 @@ def _part_of(scene: Scene) -> Found:
 def _runtime_part(scene: Scene) -> Found:
     """Return the part of the runtime (such as its engine) over which OME lays the service's part; empty if unknown.
 
-    Source: utils/merging.go MergeEngineSpec. The runtime is unknown if the service names none: OME then chooses one by
-    the model.
+    Source: utils/merging.go MergeEngineSpec. The runtime is unknown if the service names no runtime: OME then chooses
+    one by the model.
     """
     if scene.document.get("kind") != "InferenceService":
         return {}
@@ -53,7 +54,7 @@ def _runtime_part(scene: Scene) -> Found:
 
 
 def _said(scene: Scene, *path: str) -> object:
-    """Return a field of the service's part; if the part lacks the field, that field of the runtime's part."""
+    """Return a field of the service's part; if the part lacks the field, the field of the runtime's part."""
     own = at(_part_of(scene), *path)
     return at(_runtime_part(scene), *path) if own is None else own
 
@@ -131,7 +132,7 @@ def _group(scene: Scene) -> Found:
 
 
 def _pod(scene: Scene, below: tuple[str, ...]) -> Found:
-    """Return the pod of a service's part, or of its leader or worker, merged with the pod of the runtime."""
+    """Return the pod of a service's part (or of the part's leader or worker), merged with the pod of the runtime."""
     here = replace(scene, path=(*scene.path[:2], *below))
     own, lower = _own(here), _below(here)
     if not lower:

@@ -29,7 +29,9 @@ _RUNTIME: Final = Form(
     front_name="vllm",
     front_always=True,
 )
-"""The ``Form`` of a DeploymentConfig: fields of the pod under other names; its ``resources`` are not a Container's."""
+"""The ``Form`` of a DeploymentConfig: fields of the pod under other names; ``resources`` has another format than a
+Container's.
+"""
 
 
 def _amounts(scene: Scene) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""Facts about Dynamic Resource Allocation (DRA): claims, claim templates, and drivers' kinds that make them.
+"""Facts about Dynamic Resource Allocation (DRA): claims, claim templates, and drivers' kinds that make claim templates.
 
-No object of these kinds makes pods. ``devices.claims`` reads the requests of a claim and the devices that it gives a
-pod.
+No object of these kinds makes pods. ``devices.claims`` reads the requests of a claim and the devices that the claim
+gives a pod.
 """
 
 from typing import Final

@@ -49,7 +49,10 @@ def _is_set(scene: Scene) -> bool:
 
 
 def _group_name(scene: Scene) -> str:
-    """Return the name of the pod's RoleBasedGroup; a placeholder stands for its index in a set (newRBGForSet)."""
+    """Return the name of the pod's RoleBasedGroup.
+
+    For a RoleBasedGroupSet, a placeholder stands for the index (newRBGForSet).
+    """
     if not _is_set(scene):
         return scene.name
     return f"{scene.name}-{0 if spec_replicas(scene) == 1 else PLACEHOLDER_HASH}"
@@ -188,11 +191,11 @@ def _role_based_group(pod: Subject) -> Member:
 
 
 def _number_in_role(pod: Subject, owner: Mapping[str, Any] | None, name: str) -> int:
-    """Return a pod's index among all pods of its role; -1 if it is unknown, as in a role of LeaderWorkerSets.
+    """Return a pod's index among all pods of its role; -1 if unknown, as for roles of LeaderWorkerSets.
 
-    A label numbers the pods within an instance, or within a component of it. Sources: sgl-project/rbg
-    pkg/reconciler/roleinstance/utils/instance_utils.go InitComponentPodLabels, pkg/reconciler/roleinstanceset/
-    statefulmode/stateful_instance_set_utils.go updateIdentity.
+    A label numbers the pods within an instance, or within a component of an instance. Sources: sgl-project/rbg
+    pkg/reconciler/roleinstance/utils/instance_utils.go InitComponentPodLabels,
+    pkg/reconciler/roleinstanceset/statefulmode/stateful_instance_set_utils.go updateIdentity.
     """
     if pod.labels.get("rbg.workloads.x-k8s.io/component-id") is None:
         # The pods of a role of LeaderWorkerSets have no number within the role.

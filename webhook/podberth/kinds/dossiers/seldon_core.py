@@ -1,8 +1,8 @@
 """Seldon Core 1: SeldonDeployments, whose component specs each become a Deployment of model servers.
 
-The pods of a deployment are no gang: each serves alone, and Seldon Core starts no pod after another. An orchestrator in
-a pod of its own (``seldon.io/engine-separate-pod``) has no template of the user.
-Source: SeldonIO/seldon-core operator/controllers/seldondeployment_controller.go.
+The pods of a SeldonDeployment are no gang: each pod serves alone, and Seldon Core starts no pod after another. An
+orchestrator in a pod of its own (``seldon.io/engine-separate-pod``) has no template of the user. Source:
+SeldonIO/seldon-core operator/controllers/seldondeployment_controller.go.
 """
 
 import hashlib
@@ -69,7 +69,7 @@ def _is_true(said: Found, key: str) -> bool:
 
 
 def _replicas(scene: Scene) -> int:
-    """Return the replicas of a component, the least number if an HPA scales them; 0 if KEDA may scale them to zero."""
+    """Return the replicas of a component; with an HPA, the HPA's minimum; 0 if KEDA may scale the component to zero."""
     component = scene.item
     if component.get("kedaSpec") is not None:
         return count(at(component, "kedaSpec", "minReplicaCount"))
@@ -80,7 +80,7 @@ def _replicas(scene: Scene) -> int:
 
 
 def _explainers(scene: Scene) -> int:
-    """Return the replicas of an explainer; 0 if its predictor has none (seldondeployment_explainers.go)."""
+    """Return the replicas of an explainer; 0 if the predictor has no explainer (seldondeployment_explainers.go)."""
     ours, above = _predictor(scene).get("replicas"), scene.spec.get("replicas")
     return 0 if (above if ours is None else ours) == 0 else count(at(_predictor(scene), "explainer", "replicas"), 1)
 
@@ -97,9 +97,9 @@ class _Unit(NamedTuple):
     """A unit of a predictor's graph, which is a container of the same name."""
 
     type: str
-    """The unit's type, such as MODEL; empty if it has none."""
+    """The unit's type, such as MODEL; empty if the unit has no type."""
     prepackaged: bool
-    """Whether Seldon Core adds the container, if no component has it."""
+    """Whether Seldon Core adds the unit's container if no component has the container."""
 
 
 # operator/apis/machinelearning.seldon.io/v1/seldondeployment_types.go PredictiveUnitImplementation
@@ -108,7 +108,7 @@ _LABELLED: Final = words("COMBINER MODEL OUTPUT_TRANSFORMER ROUTER TRANSFORMER")
 
 
 def _unit(said: Found) -> _Unit:
-    """Return a unit with the defaults of its type (operator/apis/machinelearning.seldon.io/v1/defaults.go)."""
+    """Return a unit with the defaults of the unit's type (operator/apis/machinelearning.seldon.io/v1/defaults.go)."""
     implementation = text(said.get("implementation"))
     if implementation and implementation not in _BUILT_IN:
         return _Unit("MODEL", prepackaged=True)
@@ -117,7 +117,10 @@ def _unit(said: Found) -> _Unit:
 
 
 def _graphs(document: Found) -> tuple[Mapping[str, _Unit], ...]:
-    """Return, for each predictor, the units of its graph by name; of two with one name the first."""
+    """Return, for each predictor, a mapping from name to unit of the predictor's graph.
+
+    Of two units with one name, the first.
+    """
     return tuple(dict(reversed([*_units(each)])) for each in list_at(document, "spec", "predictors"))
 
 
@@ -139,7 +142,7 @@ def _graph(scene: Scene) -> Mapping[str, _Unit]:
 
 
 def _short(name: str) -> str:
-    """Return a name, or its MD5 digest if it has more bytes than a label can have."""
+    """Return a name, or the name's MD5 digest if the name has more bytes than a label can have."""
     said = name.encode(errors="surrogatepass")
     return name if len(said) <= MAX_LABEL else f"seldon-{hashlib.md5(said, usedforsecurity=False).hexdigest()}"
 
@@ -152,7 +155,8 @@ def _names(component: object) -> list[str]:
 def _deployment(scene: Scene) -> str:
     """Return the name of a component's Deployment (seldondeployment_types.go GetDeploymentName).
 
-    Before, Seldon Core adds the containers of prepackaged servers to the first component (defaults.go).
+    The name is computed after Seldon Core has added the containers of prepackaged servers to the first component
+    (defaults.go).
     """
     said, index = text_at(scene.item, "metadata", "name"), scene.keys[1]
     if not said:
@@ -172,7 +176,7 @@ def _service(scene: Scene) -> str:
 
 
 def _has_engine(scene: Scene) -> bool:
-    """Return whether the pods of a component get the container of the orchestrator, as those of the first one do."""
+    """Return whether the pods of a component get the orchestrator's container, as those of the first component do."""
     apart = _is_true(scene.spec, "engine-separate-pod") or _is_true(_predictor(scene), "no-engine")
     return scene.keys[1] == 0 and not apart
 
@@ -183,10 +187,11 @@ def _texts(said: object, key: str) -> dict[str, str]:
 
 
 def _stamp_deployment(pod: dict[str, Any], scene: Scene, name: str, annotations: Mapping[str, str]) -> None:
-    """Write on a pod what the pods of all Deployments of Seldon Core have.
+    """Write on a pod the fields that the pods of all Deployments of Seldon Core have.
 
-    ``annotations`` are those that every other annotation may replace. Source: createDeploymentWithoutEngine,
-    operator/controllers/labels.go; for the version operator/apis/machinelearning.seldon.io/v1/defaults.go.
+    Any other annotation of the same key replaces an annotation in ``annotations``. Source:
+    createDeploymentWithoutEngine, operator/controllers/labels.go; for the version
+    operator/apis/machinelearning.seldon.io/v1/defaults.go.
     """
     predictor, metadata = _predictor(scene), pod["metadata"]
     labels = {"seldon-deployment-id": _short(scene.name), "app": name, "fluentd": "true"}
@@ -203,10 +208,10 @@ def _stamp_deployment(pod: dict[str, Any], scene: Scene, name: str, annotations:
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what Seldon Core writes on the pods of a component.
+    """Write on a pod the fields that Seldon Core writes on the pods of a component.
 
     Left out are the orchestrator's container, the init containers that load models, probes, variables and the volume
-    ``seldon-podinfo``: none of them asks for a device. Source: createComponents, createContainerService,
+    ``seldon-podinfo``: none of these parts asks for a device. Source: createComponents, createContainerService,
     operator/controllers/seldondeployment_engine.go addEngineToDeployment.
     """
     _stamp_deployment(pod, scene, _deployment(scene), _SCRAPED)
@@ -231,7 +236,7 @@ _SCRAPED: Final = {"prometheus.io/path": "/prometheus", "prometheus.io/scrape": 
 
 
 def _replaced(scene: Scene) -> Iterator[tuple[Path, str]]:
-    """Yield the annotations of the predictor, which replace those of the pods with the orchestrator's container."""
+    """Yield (path, message) for each annotation of the predictor; it replaces the annotation in the pod template."""
     for key in _texts(_predictor(scene), "annotations") if _has_engine(scene) else ():
         yield (
             ("metadata", "annotations", key),
@@ -240,7 +245,7 @@ def _replaced(scene: Scene) -> Iterator[tuple[Path, str]]:
 
 
 def _stamp_explainer(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what Seldon Core writes on an explainer's (seldondeployment_explainers.go createExplainer)."""
+    """Write Seldon Core's fields on an explainer's pod (seldondeployment_explainers.go createExplainer)."""
     name = _short(f"{scene.name}-{text(_predictor(scene).get('name'))}-explainer")
     main = pod["spec"]["containers"][0]
     main["name"] = main.get("name") or name

@@ -81,8 +81,8 @@ def _spark_application(pod: Subject) -> Member | None:
     """Return the membership of a driver's or executor's pod in a Spark application; None for other pods.
 
     The driver's pod owns the executors, but is seldom known. An application with dynamic allocation has no size.
-    Executors have numbers from 1, which are never used again. spark-operator writes the name of its object on all of
-    these pods (internal/controller/sparkapplication/submission.go).
+    Executors have numbers from 1, which are never used again. spark-operator writes the name of the SparkApplication on
+    the pods of driver and executors (internal/controller/sparkapplication/submission.go).
     """
     role = pod.labels.get("spark-role") or ""
     if role not in {"driver", "executor"}:

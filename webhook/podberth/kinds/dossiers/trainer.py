@@ -1,8 +1,8 @@
 """Facts about Kubeflow Trainer v2: runtimes with the template of a JobSet, and TrainJobs that refer to a runtime.
 
 The runtime has the templates of a TrainJob's pods. The TrainJob itself has an image, a command, variables, and the
-resources of a node. The runtime is searched for among the other documents; if it is not found, the pod is made from the
-TrainJob's fields alone. With MPI a TrainJob makes pods of two kinds, a launcher and the nodes.
+resources of a node. The runtime is searched for among the other documents; if no runtime is found, the pod is made from
+the TrainJob's fields alone. With MPI a TrainJob makes pods of two kinds, a launcher and the nodes.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ _STEP: Final = "trainer.kubeflow.org/trainjob-ancestor-step"
 def _jobs_of_runtime(runtime: Found, train_job: Found) -> list[dict[str, Any]]:
     """Return the replicated jobs of the JobSet that Trainer makes from a runtime and a TrainJob.
 
-    With an empty TrainJob, they are the runtime's own. Sources: kubeflow/trainer
+    With an empty TrainJob, the result is the runtime's own replicated jobs. Sources: kubeflow/trainer
     pkg/apis/trainer/v1alpha1/trainingruntime_types.go, pkg/runtime/core/trainingruntime.go newRuntimeInfo,
     pkg/runtime/framework/plugins/jobset/jobset.go SyncParallelCount.
     """
@@ -52,11 +52,11 @@ def _jobs_of_runtime(runtime: Found, train_job: Found) -> list[dict[str, Any]]:
 
 
 def _pods(job: Found, runtime: Found, nodes: object) -> object:
-    """Return the number of pods of a replicated job if the TrainJob or runtime has ``nodes``; None: the job's own.
+    """Return a replicated job's number of pods if the TrainJob or runtime states ``nodes``; None: the job's own number.
 
     Without MPI, the pods of the trainer are the nodes. With MPI (plugins/mpi/mpi.go EnforceMLPolicy) the job ``node``
-    has the nodes, and the trainer is the launcher, which may be a node itself. The TrainJob's number is that of the
-    nodes, the runtime's number is that of the trainer.
+    has the nodes, and the trainer is the launcher, which may be a node itself. The number in the TrainJob counts the
+    nodes, and the number in the runtime counts the pods of the trainer.
     """
     said = at(runtime, "spec", "mlPolicy", "numNodes")
     if not _runs_mpi(runtime):
@@ -115,7 +115,7 @@ def _jobs_before(runtime: Found) -> Mapping[str, int]:
 
 
 def _stamp_runtime(pod: dict[str, Any], scene: Scene) -> None:
-    """Add to a pod the fields that Trainer writes for a TrainJob that only names this runtime; the name is unknown."""
+    """Add to a pod the fields that Trainer writes for a TrainJob of unknown name that only names this runtime."""
     stamp_job_set(pod, scene.name, PLACEHOLDER_UID, _same_job(scene), read_once(scene.document, _jobs_before))
 
 
@@ -145,7 +145,7 @@ _RUNTIMES_NODES: Final = Form(seats=_TRAINER.seats, fields=_TRAINER.fields)
 
 
 def _runtime_of(scene: Scene) -> Found:
-    """Return the runtime that a TrainJob refers to; empty if it is not among the known documents."""
+    """Return the runtime that a TrainJob refers to; empty if the runtime is not among the known documents."""
     reference = mapping_at(scene.spec, "runtimeRef")
     kind, name = text(reference.get("kind")) or "ClusterTrainingRuntime", text(reference.get("name"))
     for each in scene.known:
@@ -194,7 +194,7 @@ def _train_owner(scene: Scene) -> Found:
 
 
 def _stamp_train_job(pod: dict[str, Any], scene: Scene) -> None:
-    """Add to the first node's pod Trainer's fields: the runtime's template, with the TrainJob's fields over it.
+    """Add Trainer's fields to the first node's pod: the runtime's template, overlaid with the TrainJob's fields.
 
     Source: kubeflow/trainer pkg/runtime/framework/plugins/jobset (the container is called node).
     """
@@ -216,7 +216,10 @@ def _stamp_replicated(pod: dict[str, Any], scene: Scene, job: Found) -> None:
 
 
 def _lay_under(pod: dict[str, Any], below: dict[str, Any]) -> None:
-    """Add to a pod the fields of the runtime's template that it lacks; the container called node becomes the first."""
+    """Add to a pod the fields of the runtime's template that the pod lacks.
+
+    The container called node becomes the first.
+    """
     metadata, spec = below["metadata"] or {}, below["spec"]
     add_labels(pod, metadata.get("labels") or {})
     add_annotations(pod, metadata.get("annotations") or {})

@@ -1,8 +1,8 @@
 """Facts about Volcano: Jobs with tasks, which Volcano's scheduler admits as a whole.
 
-Volcano admits a PodGroup by its sum of resources (``minResources``), and HyperNodes are its topology. For pods without
-a group, Volcano's controller makes a PodGroup from the created pod: its resources and annotations. The minimum of
-this PodGroup is one pod, unless the pod's own controller has ``group-min-member``
+Volcano admits a PodGroup by the PodGroup's sum of resources (``minResources``). Volcano's topology are HyperNodes. For
+a pod without a group, Volcano's controller makes a PodGroup from the created pod's resources and annotations. The
+minimum of such a PodGroup is one pod, unless the pod's own controller has ``group-min-member``
 (pkg/controllers/podgroup/pg_controller_handler.go buildPodGroupFromPod).
 """
 
@@ -111,11 +111,11 @@ def _names_a_group(pod: Mapping[str, Any]) -> bool:
 
 
 def _starts_alone(pod: Subject) -> bool:
-    """Return whether the group that Volcano makes of this pod certainly has a minimum of one.
+    """Return whether the PodGroup that Volcano makes for the pod certainly has a minimum of one pod.
 
     The minimum is one for a bare pod, for a pod of a known Job unless ``group-min-member`` is higher, and for a pod of
-    an operator's object, because Volcano reads no annotations of such objects. It is not certain for an operator's
-    template, because the operator may name a group on its pods. Source: pg_controller_handler.go
+    an operator's object, because Volcano reads no annotations of such objects. The minimum is not certain for an
+    operator's template, because the operator may name a group on its pods. Source: pg_controller_handler.go
     getAnnotationsFromUpperRes, getMinMemberFromUpperRes.
     """
     if pod.spec.get("schedulerName") != "volcano" or _names_a_group({"metadata": _metadata(pod)}):
@@ -164,7 +164,7 @@ def _minimums(job: Found) -> Iterator[tuple[Path, str]]:
 
 
 def _counts_workers_alone(document: Found) -> bool:
-    """Return whether a Job has the MPI plugin, with which its minimum may count only the workers.
+    """Return whether a Job has the MPI plugin; the Job's minimum may then count only the workers.
 
     Source: docs/user-guide/how_to_use_mpi_plugin.md.
     """
@@ -182,7 +182,7 @@ def _task_waits(_document: Found, task: object) -> str:
 def _starts(gang: StartingGang) -> Start[Any]:
     """Return the pods of a Volcano Job that start together, with the defaults of Volcano's webhook.
 
-    If the Job's minimum is below the sum of its tasks' minimums, any of its pods may start first. Sources:
+    If the Job's minimum is below the sum of the tasks' minimums, any of the Job's pods may start first. Sources:
     volcano-sh/volcano pkg/webhooks/admission/jobs/mutate, pkg/scheduler/api/job_info.go CheckTaskReady.
     """
     shares = []

@@ -1,7 +1,7 @@
 """Facts about YuniKorn, which makes placeholder pods from task groups in an annotation of an application's first pod.
 
 A placeholder has the affinity, tolerations and node selector of its task group. A pod with other values may not fit on
-the node of its placeholder.
+the placeholder's node.
 """
 
 from functools import lru_cache
@@ -22,8 +22,8 @@ from ..systems import System
 def _of_task_groups(text: str) -> int:
     """Return the number of pods of all task groups in an annotation's text.
 
-    The result is cached, because a review needs it several times for each template. ``TASK_GROUPS`` limits the text, so
-    the cache has a megabyte at most.
+    The result is cached, because a review needs the number several times for each template. ``TASK_GROUPS`` limits the
+    text, so the cache has a megabyte at most.
     """
     try:
         groups = orjson.loads(text)
@@ -45,7 +45,7 @@ def _yunikorn_application(pod: Subject) -> Member | None:
     """Return a pod's membership in an application with task groups, whose pods start together; else None.
 
     Only the first pod states the size. Source: apache/yunikorn-k8shim pkg/common/utils/utils.go
-    GetApplicationIDFromPod, in its order.
+    GetApplicationIDFromPod, whose order of labels is the same.
     """
     name = pod.labels.get("yunikorn.apache.org/app-id") or pod.annotations.get("yunikorn.apache.org/app-id")
     name = name or pod.labels.get("applicationId") or pod.labels.get("spark-app-selector")

@@ -31,7 +31,7 @@ LEVEL = Level.ERROR
 def check(library: Library) -> Iterator[Problem]:
     """Yield a problem for each literal part of an applyConfiguration that cannot be merged into a Pod.
 
-    Such a part can only be replaced as a whole, has a wrong type, or is no field of a Pod.
+    The part can only be replaced as a whole, has a wrong type, or is no field of a Pod.
     """
     for mutation in library.mutations:
         if mutation.source.apply_configuration is not None:

@@ -55,7 +55,10 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _wrong(mutation: LintedMutation, devices: KnownDevices, part: Tree) -> str:
-    """Return the problem of an item of resourceClaims, a map literal; empty if it has none or is computed."""
+    """Return the problem of an item of resourceClaims, a map literal.
+
+    Empty if there is none or the item is computed.
+    """
     texts = _texts(part)
     template, resource = texts.get("template", ""), texts.get("instead", "")
     accelerator = recognise(resource)

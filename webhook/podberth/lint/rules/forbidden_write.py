@@ -46,7 +46,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _set(tree: Tree, path: tuple[str, ...]) -> Iterator[tuple[Tree, tuple[str, ...]]]:
-    """Yield each path that a map literal sets, with the syntax tree of its key."""
+    """Yield (syntax tree of the key, path) for each path that a map literal sets."""
     for key, value in tree.entries if isinstance(tree, Entries) else ():
         if isinstance(key, Literal) and isinstance(key.value, str):
             yield key, (*path, key.value)

@@ -45,8 +45,9 @@ _UNSET: Mapping[str, Formula] = {
     ),
     "runtimeClassName": Holds(PresentTerm(_RUNTIME), wanted=False),
 }
-"""The statement that a policy may write a field, because the user has not set it, by field. ``priorityClassName`` is
-missing, because the cluster's default class is unknown to the linter."""
+"""A mapping from a field to the statement that a policy may write the field, because the user has not set it.
+``priorityClassName`` is missing, because the cluster's default class is unknown to the linter.
+"""
 
 
 def check(library: Library) -> Iterator[Problem]:

@@ -74,9 +74,9 @@ def _missing(policy: Linted, reads: list[tuple[Path, Tree, str]], default: Mappi
 
 
 def _reads(policy: Linted) -> Iterator[tuple[Path, Tree, str]]:
-    """Yield each read of params: the path of the expression, the read part, and the key of ``data``.
+    """Yield (path of the expression, part that reads params, key of ``data``) for each read of params.
 
-    The key is empty if it is no literal.
+    The key is empty if the key is no literal.
     """
     for placed in policy.expressions:
         if "params" not in placed.source:

@@ -43,7 +43,7 @@ _READERS: Final[Mapping[str, str]] = {
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield a problem for each literal argument that its function refuses."""
+    """Yield a problem for each literal argument that the called function refuses."""
     for policy in library.policies:
         for path, part, _ in parts_of(policy):
             if isinstance(part, Call) and part.function in _READERS:

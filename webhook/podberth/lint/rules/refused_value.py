@@ -68,7 +68,7 @@ _SHAPES: Final[Mapping[str, _Shape]] = {
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield a problem for each mutation that is refused for every pod, and for each refused literal in the others."""
+    """Yield a problem for each mutation that is refused for every pod, and each refused literal in other mutations."""
     for mutation in library.mutations:
         if said := _refusal(mutation):
             yield mutation.policy.problem((*mutation.path, mutation.source.concern), said)
@@ -101,7 +101,10 @@ def _items(tree: Tree) -> Iterator[Entries]:
 
 
 def _refusal(mutation: LintedMutation) -> str:
-    """Return why a mutation with constant values is refused; empty if it is not, or if a value is computed."""
+    """Return why a mutation with constant values is refused.
+
+    Empty if the mutation is accepted or a value is computed.
+    """
     compiled = mutation.compiled
     if compiled.concern in pipeline.ANYTHING or compiled.facts or any(each.reads for each in compiled.leaves.values()):
         return ""

@@ -37,11 +37,11 @@ _BY_TOLERATIONS: Final = frozenset(
     for each in FUNCTIONS
     if ("object", "spec", "tolerations") in each.reads
 )
-"""The functions whose results depend on the pod's tolerations, each with its receiver: ("topology", "nodes")."""
+"""(receiver, function) for each function whose results depend on the pod's tolerations: ("topology", "nodes")."""
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield a problem for each call of ``topology`` or ``mig`` in a policy that also writes tolerations of its own."""
+    """Yield a problem for each call of ``topology`` or ``mig`` in a policy that also writes other tolerations."""
     marks = library.conventions.tolerable_taints
     for policy in library.policies:
         writers = [each for each in policy.mutations if _writes_its_own(each, marks)]
@@ -69,7 +69,7 @@ def _of_a_mark(toleration: Entries, marks: Mapping[str, str | None]) -> bool:
 
 
 def _together(one: LintedMutation, other: LintedMutation) -> bool:
-    """Return whether both mutations may apply to one pod."""
+    """Return whether the mutations ``one`` and ``other`` may both apply to one pod."""
     conditions = one.policy.conditions
     return conditions.can_hold(*(conditions.says(each.when) for each in (one, other) if each.when is not None))
 

@@ -104,7 +104,7 @@ def _asked(policy: Linted, part: Tree, scope: Scope) -> Iterator[FieldPath]:
 
 
 def _selected(policy: Linted) -> set[FieldPath]:
-    """Return the paths of the labels that each matched pod has, because the policy's objectSelector requires them."""
+    """Return the paths of the labels that each matched pod has; the policy's objectSelector requires these labels."""
     selector = policy.spec.match_constraints.object_selector
     keys = [
         *selector.match_labels,
@@ -132,7 +132,7 @@ def _read(policy: Linted, part: Tree, scope: Scope) -> FieldPath | None:
 
 
 def _is_optional(tree: Tree) -> bool:
-    """Return whether an expression has an optional value; reading an absent field of it is no error."""
+    """Return whether an expression has an optional value; reading an absent field of an optional value is no error."""
     match tree:
         case Call(function=function) if function in _OPTIONAL:
             return True

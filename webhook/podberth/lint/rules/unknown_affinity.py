@@ -65,7 +65,7 @@ def _of_term(part: Entries, nodes: Sequence[Node]) -> str:
 
 
 def _unmet(name: str, requirement: object, nodes: Sequence[Node]) -> str:
-    """Return why no node meets a requirement on a label; empty if a node does, or if its values are computed."""
+    """Return why no node meets a requirement on a label; empty if a node does, or if the values are computed."""
     found = sorted({node.labels[name] for node in nodes if name in node.labels})
     if not found:
         return f"no known node has the label {name}"

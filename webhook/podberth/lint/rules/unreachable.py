@@ -32,7 +32,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield a problem for each matchCondition that can never be true; if there is none, for each such ``when``."""
+    """Yield a problem for each matchCondition that can never be true; if all can, for each ``when`` that never can."""
     for policy in library.policies:
         found = list(_conditions(policy))
         yield from found or _whens(policy)

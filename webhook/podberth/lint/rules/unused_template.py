@@ -47,7 +47,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _written(policy: Linted) -> Iterator[Tree]:
-    """Yield each value of ``template`` in the expressions of resourceClaims, and in the variables that they need."""
+    """Yield each value of ``template`` in the expressions of resourceClaims, and in variables that they read."""
     for mutation in policy.mutations:
         for leaf in mutation.leaves if mutation.source.concern == "resourceClaims" else ():
             for _, tree in policy.reached(leaf.source):

@@ -1,4 +1,4 @@
-"""One module for each mutation, named after the mutation's field in policies. Its ``CONCERN`` describes the mutation.
+"""One module for each mutation, named after the mutation's field in policies. ``CONCERN`` describes the mutation.
 
 Most mutations only add to the user's fields, and a second application changes nothing. ``apply_configuration`` and
 ``json_patch`` may also replace and remove fields, within the limits of ``forbidden_fields``. The modules do not import

@@ -15,8 +15,9 @@ from ..containers import containers
 def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
     """Append environment variables after the user's own; a variable with a null value is left out.
 
-    A container that has a variable in ``env``, with any value, keeps it. A container that may get the variable from
-    ``envFrom`` gets none: podberth does not know that source, and ``env`` would override it (core/v1 Container).
+    A container that has a variable in ``env``, with any value, keeps the variable. To a container that may get a
+    variable from ``envFrom``, the variable is not added: podberth does not know the content of ``envFrom``, and ``env``
+    would override that content (core/v1 Container).
 
     Returns:
         The change, by container. None if all containers have the variables; Skipped if ``envFrom`` is the only reason
@@ -45,7 +46,7 @@ def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
 
 
 def _missing(container: dict[str, Any], values: Mapping[str, object]) -> tuple[dict[str, str], set[str]]:
-    """Return the environment variables that a container lacks, and the names that its envFrom may define."""
+    """Return (the environment variables that a container lacks, the names that the container's envFrom may define)."""
     present = {str(item.get("name")) for item in _maps(container.get("env"))}
     prefixes = tuple(str(source.get("prefix") or "") for source in _maps(container.get("envFrom")))
     absent = {name: value for name, value in sorted(values.items()) if isinstance(value, str) and name not in present}

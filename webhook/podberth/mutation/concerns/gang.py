@@ -1,7 +1,7 @@
 """The mutation ``gang``: writes the pod's membership in a gang into the fields that the group system reads.
 
 This module creates no PodGroup. A pod may join a PodGroup that does not exist yet: the pod waits for the group, which
-``podberth controller`` creates from the labels and annotations of its pods.
+``podberth controller`` creates from the labels and annotations of the group's pods.
 """
 
 from collections.abc import Mapping
@@ -24,22 +24,23 @@ _WORDS: Mapping[Path, str] = {path: word for word, path in MEMBERSHIP.items()}
 
 
 def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
-    """Make a pod a member of gang ``name``: by the native PodGroup of this name if it exists, else by label.
+    """Make a pod a member of gang ``name``: by the native PodGroup of the same name if one exists, else by label.
 
-    If the gang's ``size`` is known (positive), it is written into an annotation, so that the size can be read from one
-    member, without the owner. With a ``system``, the pod gets a reference to the system's PodGroup of the same name,
-    which need not exist yet. If a PodGroup of this name exists, the pod joins it, whatever system the policy names. If
-    the owner that states the size is not known yet, the pod joins without a size, because other members wait for it.
+    If the gang's ``size`` is known (positive), the size is written into an annotation, so that the size can be read
+    from one member, without the owner. With a ``system``, the pod gets a reference to the system's PodGroup of the same
+    name, which need not exist yet. If a PodGroup called ``name`` exists, the pod joins the PodGroup, whatever system
+    the policy names. If the owner that states the size is not known yet, the pod joins without a size, because other
+    members wait for the pod.
 
-    If only some members are known to ask for accelerators, only these join the group. The others get just the label and
-    the annotations. In the group, the others would need the same nodes, whose taints they do not tolerate, and the
-    whole group would never start.
+    If only some members are known to ask for accelerators, only these members join the group. Members without
+    accelerators get just the label and the annotations. In the group, they would need the same nodes, whose taints they
+    do not tolerate, and the whole group would never start.
 
-    A pod that is already in a group keeps it. ``spec.schedulingGroup`` is immutable once the pod exists, so it is
-    written on creation only (KEP-4671).
+    A pod that is already in a group stays in that group. ``spec.schedulingGroup`` is immutable once the pod exists, so
+    the field is written on creation only (KEP-4671).
 
     Returns:
-        The change; Skipped if the pod would wait for ever, because its group would never be made or might never start.
+        The change; Skipped if the pod would wait for ever, because the group would never be made or might never start.
 
     Raises:
         EvaluationError: ``name`` is not a label value, ``size`` is not a number, or ``system`` is not a system that a
@@ -121,7 +122,10 @@ def _misfit(draft: Draft, group: str, members: int) -> str:
 
 
 def _unmakeable(system: str, group: str, members: int, known: GangFacts) -> str:
-    """Return the reason why the gang's PodGroup cannot be created, or would never start; empty if it can be created."""
+    """Return the reason why the gang's PodGroup cannot be created, or would never start.
+
+    Empty if there is no reason.
+    """
     if known.gang.staged and members != 1:
         return f"its members start in stages ({known.gang.staged}): a group of all would wait for ever"
     if JOINED[system].pod_groups not in known.served:

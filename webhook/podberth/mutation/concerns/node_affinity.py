@@ -21,7 +21,10 @@ def _build(draft: Draft, proposal: Proposal, around: Surroundings) -> Change | S
 
 
 def _require(draft: Draft, ours: Any, around: Surroundings) -> Change | Skipped | None:
-    """Require node affinity terms; Skipped if they contradict the pod's own terms and no known node would remain."""
+    """Require node affinity terms.
+
+    Skipped if ``ours`` contradict the pod's own terms and no known node would remain.
+    """
     opposition = affinity.partly_opposed(draft, ours)
     if opposition is not None:
         trial = draft.fork()

@@ -15,8 +15,8 @@ _PATH = affinity.SELECTOR
 def _build(draft: Draft, proposal: Proposal, around: Surroundings) -> Change | Skipped | None:
     """Require the node labels that the pod does not require yet; a label with a null value is left out.
 
-    A label is also left out if the pod's nodeSelector has its key. Skipped if the labels contradict all of the pod's
-    own terms, or contradict some of them and no known node would remain.
+    A label is also left out if the pod's nodeSelector has the label's key. Skipped if the labels contradict all of the
+    pod's own terms, or contradict some of these terms and no known node would remain.
 
     Raises:
         EvaluationError: a value is not a label value.

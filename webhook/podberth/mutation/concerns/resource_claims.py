@@ -18,7 +18,7 @@ _KEYS = ("name", "template", "containers", "requests", "instead")
 _CLAIMLESS = "the API server serves no resourceclaimtemplates.resource.k8s.io of v1, v1beta2 or v1beta1"
 
 InStead: TypeAlias = Callable[[Mapping[str, Any]], int | None]
-"""Returns the number of devices that an item's claim provides in place of ``instead``; None if it is unknown."""
+"""Returns the number of devices that an item's claim provides in place of ``instead``; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,10 @@ def add(
 ) -> Change | Skipped | None:
     """Add the claims of ``value``, a list of {name, template, containers, requests, instead}.
 
-    ``containers`` names containers, init containers and sidecars; without it, all of them use the claim. ``requests``
-    names requests of the claim; without it the whole claim is used. Claims and uses that the pod already has are kept.
-    ``instead`` is an extended resource that the claim replaces: only containers that ask for it use the claim, and they
-    no longer ask for the resource.
+    ``containers`` names containers, init containers and sidecars; without ``containers``, all containers use the claim.
+    ``requests`` names requests of the claim; without ``requests`` the whole claim is used. Claims and uses that the pod
+    already has are kept. ``instead`` is an extended resource that the claim replaces: only containers that ask for the
+    resource use the claim, and they no longer ask for the resource.
 
     Args:
         draft: the pod.
@@ -90,7 +90,7 @@ def _do(draft: Draft, claim: dict[str, Any], todo: list[_Todo]) -> None:
 
 
 def _unequal(draft: Draft, items: list[dict[str, Any]], in_stead: InStead, stood: Sequence[Mapping[str, Any]]) -> str:
-    """Return the first reason why a container would not get the devices that it requests; empty if there is none."""
+    """Return the first reason why a container would not get the devices that the container requests; empty if none."""
     counted = list(stood)
     if not (counted or any("instead" in claim for claim in items)):
         return ""
@@ -108,7 +108,10 @@ def _unequal(draft: Draft, items: list[dict[str, Any]], in_stead: InStead, stood
 
 
 def _wrong(draft: Draft, claim: dict[str, Any], todo: list[_Todo], in_stead: InStead) -> str:
-    """Return why a claim cannot replace the resource that the containers in ``todo`` request; empty if it can."""
+    """Return why a claim cannot replace the resource that the containers in ``todo`` request.
+
+    Empty if the claim can.
+    """
     if len(todo) > 1:
         asked = f"more than one container asks for {claim['instead']}"
         return f"{asked}, and all would share one claim {claim['name']}; name one"
@@ -116,7 +119,7 @@ def _wrong(draft: Draft, claim: dict[str, Any], todo: list[_Todo], in_stead: InS
 
 
 def _shared(draft: Draft, claim: dict[str, Any], todo: list[_Todo], counted: Sequence[Mapping[str, Any]]) -> str:
-    """Return a message if a container would share the devices that another one requested for itself; else empty."""
+    """Return a message if a container would share devices that another requested for itself; empty otherwise."""
     for other in counted:
         users = _users(draft, other) if _share(claim, other) else []
         for each in todo:
@@ -127,7 +130,7 @@ def _shared(draft: Draft, claim: dict[str, Any], todo: list[_Todo], counted: Seq
 
 
 def _share(claim: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two items of ``resourceClaims`` name the same claim and share at least one request of it."""
+    """Return whether two items of ``resourceClaims`` name the same claim and share at least one request."""
     if claim["name"] != other["name"]:
         return False
     requests, others = claim.get("requests"), other.get("requests")
@@ -194,7 +197,7 @@ def _todo(draft: Draft, claim: dict[str, Any]) -> list[_Todo]:
 
 
 def _is_amount(value: object) -> bool:
-    """Return whether an amount of a resource requests anything: it is not zero (docs/rules.md, rule 12)."""
+    """Return whether an amount of a resource requests anything: the amount is not zero (docs/rules.md, rule 12)."""
     try:
         return value is not None and parse_count(value) != 0
     except ValueError:

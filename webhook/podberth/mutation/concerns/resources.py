@@ -16,7 +16,7 @@ from ..containers import SIDES, containers
 _NAMES = ("container", "from", "to")
 _KEYS = (*_NAMES, "quantity")
 VISITS = tuple(("spec", kind) for kind in RESOURCED_LISTS)
-"""The lists of containers in a pod's spec, whose names and resources this mutation reads and writes."""
+"""The lists of containers in a pod's spec; the mutation reads and writes names and resources of the containers."""
 
 
 def rewrite(draft: Draft, value: object) -> Change | None:
@@ -85,7 +85,7 @@ def _holds(there: Present, item: dict[str, Any]) -> bool:
 def _conflicts(case: ConflictCase) -> Resolution:
     """Return the conflicts with earlier policies over resources of containers.
 
-    They are resources that two policies rewrite differently, or that one policy writes and another rewrites.
+    Resources conflict if two policies rewrite them differently, or if one policy writes and another rewrites them.
     """
     paths = _container_paths(case.draft)
 
@@ -113,7 +113,7 @@ def _rewritten(case: ConflictCase, item: dict[str, Any], path: Path) -> Conflict
 
 
 def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two rewrites of a container conflict, because their results differ or depend on their order."""
+    """Return whether two rewrites of a container conflict: their results differ, or depend on their order."""
     if one["from"] == other.get("from"):
         return any(one[key] != other.get(key) for key in ("to", "quantity"))
     if one["to"] == other.get("from") or one["from"] == other.get("to"):

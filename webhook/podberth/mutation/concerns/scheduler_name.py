@@ -29,7 +29,7 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
 
 
 def _schedulers(facts: GangFacts) -> Collection[str]:
-    """Return the names of the schedulers of the pod's group system; empty if it has none of its own."""
+    """Return the names of the schedulers of the pod's group system; empty if the system has no scheduler of its own."""
     row = BY_NAME.get(facts.gang.system)
     return () if row is None else row.schedulers
 

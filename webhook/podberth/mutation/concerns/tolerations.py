@@ -118,7 +118,7 @@ def _first(
 
 
 def _evicting(toleration: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the toleration, restricted to NoExecute taints; None if it tolerates no such taint."""
+    """Return the toleration, restricted to NoExecute taints; None if the toleration tolerates no such taint."""
     if toleration.get("effect") not in (None, "", _EVICT):
         return None
     return {**{key: toleration.get(key) for key in ("key", "operator", "value")}, "effect": _EVICT}

@@ -46,9 +46,9 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
     """Attract the members of a plain gang to one domain of ``level``, a node label key; an empty level does nothing.
 
     The affinity term selects a label that this mutation writes, not the gang's label: a launcher on a CPU node also has
-    the gang's label and must not attract the others. The pod matches its own term. So the scheduler can place the first
-    member although the term is required (kube-scheduler, InterPodAffinity: a pod passes if it matches its own affinity
-    and no other pod does).
+    the gang's label and must not attract other members. The pod matches its own term. So the scheduler can place the
+    first member although the term is required (kube-scheduler, InterPodAffinity: a pod passes if it matches its own
+    affinity and no other pod does).
 
     With a ``slice`` of n, every n members of a role, in the order of their indexes, form a slice; the last slice has
     the rest. A further term attracts the members of a slice to each other. The term names the slice's label in
@@ -128,7 +128,7 @@ def _terms(draft: Draft) -> list[Mapping[str, Any]]:
 
 
 def _is_drawn(draft: Draft, *, slices: bool) -> bool:
-    """Return whether podberth already attracts the pod to the members of its slice (``slices``) or else of its gang.
+    """Return whether podberth already attracts the pod to members of the pod's gang or, with ``slices``, slice.
 
     A pod with podberth's label and without podberth's affinity terms counts as attracted, too.
     """
@@ -154,7 +154,7 @@ def _take_slice(draft: Draft, members: int, known: GangFacts) -> str:
 
 
 def _own_placement(draft: Draft, key: str, mode: str) -> str:
-    """Return why the pod's own affinity or placement conflicts with the new affinity term; empty if it does not."""
+    """Return why the pod's own affinity or placement conflicts with the new affinity term; empty without a conflict."""
     for path in _EXCLUSIVE:
         if draft.get(path) is not None:
             return f"{path[-1]} places this pod already"
@@ -175,7 +175,7 @@ def _holds(there: Present, wrote: dict[str, Any]) -> bool:
 
 
 def _levels(draft: Draft, *, slices: bool) -> list[str]:
-    """Return the topology keys of the pod's affinity terms for its whole gang or, with ``slices``, for its slice."""
+    """Return the topology keys of the pod's affinity terms for the whole gang or, with ``slices``, for the slice."""
     return [str(term.get("topologyKey")) for term in _terms(draft) if bool(term.get("matchLabelKeys")) == slices]
 
 
