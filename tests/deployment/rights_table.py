@@ -91,6 +91,10 @@ _CONFIGURED: Final = ("podberth-configurations", "tests/deployment/test_guards.p
 _SECRET: Final = ("podberth-shared-ca", "tests/deployment/test_guards.py")
 _VIEWER: Final = "tests/deployment/test_status.py::test_a_viewer_may_read_no_secret_and_of_other_namespaces_lists_alone"
 _STATUS: Final = "tests/e2e/test_cluster_policies.py::test_it_may_write_the_status_and_nothing_else_of_a_policy"
+_TENANTS: Final = (
+    "tests/e2e/test_tenant_params.py::"
+    "test_without_the_right_the_policy_fails_and_with_it_each_namespace_decides_for_itself"
+)
 _READ: Final = "read them in every namespace: pod templates with their environment among them"
 
 ROWS: Final = (
@@ -222,6 +226,20 @@ ROWS: Final = (
         "read all reports, and change or delete podberth's own; of nobody else's",
         "",
         *_AUDIT,
+    ),
+    # ---- params of tenants: manifests/components/namespace-params
+    Row(
+        "podberth-namespace-params",
+        "list watch",
+        "configmaps",
+        "read every ConfigMap of the cluster; it is not part of the default installation",
+        proof=f"{_TENANTS} {_GRANTED}",
+    ),
+    Row(
+        "podberth-audit-namespace-params",
+        "list",
+        "configmaps",
+        "read every ConfigMap of the cluster; it is not part of the default installation",
     ),
     # ---- whoever asks for the status, bound to nobody: manifests/base/viewer.yaml
     Row(

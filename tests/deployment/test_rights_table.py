@@ -31,6 +31,7 @@ EVERYTHING = (
     "monitoring.enabled=true",
     "controller.enabled=true",
     "audit.enabled=true",
+    "namespaceParams=true",
 )
 
 

@@ -30,6 +30,9 @@ Written by users and by podberth. The gang's PodGroup holds these pods, without 
 EXEMPT_LABEL = "podberth.io/exempt"
 """A namespace with this label, whatever its value, is exempt: no review of its objects reaches podberth."""
 
+PARAMS_LABEL = "podberth.io/params"
+"""Marks, with the value ``true``, a ConfigMap outside podberth's namespace that policies may read as params."""
+
 # ---- written by podberth --------------------------------------------------------------------------------------------
 COLOCATED_LABEL = "podberth.io/colocated"
 """Marks the members of a gang that prefer or require one domain; the value is the gang's name."""

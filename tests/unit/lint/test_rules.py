@@ -240,10 +240,21 @@ def test_a_key_of_params_that_the_default_lacks_is_reported_once() -> None:
         "- labels: {example.com/b: \"params.data['mode']\"}\n"
     )
     default = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: p, namespace: system}\ndata: {mode: a}\n"
+    marked = default.replace("namespace: system", "namespace: system, labels: {podberth.io/params: 'true'}")
 
-    [finding] = found(text + default, "params-default")
+    [finding] = found(text + marked, "params-default")
 
     assert "'mod'" in finding.problem.message
+    [unread] = found(text + default, "params-default")
+    assert unread.problem.message.startswith("ConfigMap system/p beside the policies is not read; want the label")
+
+
+def test_params_of_the_requests_namespace_need_no_default() -> None:
+    reference = "paramKind: {apiVersion: v1, kind: ConfigMap}\nparamRef: {%sname: p, parameterNotFoundAction: Allow}\n"
+    text = spec(reference + "mutations:\n- labels: {example.com/b: \"params.data['mode']\"}\n")
+
+    assert found(text % "", "params-default") == ()
+    assert len(found(text % "namespace: a, ", "params-default")) == 1
 
 
 def test_params_without_a_param_kind_are_null() -> None:

@@ -29,8 +29,10 @@ from ..policy.match import Route, applies_statically
 from ..policy.parse import ParsedPolicies, ParsedPolicy
 from ..topology.index import TopologyIndex
 from ..topology.need import Need
+from ..wellknown import NAMESPACE
 from ..workload.systems import JOINED
 from .forecast import forecasts
+from .namespace_params import NamespaceParams
 from .params import KnownParams
 from .recall import Footprint, Recall, footprint, read_of_pod
 from .review import AdmissionRequest
@@ -59,6 +61,8 @@ class Plan:
     """The footprint of each policy's mutations (or validations), by the policy's name; None if it cannot be bounded."""
     condition_footprints: Mapping[str, Footprint | None]
     """The footprint of each policy's matchConditions, by the policy's name; None if it cannot be bounded."""
+    with_namespace_params: tuple[CompiledPolicy, ...]
+    """The policies whose params may differ between namespaces, or change while answers are remembered."""
     read_of_pod: Tree | None
     """The paths below the pod that any expression of the policies reads; None if one reads most of the pod, or if a
     policy is not compiled yet, as in a check of a few manifests."""
@@ -84,6 +88,9 @@ class Snapshot:
     """Signs the records that are written on pods, and verifies the records on incoming pods."""
     predicted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Owners that do not exist yet, by their future uid; they take precedence over the cluster's owners."""
+    followed_params: Mapping[str, NamespaceParams] | str | None = None
+    """The followed ConfigMaps of other namespaces than podberth's own, by namespace, or a message if podberth cannot
+    follow them. None: there is no live cluster, and the ConfigMaps of ``facts`` are all."""
     exceptions: tuple[CompiledException, ...] = ()
     """All exceptions, by name, those without effect included."""
     now: datetime | None = None
@@ -108,7 +115,7 @@ class Snapshot:
         # A cluster may have tens of thousands of owners. They are not copied to add the few of one workload.
         owners = ChainMap(cast("dict[str, Any]", self.predicted), *_layers(self.facts.owners))
         object.__setattr__(self, "owners", owners if self.predicted else self.facts.owners)
-        object.__setattr__(self, "params", KnownParams(self.facts.config_maps))
+        object.__setattr__(self, "params", KnownParams(self.facts.config_maps, self.followed_params))
         object.__setattr__(self, "devices", replace(self.facts.devices, declared=self.declared))
 
     def at(self, now: datetime) -> "Snapshot":
@@ -152,7 +159,8 @@ class Snapshot:
 
     def _planned(self, known: "Snapshot") -> "Snapshot":
         object.__setattr__(known, "plans", self.plans)
-        if known.facts.config_maps is self.facts.config_maps:
+        same = known.followed_params is self.followed_params
+        if same and known.facts.config_maps is self.facts.config_maps:
             object.__setattr__(known, "params", self.params)
         return known
 
@@ -173,6 +181,14 @@ class Snapshot:
         params = {**self.facts.config_maps, **config_maps}
         tables = {NAMESPACE_KIND: Table.of(namespaces), CONFIG_MAP: Table.of(params)}
         return self._planned(replace(self, facts=self.facts.with_tables(tables)))
+
+    def with_followed_params(self, followed: Mapping[str, NamespaceParams] | str) -> "Snapshot":
+        """Return the snapshot with other params objects of tenants, or with a message if they cannot be followed.
+
+        Both snapshots share the cached answers: the key of an answer has the version of the params object, so a tenant
+        who writes ConfigMaps makes nobody else's answers be computed again.
+        """
+        return self._sharing(replace(self, followed_params=followed))
 
     def with_sealer(self, sealer: Sealer) -> "Snapshot":
         """Return the snapshot with another sealer; plans are shared, but not cached answers, which depend on seals."""
@@ -220,6 +236,7 @@ class Snapshot:
             slices=tuple(slices),
             footprints=_Footprints(partial(_reads, phase), policies),
             condition_footprints=_Footprints(_CONDITIONS_READ, policies),
+            with_namespace_params=tuple(each for each in policies if reads_namespace_params(each)),
             read_of_pod=read_of_pod(frozenset().union(*map(_all_reads, policies)))
             if all(policy.is_compiled for policy in policies)
             else None,
@@ -233,6 +250,12 @@ def takes_part(phase: Phase, policy: CompiledPolicy) -> bool:
     """
     spec = policy.source.spec
     return bool(spec.mutations if phase == "mutate" else spec.validations or spec.audit_annotations)
+
+
+def reads_namespace_params(policy: CompiledPolicy) -> bool:
+    """Return whether a policy's params are in other namespaces than podberth's own, such as that of the request."""
+    reference = policy.source.spec.param_ref
+    return reference is not None and reference.namespace != NAMESPACE
 
 
 def count_needing_every_pod(policies: Iterable[CompiledPolicy]) -> dict[Phase, int]:

@@ -32,6 +32,7 @@ from ..kube.documents import load_documents
 from ..native.documents import is_beside, kinds_of_params
 from ..policy.exceptions import of_unknown, without_effect
 from ..policy.parse import ParsedPolicies, parse_policies
+from ..wellknown import NAMESPACE
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -131,6 +132,12 @@ class Policies:
             where = self.where.partition(" in ")[2] or self.where.strip()
             problems = (Problem(where, 0, 0, "", "got no policy, want GPUPolicy documents"),)
         return snapshot.at(now), parsed, problems
+
+    def look_for_tenants_params(self) -> bool:
+        """Return whether a policy has params in other namespaces than podberth's own, such as that of the request."""
+        parsed = [parse_policies(self.texts, self._is_beside), *(parse_policies([each]) for each in self.objects)]
+        references = (each.policy.spec.param_ref for one in parsed for each in one.policies)
+        return any(each is not None and each.namespace != NAMESPACE for each in references)
 
     def _is_beside(self, document: Mapping[str, Any]) -> bool:
         return self.natives and is_beside(document, self._kinds_of_params)

@@ -58,7 +58,8 @@ class SurveyedCluster:
             if reports:  # fails before the lists, which may take an hour
                 await dialect_of(lister)
             judging = await _with_objects(policies, lister) if objects else policies
-            inventory = await take_inventory(lister, self.namespace, extra, nodes=nodes)
+            params = judging.look_for_tenants_params()
+            inventory = await take_inventory(lister, self.namespace, extra, nodes=nodes, params=params)
         names = ", ".join(inventory.unserved)
         talk = (f"not served here, so there are none: {names}",) if names else ()
         return Survey(gathered=inventory.gathered, policies=judging, talk=talk)

@@ -169,8 +169,9 @@ def _follow(
     )
     take_policies = following(source, snapshot, statuses, metrics, log)
     workloads = LiveWorkloads(FOLLOWED, snapshot.adopt_workloads, log)
-    takes = take_policies, source.take_exceptions
+    takes = take_policies, source.take_exceptions, snapshot.adopt_params
     cluster = LiveCluster(connect, topology, others, workloads, *takes, metrics, log, timing)
+    snapshot.when_params_wanted = cluster.params.known
     state.unlisted, state.awaited = cluster.unlisted, Awaited(cluster.follows_owner)
     for task in (asyncio.create_task(statuses.run()), asyncio.create_task(cluster.run())):
         process.leaving.depend_on(task)

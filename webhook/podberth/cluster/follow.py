@@ -16,6 +16,7 @@ from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics, WatchMetrics
 from ..telemetry.watch_metrics import KindState, WatchFacts
 from .live_nodes import LiveTopology
+from .live_params import LiveParams, TakesParams
 from .live_policies import LivePolicies, TakesExceptions, TakesPolicies
 from .served import ServedKinds
 from .workloads import LiveWorkloads
@@ -49,6 +50,7 @@ class LiveCluster:
     """The consumer of the kinds that are followed if the cluster serves them."""
     take_policies: TakesPolicies
     take_exceptions: TakesExceptions
+    take_params: TakesParams
     metrics: InitVar[Metrics]
     log: Log
     timing: Timing
@@ -60,6 +62,7 @@ class LiveCluster:
         self._policies = LivePolicies(
             self.take_policies, self.connect, watching, log, timing, on_exceptions=self.take_exceptions
         )
+        self.params = LiveParams(self.take_params, self.connect, watching, log, timing)
         self._followed: list[tuple[ClusterConsumer, list[Reflector]]] = [
             (part, [Reflector(one, self.connect(), sink, watching, log, timing) for one, sink in part.sinks.items()])
             for part in (self.topology, *self.others, self.workloads.maker)
@@ -87,7 +90,7 @@ class LiveCluster:
         """
         endless = [each.run() for _, each in self._reflectors()]
         endless += [_hand_on(*followed) for followed in self._followed]
-        endless += [self._served.run(), self._hand_on_workloads(), self._policies.run()]
+        endless += [self._served.run(), self._hand_on_workloads(), self._policies.run(), self.params.run()]
         try:
             await run_together(endless)
         finally:
@@ -99,7 +102,7 @@ class LiveCluster:
         await self.workloads.hand_on()
 
     def _kinds(self) -> Mapping[str, KindState]:
-        return {**self._served.states(), **self._policies.states()}
+        return {**self._served.states(), **self._policies.states(), **self.params.states()}
 
     def _reflectors(self) -> list[tuple[ClusterConsumer, Reflector]]:
         return [(part, each) for part, reflectors in self._followed for each in reflectors]
@@ -114,7 +117,7 @@ class LiveCluster:
             )
             for part, each in self._reflectors()
         }
-        return {**needed, **self._served.watched(), **self._policies.watched()}
+        return {**needed, **self._served.watched(), **self._policies.watched(), **self.params.watched()}
 
 
 async def _hand_on(part: ClusterConsumer, reflectors: Sequence[Reflector]) -> None:

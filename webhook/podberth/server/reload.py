@@ -6,11 +6,12 @@ do not wait for it.
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from secrets import token_bytes
 from typing import Final, Protocol
 
-from ..admission.snapshot import count_needing_every_pod, reads_topology
+from ..admission.namespace_params import NamespaceParams
+from ..admission.snapshot import count_needing_every_pod, reads_namespace_params, reads_topology
 from ..api.protocol import NAMESPACES, PARAMS, Document
 from ..cluster.layered_policies import LayeredPolicies
 from ..cluster.live_policies import TakesPolicies
@@ -70,6 +71,7 @@ class WatchedSnapshot:
         self._topology: TopologyIndex | None = None
         self._objects: Held | None = None
         self._workloads: ClusterFacts | None = None
+        self._params: Mapping[str, NamespaceParams] | str | None = None
         self._loaded: Loaded | None = None
         # A random key is used until the real key is known: with a public key anybody could seal.
         self._sealer = Sealer.of(token_bytes())
@@ -83,6 +85,9 @@ class WatchedSnapshot:
         self._loading = asyncio.Lock()
         self.when_loaded: Callable[[], None] = lambda: None
         """The function that is called after each load of policies."""
+        self.when_params_wanted: Callable[[], Awaitable[None]] | None = None
+        """The function that returns once tenants' params are known. It is called before policies that look for them
+        come into force, so that no pod is judged without them."""
 
     async def refresh(self) -> None:
         """Load policies and topology if either has changed; a call during a load waits for it, then checks again.
@@ -96,7 +101,10 @@ class WatchedSnapshot:
             if changed:
                 # Taken before the load, so that a change during the load causes another one.
                 self._seen = revision
-                self._publish(await asyncio.to_thread(self._source.load), changed)
+                loaded = await asyncio.to_thread(self._source.load)
+                if self.when_params_wanted is not None and any(map(reads_namespace_params, loaded.snapshot.policies)):
+                    await self.when_params_wanted()
+                self._publish(loaded, changed)
 
     def adopt(self, topology: TopologyIndex) -> None:
         """Use this topology for decisions from now on; the compiled policies stay."""
@@ -134,6 +142,12 @@ class WatchedSnapshot:
         self._put_in_force()
         self._state.wake_waiting()
 
+    def adopt_params(self, params: Mapping[str, NamespaceParams] | str) -> None:
+        """Use these params objects of tenants from now on, or their absence if podberth cannot follow them."""
+        self._params = params
+        if self._state.snapshot is not None:
+            self._state.snapshot = self._state.snapshot.with_followed_params(params)
+
     def adopt_workloads(self, workloads: ClusterFacts) -> None:
         """Use these owners, groups, claims and device classes for decisions from now on."""
         self._workloads = workloads
@@ -160,6 +174,8 @@ class WatchedSnapshot:
             snapshot = snapshot.with_objects(self._objects[NAMESPACES], params)
         if self._workloads is not None:
             snapshot = snapshot.with_workloads(self._workloads)
+        if self._live:
+            snapshot = snapshot.with_followed_params({} if self._params is None else self._params)
         self._state.snapshot = snapshot
 
     def _publish(self, loaded: Loaded, changed: Sequence[str]) -> None:
