@@ -5,8 +5,9 @@ from typing import TypeAlias
 
 from ..errors import TopologyError
 from ..kube.paths import Path
+from ..policy.model import ParamRef
 from ..topology.shapes import simulate
-from ..wellknown import NAMESPACE
+from ..wellknown import NAMESPACE, PARAMS_LABEL
 from .case_file import Case, Document, Nodes, Suite
 
 Params: TypeAlias = Mapping[tuple[str, str], Document]
@@ -35,19 +36,22 @@ def documents(suite: Suite, case: Case, namespace: str) -> list[Document]:
     return [*_namespace(suite, case, namespace, [*nodes, *others]), *nodes, *others]
 
 
-def with_values(suite: Suite, case: Case, params: Params) -> dict[tuple[str, str], Document]:
+def with_values(
+    suite: Suite, case: Case, params: Params, references: Iterable[ParamRef], namespace: str
+) -> dict[tuple[str, str], Document]:
     """Return ``params`` with the single values that the case states, or else the suite, in place of the present ones.
 
-    A ConfigMap that ``params`` lacks is added. The keys are (namespace, name).
+    A ConfigMap that ``params`` lacks is added: in ``namespace``, which is the pod's, if one of the policies' references
+    leads there, else in podberth's own. The keys are (namespace, name).
     """
+    of_namespace = {each.name for each in references if each.namespace is None}
     values = case.params if case.params is not None else suite.cluster.params or {}
     changed = dict(params)
     for name, data in values.items():
-        keys = [key for key in changed if key[1] == name] or [(NAMESPACE, name)]
-        for key in keys:
-            old = changed.get(
-                key, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": key[0]}}
-            )
+        keys = [key for key in changed if key[1] == name]
+        for key in keys or [(namespace if name in of_namespace else NAMESPACE, name)]:
+            metadata = {"name": name, "namespace": key[0], "labels": {PARAMS_LABEL: "true"}}
+            old = changed.get(key, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
             changed[key] = {**old, "data": {**(old.get("data") or {}), **data}}
     return changed
 
