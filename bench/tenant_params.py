@@ -10,6 +10,7 @@ rest.
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from builders import gpu_pod, review
@@ -72,7 +73,7 @@ def _row(read: str, expression: str, namespaces: int, tries: int) -> tuple[str, 
 
         writes.append(_milliseconds(taken))
         later = state.with_followed_params(sink.take())
-        after.append(_milliseconds(lambda later=later: decide.validate(elsewhere, later)))
+        after.append(_milliseconds(partial(decide.validate, elsewhere, later)))
     figures = max(first), sum(writes) / tries, sum(after) / tries
     return read, str(most), *(f"{each:.2f}" for each in figures)
 

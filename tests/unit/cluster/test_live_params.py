@@ -1,13 +1,25 @@
 """What is kept of tenants' ConfigMaps, within bounds for each namespace and for all."""
 
-from typing import Any
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from integration.serving import CapturedLines
 from podberth.admission.namespace_params import MOST_BYTES, MOST_OF_NAMESPACE, NamespaceParams
+from podberth.api.protocol import NAMESPACE_PARAMS, Timing
 from podberth.cluster import live_params
-from podberth.cluster.live_params import TenantParams
+from podberth.cluster.live_params import LiveParams, TenantParams
+from podberth.errors import ClusterError
+from podberth.telemetry.log import Log
 from tenants import limits
+
+if TYPE_CHECKING:
+    from podberth.api.opening import Client
 
 
 def kept(*config_maps: dict[str, Any]) -> TenantParams:
@@ -100,3 +112,91 @@ def test_what_is_forgotten_takes_no_room() -> None:
     assert sink.take() == {}
     put(sink, *many(1))
     assert len(sink.take()["a"].config_maps) == 1
+
+
+class Served:
+    """An API server with these ConfigMaps; it refuses to list them as often as ``refusals`` says."""
+
+    def __init__(self, *config_maps: dict[str, Any], refusals: int = 0) -> None:
+        self.config_maps = config_maps
+        self.refusals = refusals
+        self.queries: list[Mapping[str, str]] = []
+
+    async def get(self, _path: str, query: dict[str, str]) -> bytes:
+        """Return the one page of the list, or refuse."""
+        self.queries.append(query)
+        if len(self.queries) <= self.refusals:
+            error = ClusterError("refused", "got 403")
+            error.status = HTTPStatus.FORBIDDEN
+            raise error
+        return json.dumps({"metadata": {"resourceVersion": "9"}, "items": self.config_maps}).encode()
+
+    @asynccontextmanager
+    async def stream(self, _path: str, _query: dict[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Yield a watch without events."""
+
+        async def nothing() -> AsyncIterator[bytes]:
+            await asyncio.Event().wait()
+            yield b""
+
+        yield nothing()
+
+    async def reset(self) -> None:
+        """Do nothing: there are no connections."""
+
+
+class Counted:
+    """Counters that nobody reads."""
+
+    def restarted(self, resource: str, reason: str) -> None:
+        """Count nothing."""
+
+    def listed(self, resource: str, reason: str) -> None:
+        """Count nothing."""
+
+
+def followed(served: Served, until: Callable[[list[Any]], bool]) -> tuple[list[Any], LiveParams]:
+    """Follow until ``until`` holds for what was passed on; return that."""
+    taken: list[Any] = []
+    timing = Timing(first_wait_seconds=0.0, least_wait_seconds=0.0)
+
+    async def run() -> LiveParams:
+        done = asyncio.Event()
+
+        def take(found: Any) -> None:
+            taken.append(found)
+            if until(taken):
+                done.set()
+
+        live = LiveParams(take, lambda: cast("Client", served), Counted(), Log(CapturedLines()), timing)
+        running = asyncio.create_task(live.run())
+        await asyncio.sleep(0)
+        assert served.queries == []
+        assert live.states() == {}
+        await live.known()
+        assert taken
+        async with asyncio.timeout(60):
+            await done.wait()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return live
+
+    live = asyncio.run(run())
+    return taken, live
+
+
+def test_nothing_is_listed_before_a_policy_needs_it_and_then_what_has_the_label() -> None:
+    served = Served(limits("a", version="1"))
+    taken, live = followed(served, bool)
+    assert names(taken[0]["a"]) == ["limits"]
+    assert served.queries[0]["labelSelector"] == "podberth.io/params=true,!podberth.io/topology"
+    assert live.states() == {NAMESPACE_PARAMS.name: "followed"}
+    assert live.watched()[NAMESPACE_PARAMS.name].objects == 1
+
+
+def test_a_refusal_is_passed_on_and_the_right_is_noticed_when_it_is_given() -> None:
+    served = Served(limits("a", version="1"), refusals=3)
+    taken, live = followed(served, lambda found: not isinstance(found[-1], str))
+    assert taken[0] == "got no right to list its ConfigMaps, want it; install the component namespace-params"
+    assert names(taken[-1]["a"]) == ["limits"]
+    assert live.states() == {NAMESPACE_PARAMS.name: "followed"}

@@ -22,7 +22,7 @@ from ..admission.namespace_params import (
 )
 from ..api.opening import Client
 from ..api.protocol import NAMESPACE_PARAMS, Document, Pace, Timing
-from ..api.reflector import Counts, Reflector
+from ..api.reflector import Counts, Reflector, run_together
 from ..errors import ClusterError
 from ..kube.unchecked import text_at
 from ..telemetry.log import Log
@@ -56,21 +56,22 @@ class LiveParams:
         self._pace = Pace(timing, random.random)
         self._wanted = asyncio.Event()
         self._answered = asyncio.Event()
+        self._handed_on = asyncio.Event()
         self._wake = asyncio.Event()
         self.sink = TenantParams(self._wake.set)
         self._reflector: Reflector | None = None
         self._refused = ""
 
     async def known(self) -> None:
-        """Start to follow the ConfigMaps if that is not done yet; return when they are listed or refused.
+        """Start to follow the ConfigMaps if that is not done yet; return when they, or a refusal, were passed on.
 
-        If the API server does neither for ``Timing.refused_seconds``, return then; policies that look for params have
-        an error until it has answered.
+        If the API server answers nothing for ``Timing.refused_seconds``, return then; until it has answered, policies
+        that look for params have an error.
         """
         self._wanted.set()
         try:
             async with asyncio.timeout(self._timing.refused_seconds):
-                await self._answered.wait()
+                await self._handed_on.wait()
         except TimeoutError:
             self._log.event("warning", "params: ConfigMaps of namespaces are not listed yet")
 
@@ -93,7 +94,7 @@ class LiveParams:
         """Follow the ConfigMaps from the first call of ``known`` on, until the task is cancelled."""
         await self._wanted.wait()
         try:
-            await asyncio.gather(self._follow(), self._hand_on())
+            await run_together([self._follow(), self._hand_on()])
         finally:
             await self._client.reset()
 
@@ -132,6 +133,7 @@ class LiveParams:
         await self._answered.wait()
         async for _ in rounds(self._wake):
             self._on_change(_REFUSED if self._refused else self.sink.take())
+            self._handed_on.set()
 
 
 @dataclass(slots=True)

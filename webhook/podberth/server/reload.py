@@ -31,6 +31,7 @@ from .port_tls import CertificateFiles, PortTls, read_pair
 from .state import ServingState
 
 _KEPT: Final = "cannot be used; the last good one stays in force"
+_NOT_LISTED: Final = "its ConfigMaps are not listed yet; try again"
 _USABLE: Final = frozenset({"active", "disabled"})
 # The name of the part that could not be loaded, by the type of its error.
 _WHAT: tuple[tuple[type[PodberthError], str], ...] = (
@@ -175,7 +176,7 @@ class WatchedSnapshot:
         if self._workloads is not None:
             snapshot = snapshot.with_workloads(self._workloads)
         if self._live:
-            snapshot = snapshot.with_followed_params({} if self._params is None else self._params)
+            snapshot = snapshot.with_followed_params(_NOT_LISTED if self._params is None else self._params)
         self._state.snapshot = snapshot
 
     def _publish(self, loaded: Loaded, changed: Sequence[str]) -> None:

@@ -166,9 +166,7 @@ class _Runner:
         objects = collect(documents(self.suite, case, namespace), now=None)
         if objects.problems:
             raise UnusableError(path, "; ".join(objects.problems))
-        references = [each.policy.spec.param_ref for each in self.policies.policies]
-        found = (each for each in references if each is not None)
-        params = with_values(self.suite, case, self.policies.params, found, namespace)
+        params = with_values(self.suite, case, self.policies, namespace)
         topology = TopologyIndex.build(objects.nodes, self.settings.conventions)
         known = self._compiled.with_workloads(objects).with_topology(topology)
         moment = self.settings.now if case.now is None else datetime.fromisoformat(case.now)
