@@ -27,3 +27,25 @@ def at_most(reference: str = "{name: limits, parameterNotFoundAction: Deny}", *,
   validationActions: [Deny]
 """,
     )
+
+
+def own_policy(
+    namespace: str,
+    name: str,
+    expression: str,
+    *,
+    actions: str = "[Deny]",
+    failure_policy: str = "Fail",
+    params: str = "",
+) -> str:
+    """Return a policy of a namespace with one validation; ``params`` names a ConfigMap there."""
+    reference = (
+        "  paramKind: {apiVersion: v1, kind: ConfigMap}\n"
+        f"  paramRef: {{name: {params}, parameterNotFoundAction: Deny}}\n"
+    )
+    return (
+        "apiVersion: podberth.io/v1alpha1\nkind: NamespacedGPUPolicy\n"
+        f"metadata: {{name: {name}, namespace: {namespace}}}\nspec:\n  failurePolicy: {failure_policy}\n"
+        f"{reference if params else ''}"
+        f'  validations: [{{expression: "{expression}"}}]\n  validationActions: {actions}\n'
+    )

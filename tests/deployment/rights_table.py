@@ -18,7 +18,7 @@ ROLE_INSTANCES: Final = """
     roleinstances.workloads.x-k8s.io roleinstancesets.workloads.x-k8s.io podsets.orchestration.aibrix.ai
 """
 PLACEMENT: Final = """
-    namespaces nodes gpupolicies.podberth.io gpupolicyexceptions.podberth.io
+    namespaces nodes gpupolicies.podberth.io gpupolicyexceptions.podberth.io namespacedgpupolicies.podberth.io
     deviceclasses.resource.k8s.io resourceclaims.resource.k8s.io
     resourceclaimtemplates.resource.k8s.io computedomains.resource.nvidia.com podgroups.scheduling.k8s.io
     podgroups.scheduling.run.ai podgroups.scheduling.sigs.k8s.io podgroups.scheduling.volcano.sh
@@ -105,7 +105,7 @@ ROWS: Final = (
     Row(
         "podberth",
         "patch",
-        "gpupolicies/status.podberth.io",
+        "gpupolicies/status.podberth.io namespacedgpupolicies/status.podberth.io",
         "lie about whether a policy is in force",
         proof=f"{_STATUS} {_GRANTED}",
     ),
@@ -291,5 +291,13 @@ ROWS: Final = (
         "except pods from policies, each time for a year at most and with a name in the audit log",
         proof="tests/e2e/test_exceptions.py::test_the_webhook_refuses_more_than_a_year_and_a_broken_expression "
         "tests/unit/admission/test_excepting.py::test_another_policy_still_denies_and_the_audit_annotation_stays",
+    ),
+    # ---- whoever may write policies of their namespace, bound to nobody: manifests/base/namespaced-policies.yaml
+    Row(
+        "podberth-namespaced-policies",
+        "get list watch create update patch delete",
+        "namespacedgpupolicies.podberth.io",
+        "deny pods with GPUs where it is bound, and warn of them; nothing else",
+        proof="tests/e2e/test_namespaced.py::test_a_namespaces_admin_tightens_their_own_namespace_and_no_other",
     ),
 )

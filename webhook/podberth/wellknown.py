@@ -7,6 +7,7 @@ are in ``conventions``. Nothing is computed here.
 API_VERSION = "podberth.io/v1alpha1"
 POLICY_KIND = "GPUPolicy"
 EXCEPTION_KIND = "GPUPolicyException"
+NAMESPACED_KIND = "NamespacedGPUPolicy"
 
 # ---- written by users -----------------------------------------------------------------------------------------------
 GPU_MEMORY_ANNOTATION = "podberth.io/gpu-memory"

@@ -298,7 +298,7 @@ def test_the_audit_may_list_what_is_listed_and_nothing_else() -> None:
     around = {
         ("", "namespaces"),
         ("", "nodes"),
-        *(("podberth.io", each) for each in ("gpupolicies", "gpupolicyexceptions")),
+        *(("podberth.io", each) for each in ("gpupolicies", "gpupolicyexceptions", "namespacedgpupolicies")),
     }
     # Kubernetes 1.22 took the group extensions away.
     wanted = {(group, f"{kind.lower()}s") for group, kind in kinds_to_list() if group != "extensions"}

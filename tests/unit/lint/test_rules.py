@@ -4,6 +4,7 @@ import pytest
 
 from exceptions import exception
 from lint_findings import found, spec
+from tenants import own_policy
 
 WHOLE = "gpu.kind == 'whole'"
 LABEL = "labels: {example.com/a: gpu.kind}"
@@ -371,3 +372,10 @@ def test_a_broken_exception_beside_policies_is_invalid() -> None:
     broken = exception("e", "example", more="  expression: gpu.cuont == 1\n")
     [finding] = found(f"{spec(f'mutations: [{{{LABEL}}}]')}\n---\n{broken}", "invalid")
     assert finding.problem.where == "spec.expression"
+
+
+def test_a_broken_policy_of_a_namespace_is_invalid_and_a_good_one_is_linted() -> None:
+    [finding] = found(own_policy("vision", "own", "gpu.cuont == 1"), "invalid")
+    assert finding.problem.where == "spec.validations[0].expression"
+    [always] = found(own_policy("vision", "own", "true"), "constant-validation")
+    assert always.problem.where == "spec.validations[0].expression"

@@ -95,7 +95,8 @@ def explain(
     Raises:
         ReviewError: an object of the review is not a pod.
     """
-    explained = [each for each in snapshot.policies if policy in ("", each.name)]
+    own = snapshot.namespaced.get(request.namespace, ())
+    explained = [each for each in (*snapshot.policies, *own) if policy in ("", each.name)]
     kept = {} if tracers is None else tracers
     asked = {phase: _Notes(snapshot, {each.name for each in explained}, kept) for phase in _PHASES}
     mutated, written = mutate_with_writes(request, snapshot, asked["mutate"])

@@ -6,7 +6,6 @@ If the params or the namespace that a policy needs are missing, failurePolicy Fa
 """
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from ..errors import EvaluationError
@@ -15,23 +14,12 @@ from .asking import Asking
 from .excepting import decision_of
 from .fingerprint import fingerprint
 from .matching import Excepted, Fault, Matched, Matching
-from .outcome import Action, Decision
+from .outcome import Action, Decision, Judged
 from .recall import Footprint, footprint
 
 OF_AUDIT: Final = "auditAnnotations: "
 """The beginning of the message about an audit annotation that cannot be evaluated."""
 _ACTIONS: Mapping[str, Action] = {"Deny": "deny", "Warn": "warn", "Audit": "audit"}
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """The result of all policies' validations for one pod."""
-
-    decisions: tuple[Decision, ...]
-    reasons: tuple[str, ...]
-    """The status reasons of the denials, such as ``Invalid``, in the order of the denials."""
-    audit: Mapping[str, str]
-    """The values of the audit annotations by key. Several values of one key are joined; of failures only the first."""
 
 
 def judge(matching: Matching) -> Judged:

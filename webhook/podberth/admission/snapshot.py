@@ -26,6 +26,8 @@ from ..policy.compile import CompiledPolicy, compile_policies
 from ..policy.every_pod import needs_every_pod
 from ..policy.exceptions import NEVER, CompiledException, by_namespace, compile_exceptions, of_unknown
 from ..policy.match import Route, applies_statically
+from ..policy.namespaced import NamespacedPolicy, compile_namespaced
+from ..policy.namespaced import by_namespace as by_own_namespace
 from ..policy.parse import ParsedPolicies, ParsedPolicy
 from ..topology.index import TopologyIndex
 from ..topology.need import Need
@@ -93,6 +95,8 @@ class Snapshot:
     follow them. None: there is no live cluster, and the ConfigMaps of ``facts`` are all."""
     exceptions: tuple[CompiledException, ...] = ()
     """All exceptions, by name, those without effect included."""
+    namespaced: Mapping[str, tuple[NamespacedPolicy, ...]] = field(default_factory=dict)
+    """The policies of namespaces, by namespace, and in each by name. They decide after ``policies``, and apart."""
     now: datetime | None = None
     """The moment for which ``at`` computed ``in_force``; None: ``at`` was not called."""
     in_force: Mapping[str, tuple[CompiledException, ...]] = field(default_factory=dict)
@@ -109,6 +113,12 @@ class Snapshot:
     """The plans made so far; there is at most one for each phase, operation and resource of reviews."""
     recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
     """The cached answers of policies."""
+    _own: dict[str, "Snapshot"] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The snapshots with the policies of one namespace alone, by namespace, as far as a review has needed them."""
+    _own_plans: dict[str, tuple[object, dict[tuple[Phase, Route], Plan]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """The plans for the policies of each namespace, after the policies for which they were made."""
 
     def __post_init__(self) -> None:
         """Compute the fields ``owners``, ``devices`` and ``params`` from the facts and the policies."""
@@ -159,10 +169,36 @@ class Snapshot:
 
     def _planned(self, known: "Snapshot") -> "Snapshot":
         object.__setattr__(known, "plans", self.plans)
+        object.__setattr__(known, "_own_plans", self._own_plans)
         same = known.followed_params is self.followed_params
         if same and known.facts.config_maps is self.facts.config_maps:
             object.__setattr__(known, "params", self.params)
         return known
+
+    def with_namespaced(self, policies: Mapping[str, tuple[NamespacedPolicy, ...]]) -> "Snapshot":
+        """Return the snapshot with other policies of namespaces; all else, cached answers included, is shared."""
+        changed = self._sharing(replace(self, namespaced=policies))
+        same = {name: own for name, own in self._own.items() if own.policies is policies.get(name)}
+        object.__setattr__(changed, "_own", same)
+        return changed
+
+    def of_namespace(self, namespace: str) -> "Snapshot | None":
+        """Return the snapshot that has the namespace's own policies in place of the cluster's; None if it has none.
+
+        Its cached answers are its own: a namespace's policies neither use nor displace answers of the cluster's.
+        """
+        policies = self.namespaced.get(namespace)
+        if not policies:
+            return None
+        own = self._own.get(namespace)
+        if own is None:
+            own = replace(self, policies=policies, namespaced={}, exceptions=(), notes=())
+            object.__setattr__(own, "params", self.params)
+            planned, plans = self._own_plans.get(namespace, (None, {}))
+            if planned is policies:
+                object.__setattr__(own, "plans", plans)
+            self._own[namespace], self._own_plans[namespace] = own, (policies, own.plans)
+        return own
 
     def with_topology(self, topology: TopologyIndex) -> "Snapshot":
         """Return the snapshot with another topology; plans, which need only policies, are shared, answers are not."""
@@ -200,7 +236,7 @@ class Snapshot:
             bool(self.conventions.group_systems)
             or any(
                 policy.reads_namespace or not policy.source.spec.match_constraints.namespace_selector.empty
-                for policy in self.policies
+                for policy in (*self.policies, *self.namespaced.get(name, ()))
             )
         )
 
@@ -349,6 +385,7 @@ def load_working(
     """
     policies, problems = compile_policies(_enabled(parsed.policies), environment, checked=checked)
     exceptions, wrong = compile_exceptions(parsed.exceptions, environment)
+    namespaced, own = compile_namespaced(parsed.namespaced, environment)
     params = {**parsed.params, **facts.config_maps}
     snapshot = Snapshot(
         policies=policies,
@@ -359,8 +396,9 @@ def load_working(
         notes=(),
         conventions=conventions,
         exceptions=exceptions,
+        namespaced=by_own_namespace(namespaced),
     )
-    return snapshot, tuple(sorted([*parsed.problems, *problems, *wrong]))
+    return snapshot, tuple(sorted([*parsed.problems, *problems, *wrong, *own]))
 
 
 def _enabled(parsed: Iterable[ParsedPolicy]) -> list[ParsedPolicy]:

@@ -92,6 +92,9 @@ WAITING_PODS = Resource("pods", collection_path("v1", "pods"), fields="spec.node
 """Pods that no scheduler has placed yet; the controller makes objects for them."""
 POLICIES = Resource("gpupolicies", collection_path(API_VERSION, "gpupolicies"))
 EXCEPTIONS = Resource("gpupolicyexceptions", collection_path(API_VERSION, "gpupolicyexceptions"))
+NAMESPACED_POLICIES = Resource(
+    "namespacedgpupolicies", collection_path(API_VERSION, "namespacedgpupolicies"), of_all_namespaces=True
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,8 @@ class Activation:
     review: ReviewContext
     bindings: Mapping[str, object]
     """The values of the variables, by name, as plain Python."""
+    runner: "Runner"
+    """The runner that made the activation, and whose programs it can be evaluated with."""
 
 
 def _keep_none() -> None:
@@ -91,7 +93,7 @@ class Runner:
     def activation(self, bindings: Mapping[str, object], review: ReviewContext) -> Activation:
         """Return an activation that binds these values for a review; a missing variable is null."""
         named = {**self._names, **bindings}
-        return Activation(self._engine.Activation(named), review, named)
+        return Activation(self._engine.Activation(named), review, named, self)
 
     def run(self, loaded: Any, activation: Activation) -> Any:
         """Evaluate a program and return the engine's value object, which may be a CEL error.

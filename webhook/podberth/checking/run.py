@@ -128,7 +128,7 @@ class Policies:
             parsed, snapshot, others = compiled()
             broken = (*broken, *others)
         problems = tuple(sorted({*self.problems, *broken}))
-        if not snapshot.policies and not problems and not parsed.others:
+        if not (snapshot.policies or snapshot.namespaced or problems or parsed.others):
             where = self.where.partition(" in ")[2] or self.where.strip()
             problems = (Problem(where, 0, 0, "", "got no policy, want GPUPolicy documents"),)
         return snapshot.at(now), parsed, problems
@@ -161,14 +161,21 @@ def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPoli
     """
     policies = {each.policy.name: each for each in files.policies}
     exceptions = {each.source.name: each for each in files.exceptions}
+    namespaced = {(each.namespace, each.policy.name): each for each in files.namespaced}
     problems = list(files.problems)
     for parsed in objects:
         policies |= {each.policy.name: each for each in parsed.policies}
         exceptions |= {each.source.name: each for each in parsed.exceptions}
+        namespaced |= {(each.namespace, each.policy.name): each for each in parsed.namespaced}
         problems += parsed.problems
     enabled = (each for each in policies.values() if not each.policy.spec.disabled)
     return ParsedPolicies(
-        tuple(enabled), files.params, tuple(sorted(problems)), files.others, tuple(exceptions.values())
+        tuple(enabled),
+        files.params,
+        tuple(sorted(problems)),
+        files.others,
+        tuple(exceptions.values()),
+        tuple(namespaced.values()),
     )
 
 

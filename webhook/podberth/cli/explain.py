@@ -75,7 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
     conventions = files.names()
     policies = _policies(arguments.policies)
     snapshot = load_snapshot(policies, objects, files.environment(), conventions).at(datetime.now(UTC))
-    names = sorted(policy.name for policy in snapshot.policies)
+    own = (policy for policies in snapshot.namespaced.values() for policy in policies)
+    names = sorted(policy.name for policy in (*snapshot.policies, *own))
     if arguments.policy and arguments.policy not in names:
         raise UsageError(f"--policy: got {arguments.policy!r}, want one of {', '.join(names)}")
     cluster = ReachableCluster(objects.nodes, conventions, holdings) if objects.nodes else None

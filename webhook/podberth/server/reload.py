@@ -11,7 +11,7 @@ from secrets import token_bytes
 from typing import Final, Protocol
 
 from ..admission.namespace_params import NamespaceParams
-from ..admission.snapshot import count_needing_every_pod, reads_namespace_params, reads_topology
+from ..admission.snapshot import Snapshot, count_needing_every_pod, reads_namespace_params, reads_topology
 from ..api.protocol import NAMESPACES, PARAMS, Document
 from ..cluster.layered_policies import LayeredPolicies
 from ..cluster.live_policies import TakesPolicies
@@ -22,6 +22,7 @@ from ..facts.cluster import ClusterFacts
 from ..files.source import Loaded, SnapshotSource, Verdict
 from ..mutation.seal import Sealer
 from ..pki.certificate import LeafCertificate
+from ..policy.namespaced import NamespacedPolicy
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics
 from ..topology.index import TopologyIndex
@@ -73,6 +74,7 @@ class WatchedSnapshot:
         self._objects: Held | None = None
         self._workloads: ClusterFacts | None = None
         self._params: Mapping[str, NamespaceParams] | str | None = None
+        self._namespaced: Mapping[str, tuple[NamespacedPolicy, ...]] | None = None
         self._loaded: Loaded | None = None
         # A random key is used until the real key is known: with a public key anybody could seal.
         self._sealer = Sealer.of(token_bytes())
@@ -143,6 +145,23 @@ class WatchedSnapshot:
         self._put_in_force()
         self._state.wake_waiting()
 
+    def adopt_namespaced(self, policies: Mapping[str, tuple[NamespacedPolicy, ...]]) -> None:
+        """Use these policies of namespaces from now on, beside those of files."""
+        first, self._namespaced = self._namespaced is None, policies
+        if self._state.snapshot is None or self._loaded is None or first:
+            self._put_in_force()
+        else:
+            self._state.snapshot = self._state.snapshot.with_namespaced(self._all_namespaced(self._loaded.snapshot))
+
+    def _all_namespaced(self, loaded: Snapshot) -> Mapping[str, tuple[NamespacedPolicy, ...]]:
+        """Return the policies of namespaces: the cluster's, and those of files that none of these replaces."""
+        found = dict(self._namespaced or {})
+        for namespace, of_files in loaded.namespaced.items():
+            live = found.get(namespace, ())
+            names = {each.name for each in live}
+            found[namespace] = (*live, *(each for each in of_files if each.name not in names))
+        return found
+
     def adopt_params(self, params: Mapping[str, NamespaceParams] | str) -> None:
         """Use these params objects of tenants from now on, or their absence if podberth cannot follow them."""
         self._params = params
@@ -165,7 +184,7 @@ class WatchedSnapshot:
         """
         if self._loaded is None or not self._loaded.complete:
             return
-        if self._live and None in (self._topology, self._objects, self._workloads):
+        if self._live and None in (self._topology, self._objects, self._workloads, self._namespaced):
             return
         snapshot = self._loaded.snapshot.with_sealer(self._sealer)
         if self._topology is not None:
@@ -176,6 +195,7 @@ class WatchedSnapshot:
         if self._workloads is not None:
             snapshot = snapshot.with_workloads(self._workloads)
         if self._live:
+            snapshot = snapshot.with_namespaced(self._all_namespaced(self._loaded.snapshot))
             snapshot = snapshot.with_followed_params(_NOT_LISTED if self._params is None else self._params)
         self._state.snapshot = snapshot
 

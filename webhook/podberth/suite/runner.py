@@ -135,7 +135,8 @@ class _Runner:
         try:
             request = _request(place, case)
             snapshot = self._snapshot(path, case, request.namespace)
-            self.observer.policies.update((policy.name, policy) for policy in snapshot.policies)
+            own = snapshot.namespaced.get(request.namespace, ())
+            self.observer.policies.update((policy.name, policy) for policy in (*snapshot.policies, *own))
             result = self._decide(CaseResult(name=case.name, index=index, verdict=""), request, snapshot)
             findings = [*_second_pass(request, result, snapshot), *_compare(case, result)]
             if case.expect.golden is not None:
