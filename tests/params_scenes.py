@@ -7,6 +7,8 @@ tests/unit/admission/test_params.py to podberth.
 from dataclasses import dataclass
 from typing import Any, Final
 
+from podberth.wellknown import PARAMS_LABEL
+
 FALSE: Final = "object.metadata.name == 'nobody'"
 ERROR: Final = "object.metadata.labels['none'] == 'x'"
 OF_K: Final = "params.data['k'] == 'x'"
@@ -52,7 +54,11 @@ class Scene:
             {
                 "apiVersion": "v1",
                 "kind": "ConfigMap",
-                "metadata": {"name": f"{self.name}-{place}", "namespace": namespace, "labels": {"scene": self.name}},
+                "metadata": {
+                    "name": f"{self.name}-{place}",
+                    "namespace": namespace,
+                    "labels": {"scene": self.name, PARAMS_LABEL: "true"},
+                },
                 "data": data,
             }
             for place, data in enumerate(self.params)

@@ -11,9 +11,14 @@ Column = tuple[str, str, str]
 
 
 def definition(
-    names: dict[str, Any], columns: Iterable[Column], root: dict[str, Any], **more: dict[str, Any]
+    names: dict[str, Any],
+    columns: Iterable[Column],
+    root: dict[str, Any],
+    *,
+    scope: str = "Cluster",
+    **more: dict[str, Any],
 ) -> dict[str, Any]:
-    """Return the definition of a kind of the cluster; ``more`` has further fields of its one version."""
+    """Return the definition of a kind; ``more`` has further fields of its one version."""
     version = {
         "name": _VERSION,
         "served": True,
@@ -27,7 +32,7 @@ def definition(
         "kind": "CustomResourceDefinition",
         # The objects outlive the chart that brought their definition.
         "metadata": {"name": f"{names['plural']}.{_GROUP}", "annotations": {"helm.sh/resource-policy": "keep"}},
-        "spec": {"group": _GROUP, "names": names, "scope": "Cluster", "versions": [version]},
+        "spec": {"group": _GROUP, "names": names, "scope": scope, "versions": [version]},
     }
 
 

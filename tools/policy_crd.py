@@ -58,7 +58,7 @@ _UNREAD = [
     }
     for kind in ("Compiled", "Active")
 ]
-_STATUS = {
+STATUS = {
     "type": "object",
     "default": {"conditions": _UNREAD},
     "description": "What podberth makes of the policy; written by podberth.",
@@ -107,7 +107,7 @@ def _root() -> dict[str, Any]:
     published = schema()
     definitions = published["$defs"]
     spec = structural({"$ref": "#/$defs/Spec"}, definitions, "spec")
-    return root_of(published["description"], spec, status=_STATUS)
+    return root_of(published["description"], spec, status=STATUS)
 
 
 def structural(part: dict[str, Any], definitions: dict[str, Any], path: str) -> dict[str, Any]:

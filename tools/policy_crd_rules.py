@@ -46,6 +46,11 @@ _ACTIONS = _SOME.format("validationActions")
 _VALIDATIONS = _SOME.format("validations")
 
 RULES: dict[str, tuple[Rule, ...]] = {
+    "NamespacedSpec": (
+        Rule("has(self.paramKind) == has(self.paramRef)", "want both paramKind and paramRef, or neither", ".paramKind"),
+        _unique("matchConditions", "name"),
+        _unique("variables", "name"),
+    ),
     "Spec": (
         Rule(
             " || ".join(

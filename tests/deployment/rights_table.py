@@ -18,7 +18,7 @@ ROLE_INSTANCES: Final = """
     roleinstances.workloads.x-k8s.io roleinstancesets.workloads.x-k8s.io podsets.orchestration.aibrix.ai
 """
 PLACEMENT: Final = """
-    namespaces nodes gpupolicies.podberth.io gpupolicyexceptions.podberth.io
+    namespaces nodes gpupolicies.podberth.io gpupolicyexceptions.podberth.io namespacedgpupolicies.podberth.io
     deviceclasses.resource.k8s.io resourceclaims.resource.k8s.io
     resourceclaimtemplates.resource.k8s.io computedomains.resource.nvidia.com podgroups.scheduling.k8s.io
     podgroups.scheduling.run.ai podgroups.scheduling.sigs.k8s.io podgroups.scheduling.volcano.sh
@@ -93,6 +93,10 @@ _CONFIGURED: Final = ("podberth-configurations", "tests/deployment/test_guards.p
 _SECRET: Final = ("podberth-shared-ca", "tests/deployment/test_guards.py")
 _VIEWER: Final = "tests/deployment/test_status.py::test_a_viewer_may_read_no_secret_and_of_other_namespaces_lists_alone"
 _STATUS: Final = "tests/e2e/test_cluster_policies.py::test_it_may_write_the_status_and_nothing_else_of_a_policy"
+_TENANTS: Final = (
+    "tests/e2e/test_tenant_params.py::"
+    "test_without_the_right_the_policy_fails_and_with_it_each_namespace_decides_for_itself"
+)
 _READ: Final = "read them in every namespace: pod templates with their environment among them"
 
 ROWS: Final = (
@@ -103,7 +107,7 @@ ROWS: Final = (
     Row(
         "podberth",
         "patch",
-        "gpupolicies/status.podberth.io",
+        "gpupolicies/status.podberth.io namespacedgpupolicies/status.podberth.io",
         "lie about whether a policy is in force",
         proof=f"{_STATUS} {_GRANTED}",
     ),
@@ -225,6 +229,20 @@ ROWS: Final = (
         "",
         *_AUDIT,
     ),
+    # ---- params of tenants: manifests/components/namespace-params
+    Row(
+        "podberth-namespace-params",
+        "list watch",
+        "configmaps",
+        "read every ConfigMap of the cluster; it is not part of the default installation",
+        proof=f"{_TENANTS} {_GRANTED}",
+    ),
+    Row(
+        "podberth-audit-namespace-params",
+        "list",
+        "configmaps",
+        "read every ConfigMap of the cluster; it is not part of the default installation",
+    ),
     # ---- whoever asks for the status, bound to nobody: manifests/base/viewer.yaml
     Row(
         "podberth-viewer",
@@ -275,5 +293,13 @@ ROWS: Final = (
         "except pods from policies, each time for a year at most and with a name in the audit log",
         proof="tests/e2e/test_exceptions.py::test_the_webhook_refuses_more_than_a_year_and_a_broken_expression "
         "tests/unit/admission/test_excepting.py::test_another_policy_still_denies_and_the_audit_annotation_stays",
+    ),
+    # ---- whoever may write policies of their namespace, bound to nobody: manifests/base/namespaced-policies.yaml
+    Row(
+        "podberth-namespaced-policies",
+        "get list watch create update patch delete",
+        "namespacedgpupolicies.podberth.io",
+        "deny pods with GPUs where it is bound, and warn of them; nothing else",
+        proof="tests/e2e/test_namespaced.py::test_a_namespaces_admin_tightens_their_own_namespace_and_no_other",
     ),
 )

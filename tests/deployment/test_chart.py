@@ -75,6 +75,7 @@ COMPOSED = {
     "controller": "controller.enabled=true",
     "client-auth": "clientCertificate=true",
     "own-policies": "policies.shipped=false",
+    "namespace-params": "namespaceParams=true",
     "host-network": "hostNetwork=true",
     "audit controller own-policies": "audit.enabled=true,controller.enabled=true,policies.shipped=false",
 }

@@ -288,4 +288,9 @@ def _readable(response: Mapping[str, Any]) -> Document:
     """Return a response whose records have no seal: the process that is asked has a key of its own."""
     patch = response.get("patch")
     decoded = json.loads(base64.b64decode(patch)) if patch else []
-    return {"allowed": response["allowed"], "patch": without_seals(decoded), "warnings": response.get("warnings", [])}
+    return {
+        "allowed": response["allowed"],
+        "message": response.get("status", {}).get("message", ""),
+        "patch": without_seals(decoded),
+        "warnings": response.get("warnings", []),
+    }

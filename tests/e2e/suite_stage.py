@@ -16,8 +16,8 @@ from controlplane.api import Answer, Api
 from controlplane.wait import wait_for
 from podberth.cel.engine import Environment
 from podberth.files.loading import SuiteFiles
-from podberth.policy.parse import parse_policies
-from podberth.suite.case_cluster import Params, documents, with_values
+from podberth.policy.parse import ParsedPolicies, parse_policies
+from podberth.suite.case_cluster import documents, with_values
 from podberth.suite.case_file import Case, Suite, parse_suite
 from podberth.suite.runner import CaseResult, run_suite
 from records import without_seals
@@ -71,16 +71,18 @@ def trials(files: SuiteFiles, environment: Environment) -> list[Trial]:
     assert suite is not None, problems
     policies = parse_policies(files.policies)
     results = run_suite(suite, policies, environment).cases
-    return [_trial(suite, case, policies.params, result) for case, result in zip(suite.cases, results, strict=True)]
+    return [_trial(suite, case, policies, result) for case, result in zip(suite.cases, results, strict=True)]
 
 
-def _trial(suite: Suite, case: Case, params: Params, result: CaseResult) -> Trial:
+def _trial(suite: Suite, case: Case, policies: ParsedPolicies, result: CaseResult) -> Trial:
     assert case.pod is not None, f"{suite.file}: {case.name}: got a review; say here how it comes before an apiserver"
     pod = complete(
         {"apiVersion": "v1", "kind": "Pod", **case.pod}, case.namespace.name if case.namespace else "default"
     )
     # Params as ConfigMaps of the cluster, which win over those beside the policies.
-    cluster = (*documents(suite, case, pod["metadata"]["namespace"]), *with_values(suite, case, params).values())
+    namespace = pod["metadata"]["namespace"]
+    values = with_values(suite, case, policies, namespace)
+    cluster = (*documents(suite, case, namespace), *values.values())
     return Trial(case.name, pod, cluster, result)
 
 

@@ -90,7 +90,9 @@ async def replica(kubeconfig: Path) -> AsyncIterator[Counting]:
     others = [LiveObjects(OBJECTS, snapshot.adopt_objects)]
     workloads = LiveWorkloads(FOLLOWED, snapshot.adopt_workloads, log)
     connect = partial(ClusterClient, kubeconfig, TIMING)
-    cluster = LiveCluster(connect, topology, others, workloads, taken, source.take_exceptions, metrics, log, TIMING)
+    takes = taken, source.take_exceptions, snapshot.adopt_params, (snapshot.adopt_namespaced, lambda *_: None)
+    schema = PodSchema.packaged()
+    cluster = LiveCluster(connect, topology, others, workloads, *takes, schema, metrics, log, TIMING)
     tasks = [asyncio.create_task(each) for each in (cluster.run(), statuses.run())]
     try:
         yield writer

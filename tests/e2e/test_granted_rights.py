@@ -133,6 +133,7 @@ NOBODY: Final = {
     *each_of("nodes/status", "patch", namespaced=False),
     *each_of("namespaces", "create", "patch", "delete", namespaced=False),
     *each_of("gpupolicies", "create", "update", "patch", "delete", group="podberth.io", namespaced=False),
+    *each_of("namespacedgpupolicies", "create", "update", "patch", "delete", group="podberth.io"),
     *each_of("mutatingwebhookconfigurations", "list", "create", "update", "delete", group=ADMISSION, namespaced=False),
     *each_of("validatingadmissionpolicies", "get", "patch", "delete", group=ADMISSION, namespaced=False),
 }

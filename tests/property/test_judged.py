@@ -12,14 +12,12 @@ from podberth.admission.decide import validate
 from podberth.admission.review import decode_review
 from replays import assert_judged_right
 from snapshots import cluster, forgetful, policy, snapshot
+from tenants import limits
 
 POLICIES = Path(__file__).parents[2] / "policies"
 NODES = cluster(hgx_h100_8=1, a100_pcie_4=1, dgx_a100_8_mig_mixed=1)
 LIBRARY = [file.read_text() for file in sorted(POLICIES.glob("*/*.yaml")) if file.name != "tests.yaml"]
-PARAMS = [
-    {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "p", "namespace": where}, "data": {"value": where}}
-    for where in ("default", "other")
-]
+PARAMS = [limits(where, "p", value=where) for where in ("default", "other")]
 NAMESPACES = [
     {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": where, "labels": {"tier": where}}}
     for where in ("default", "other")

@@ -38,6 +38,7 @@ from properties import thinned
 from records import annotation_of, claims_of, with_annotation, with_record, without_seals
 from replays import assert_decided_right
 from snapshots import cluster, forgetful, policy, snapshot
+from tenants import limits
 
 POLICIES = Path(__file__).parents[2] / "policies"
 NODES = cluster(hgx_h100_8=1, a100_pcie_4=1, dgx_a100_8_mig_mixed=1, l4_1=1)
@@ -52,10 +53,7 @@ SHIPPED = [
 
 LIBRARY = [file.read_text() for file in sorted(POLICIES.glob("*/*.yaml")) if file.name != "tests.yaml"]
 
-PARAMS = [
-    {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "p", "namespace": where}, "data": {"value": where}}
-    for where in ("default", "other")
-]
+PARAMS = [limits(where, "p", value=where) for where in ("default", "other")]
 
 ABSENT = object()
 USUAL = {
@@ -275,7 +273,7 @@ def test_what_was_decided_under_two_policies_is_right_for_the_next_pod(pair: tup
     assert_decided_right(known([OTHERS[name] for name in pair]), alike(0))
 
 
-# What fails, what can write anywhere, and what goes by the namespace.
+# What fails, and what can write anywhere.
 ALWAYS_DECIDED = {
     "fails",
     "chooses a group",
@@ -283,7 +281,6 @@ ALWAYS_DECIDED = {
     "claims",
     "configures",
     "patches",
-    "params of the namespace",
 }
 
 

@@ -7,6 +7,7 @@ are in ``conventions``. Nothing is computed here.
 API_VERSION = "podberth.io/v1alpha1"
 POLICY_KIND = "GPUPolicy"
 EXCEPTION_KIND = "GPUPolicyException"
+NAMESPACED_KIND = "NamespacedGPUPolicy"
 
 # ---- written by users -----------------------------------------------------------------------------------------------
 GPU_MEMORY_ANNOTATION = "podberth.io/gpu-memory"
@@ -30,6 +31,9 @@ without accelerators are left out.
 
 EXEMPT_LABEL = "podberth.io/exempt"
 """A namespace with this label, whatever its value, is exempt: no review of its objects reaches podberth."""
+
+PARAMS_LABEL = "podberth.io/params"
+"""Marks, with the value ``true``, a ConfigMap outside podberth's namespace that policies may read as params."""
 
 # ---- written by podberth --------------------------------------------------------------------------------------------
 COLOCATED_LABEL = "podberth.io/colocated"

@@ -92,7 +92,10 @@ def test_why_a_policy_does_not_apply_names_the_field_that_says_so() -> None:
         "  paramKind: {apiVersion: v1, kind: ConfigMap}\n"
         "  paramRef: {name: absent, namespace: x, parameterNotFoundAction: Allow}"
     )
-    assert why(gpu_pod(1), params) == "paramRef: there is no such ConfigMap (parameterNotFoundAction Allow)"
+    assert why(gpu_pod(1), params) == (
+        "paramRef: no ConfigMap absent in namespace x; want one with the label podberth.io/params=true "
+        "(parameterNotFoundAction Allow)"
+    )
 
 
 def test_after_a_denial_by_mutate_nobody_else_is_asked() -> None:

@@ -16,6 +16,7 @@ from podberth.kube.patch import apply
 from podberth.wellknown import GANG_LABEL
 from records import annotation_of, claims_of, with_annotation, with_record
 from snapshots import cluster, policy, snapshot
+from tenants import limits
 
 
 def mutate(document: dict[str, Any], known: Snapshot, **fields: Any) -> Outcome:
@@ -86,10 +87,9 @@ def test_conditions_are_asked_for_each_params_object() -> None:
         '  matchConditions:\n  - {name: once, expression: "!has(object.metadata.labels.done)"}'
     )
     text = policy("a", f'  mutations:\n  - labels: {{done: "params.metadata.name"}}\n{done}')
-    maps = [
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": n, "namespace": "team", "labels": {"p": "q"}}}
-        for n in ("one", "two")
-    ]
+    maps = [limits("team", name) for name in ("one", "two")]
+    for each in maps:
+        each["metadata"]["labels"]["p"] = "q"
     outcome = mutate(gpu_pod(labels={"app": "a"}), snapshot(text, objects=maps))
 
     assert [decision.message for decision in outcome.decisions] == ["label done=one"]
@@ -157,12 +157,7 @@ def test_missing_params_skip_the_policy_or_count_as_an_error() -> None:
         reference = f"  paramRef: {{name: p, namespace: team, parameterNotFoundAction: {action}}}"
         return label("a", "params.data['x']", more=params + reference)
 
-    config_map = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "p", "namespace": "team"},
-        "data": {"x": "1"},
-    }
+    config_map = limits("team", "p", x="1")
 
     assert mutate(gpu_pod(), snapshot(reading("Allow"))).verdict == "allowed"
     assert mutate(gpu_pod(), snapshot(reading("Deny"))).verdict == "denied"

@@ -50,7 +50,10 @@ def test_as_on_the_apiserver(scene: Scene) -> None:
 def test_missing_params_say_so_whatever_the_actions() -> None:
     (outcome,) = judged(SCENES[0])
     status = outcome.response["response"]["status"]
-    assert status["message"] == "podberth p: params: no ConfigMap that the selector selects in namespace params"
+    assert status["message"] == (
+        "podberth p: params: no ConfigMap that the selector selects in namespace params; "
+        "want one with the label podberth.io/params=true"
+    )
     assert (status["reason"], status["code"]) == ("Invalid", 422)
 
 

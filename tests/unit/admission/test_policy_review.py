@@ -18,6 +18,7 @@ from podberth.kube.yaml_text import as_yaml
 from podberth.lint.findings import Level
 from podberth.lint.runner import lint
 from snapshots import environment, policy, snapshot
+from tenants import own_policy
 
 _GOOD = policy("pod", "  mutations:\n  - labels: {example.com/a: string(gpu.count)}\n")
 _BROKEN = policy("pod", "  mutations:\n  - labels: {example.com/a: gpu.cuont}\n  - labels: {example.com/b: '1 +'}\n")
@@ -89,7 +90,10 @@ def test_what_the_api_server_adds_moves_no_line() -> None:
 
 
 def test_what_is_no_policy_has_no_decision() -> None:
-    with pytest.raises(ReviewError, match=r"^request\.object: got Pod, want a GPUPolicy or a GPUPolicyException$"):
+    with pytest.raises(
+        ReviewError,
+        match=r"^request\.object: got Pod, want a GPUPolicy, a GPUPolicyException or a NamespacedGPUPolicy$",
+    ):
         validate_policy(decode_review(review(pod())), environment())
 
 
@@ -158,3 +162,21 @@ def test_an_exception_from_an_unknown_policy_warns() -> None:
     asked = review(document(exception("e", "pod", "dog")), kind=EXCEPTIONS, resource=RESOURCE)
     in_force = snapshot(_GOOD).policies
     assert replacement(decode_review(asked), in_force) == "no policy in force has the name dog"
+
+
+def tightening(text: str) -> str:
+    kind = {"group": "podberth.io", "version": "v1alpha1", "kind": "NamespacedGPUPolicy"}
+    asked = review(document(text), kind=kind, resource={**RESOURCE, "resource": "namespacedgpupolicies"})
+    return validate_policy(decode_review(asked), environment()).denial
+
+
+def test_a_policy_of_a_namespace_is_let_in_and_a_broken_one_is_denied() -> None:
+    good = own_policy("vision", "own", "gpu.count <= 2")
+    assert not tightening(good)
+    assert "spec.validations[0].expression" in tightening(good.replace("gpu.count", "gpu.cuont"))
+    assert "unknown field 'mutations'" in tightening(f"{good}  mutations: []\n")
+
+
+def test_a_policy_of_a_namespace_that_is_too_large_is_denied() -> None:
+    large = own_policy("vision", "own", "true") + f"  description: {'x' * 20_000}\n"
+    assert "want 16,384 at most; make several policies of it" in tightening(large)

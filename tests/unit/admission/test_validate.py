@@ -10,6 +10,7 @@ from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
 from snapshots import policy, snapshot
+from tenants import limits
 
 FALSE = "  - {expression: gpu.count > 9, message: too few}"
 ERROR = "  - {expression: \"object.metadata.labels['no'] == 'x'\", message: no label}"
@@ -76,10 +77,7 @@ def test_a_long_audit_annotation_is_cut_as_upstream_does() -> None:
 
 def test_the_values_of_an_audit_annotation_under_several_params_are_joined_each_once() -> None:
     values = {"a": "x, y", "b": "y", "c": "y", "d": "x, y"}
-    params = [
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}, "data": {"v": v}}
-        for name, v in values.items()
-    ]
+    params = [limits("default", name, v=v) for name, v in values.items()]
     more = (
         "  paramKind: {apiVersion: v1, kind: ConfigMap}\n"
         f"  paramRef: {{selector: {{}}, parameterNotFoundAction: Deny}}\n{_audited('params.data.v')}"

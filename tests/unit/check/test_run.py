@@ -218,7 +218,7 @@ def test_namespaces_and_parameters_of_the_checked_files_count() -> None:
         ---
         apiVersion: v1
         kind: ConfigMap
-        metadata: {name: limits, namespace: ml}
+        metadata: {name: limits, namespace: ml, labels: {podberth.io/params: "true"}}
         data: {team: b}
         """
     pod = GPU_POD.replace("{name: a}", "{name: a, namespace: ml}")

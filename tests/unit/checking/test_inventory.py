@@ -93,8 +93,11 @@ def names(server: Scripted, page: int = 2) -> list[str]:
     return [each["metadata"]["name"] for each in found]
 
 
-def inventory(server: Scripted, namespace: str = "", *extra: str, nodes: bool = True) -> Inventory:
-    return asyncio.run(take_inventory(Lister(cast("Client", server), QUICK), namespace, extra, nodes=nodes))
+def inventory(
+    server: Scripted, namespace: str = "", *extra: str, nodes: bool = True, params: bool = False
+) -> Inventory:
+    lister = Lister(cast("Client", server), QUICK)
+    return asyncio.run(take_inventory(lister, namespace, extra, nodes=nodes, params=params))
 
 
 def objects(taken: Inventory) -> list[str]:
@@ -244,6 +247,18 @@ def test_without_a_lease_in_force_nobody_makes_groups_and_without_the_right_to_l
         assert inventory(server).gathered.is_makerless is makerless
 
 
+def test_params_of_tenants_are_listed_by_their_label_where_a_policy_looks_for_them() -> None:
+    answers = {"/apis": groups(), "/api/v1": CORE, "/api/v1/configmaps": listed("limits")}
+    server = Scripted(answers)
+    assert "ConfigMap/limits" in objects(inventory(server, nodes=False, params=True))
+    [query] = [query for path, query in server.asked if path == "/api/v1/configmaps"]
+    assert query["labelSelector"] == "podberth.io/params=true,!podberth.io/topology"
+    assert inventory(Scripted({"/apis": groups(), "/api/v1": CORE}), nodes=False, params=True).gathered.missing[-1]
+    unasked = Scripted(answers)
+    inventory(unasked, nodes=False)
+    assert "/api/v1/configmaps" not in {path for path, _ in unasked.asked}
+
+
 def test_an_api_whose_server_is_away_costs_itself_alone() -> None:
     away = ClusterError("failed", "got 503")
     server = Scripted(
@@ -283,7 +298,7 @@ def test_the_audit_may_list_what_is_listed_and_nothing_else() -> None:
     around = {
         ("", "namespaces"),
         ("", "nodes"),
-        *(("podberth.io", each) for each in ("gpupolicies", "gpupolicyexceptions")),
+        *(("podberth.io", each) for each in ("gpupolicies", "gpupolicyexceptions", "namespacedgpupolicies")),
     }
     # Kubernetes 1.22 took the group extensions away.
     wanted = {(group, f"{kind.lower()}s") for group, kind in kinds_to_list() if group != "extensions"}

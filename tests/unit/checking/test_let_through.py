@@ -10,6 +10,7 @@ from podberth.checking.let_through import let_through
 from podberth.installation.observation import LetThrough, Unread, Unrecorded
 from snapshots import policy
 from status_scenes import NOW, gpu_policy, observed, workload
+from tenants import at_most
 
 RULES = [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}]
 SELECTOR = {"matchExpressions": [{"key": "podberth.io/exempt", "operator": "DoesNotExist"}]}
@@ -125,3 +126,8 @@ def test_what_could_not_be_read_is_said(part: str) -> None:
 
 def test_without_a_registration_nothing_is_said() -> None:
     assert found(pod("a"), configurations={"MutatingWebhookConfiguration": None}) is None
+
+
+def test_nothing_is_said_about_a_policy_that_looks_for_params_of_tenants_because_these_are_not_read() -> None:
+    result = found(pod("a"), texts=f"{at_most()}---\n{LABELS}")
+    assert (result.changed, result.denied) == (("team-a/a",), ())

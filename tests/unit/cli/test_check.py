@@ -17,6 +17,7 @@ from podberth.checking.run import processes_for
 from podberth.cli.formats import FORMATS
 from podberth.cli.main import main
 from snapshots import cluster, policy
+from tenants import own_policy
 
 POD = (
     "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
@@ -217,3 +218,15 @@ def test_check_and_explain_answer_alike_about_an_exception(
     assert ("has expired" in talk, "got more than 366 days" in talk) == (hours == -1, hours == 24 * 400)
     assert main(["explain", "--policies", f"{place}/policies", f"{place}/pods/a.yaml"]) == (0 if in_force else 1)
     assert ("exception pinned until" in capsys.readouterr().out) is in_force
+
+
+def test_check_explain_and_test_answer_alike_about_a_policy_of_a_namespace(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "policies" / "own.yaml").write_text(own_policy("default", "none", "gpu.count < 1"), encoding="utf-8")
+    code, report, _ = run(place, "@/pods", "--policies", "@/policies", capsys=capsys)
+    [result] = report["results"]
+    assert (code, result["verdict"]) == (1, "denied")
+    assert "default/none" in [each["policy"] for each in result["denials"]]
+    assert main(["explain", "--policies", f"{place}/policies", "--policy", "default/none", f"{place}/pods/a.yaml"]) == 1
+    assert "gpu.count < 1" in capsys.readouterr().out

@@ -4,6 +4,7 @@ import pytest
 
 from exceptions import exception
 from lint_findings import found, spec
+from tenants import own_policy
 
 WHOLE = "gpu.kind == 'whole'"
 LABEL = "labels: {example.com/a: gpu.kind}"
@@ -240,10 +241,21 @@ def test_a_key_of_params_that_the_default_lacks_is_reported_once() -> None:
         "- labels: {example.com/b: \"params.data['mode']\"}\n"
     )
     default = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: p, namespace: system}\ndata: {mode: a}\n"
+    marked = default.replace("namespace: system", "namespace: system, labels: {podberth.io/params: 'true'}")
 
-    [finding] = found(text + default, "params-default")
+    [finding] = found(text + marked, "params-default")
 
     assert "'mod'" in finding.problem.message
+    [unread] = found(text + default, "params-default")
+    assert unread.problem.message.startswith("ConfigMap system/p beside the policies is not read; want the label")
+
+
+def test_params_of_the_requests_namespace_need_no_default() -> None:
+    reference = "paramKind: {apiVersion: v1, kind: ConfigMap}\nparamRef: {%sname: p, parameterNotFoundAction: Allow}\n"
+    text = spec(reference + "mutations:\n- labels: {example.com/b: \"params.data['mode']\"}\n")
+
+    assert found(text % "", "params-default") == ()
+    assert len(found(text % "namespace: a, ", "params-default")) == 1
 
 
 def test_params_without_a_param_kind_are_null() -> None:
@@ -360,3 +372,10 @@ def test_a_broken_exception_beside_policies_is_invalid() -> None:
     broken = exception("e", "example", more="  expression: gpu.cuont == 1\n")
     [finding] = found(f"{spec(f'mutations: [{{{LABEL}}}]')}\n---\n{broken}", "invalid")
     assert finding.problem.where == "spec.expression"
+
+
+def test_a_broken_policy_of_a_namespace_is_invalid_and_a_good_one_is_linted() -> None:
+    [finding] = found(own_policy("vision", "own", "gpu.cuont == 1"), "invalid")
+    assert finding.problem.where == "spec.validations[0].expression"
+    [always] = found(own_policy("vision", "own", "true"), "constant-validation")
+    assert always.problem.where == "spec.validations[0].expression"

@@ -121,7 +121,8 @@ def test_names_are_unique_in_all_files_together() -> None:
 
 
 def test_another_kind_is_refused_by_name() -> None:
-    want = "want podberth.io/v1alpha1 GPUPolicy or GPUPolicyException, or a v1 ConfigMap (params); move it elsewhere"
+    kinds = "GPUPolicy, GPUPolicyException or NamespacedGPUPolicy"
+    want = f"want podberth.io/v1alpha1 {kinds}, or a v1 ConfigMap (params); move it elsewhere"
     assert problems_of("apiVersion: v1\nkind: Secret\n") == [f"a.yaml:2:7 kind: got v1 Secret, {want}"]
     assert problems_of("cases: []\n") == [f"a.yaml:1:1: got no apiVersion no kind, {want}"]
 

@@ -144,3 +144,20 @@ def test_a_policy_that_waits_and_is_abandoned_keeps_its_place_until_the_thread_h
         await until(lambda: ended == [0, 1, 2], what="the thread has let go of all")
 
     assert len(run(body).threads) == 1
+
+
+def test_policies_of_namespaces_take_no_place_from_those_of_the_cluster() -> None:
+    kind = {"group": "podberth.io", "version": "v1alpha1", "kind": "NamespacedGPUPolicy"}
+    resource = {"group": "podberth.io", "version": "v1alpha1", "resource": "namespacedgpupolicies"}
+    stored = {"metadata": {"name": "own", "namespace": "vision"}}
+    of_namespace = decode_review(review(stored, kind=kind, resource=resource))
+
+    async def body(judge: PolicyJudge, validation: Validation) -> None:
+        waiting = [asyncio.ensure_future(judge(of_namespace, SNAPSHOT)) for _ in range(MOST_AT_ONCE)]
+        with pytest.raises(ReviewError):
+            judge(of_namespace, SNAPSHOT)
+        started = asyncio.ensure_future(judge(REVIEW, SNAPSHOT))
+        validation.go.set()
+        assert {each.verdict for each in await asyncio.gather(started, *waiting)} == {"allowed"}
+
+    assert len(set(run(body).threads)) == 2

@@ -10,6 +10,7 @@ from podberth.kube.schema import PodSchema
 from podberth.policy.parse import parse_policies
 from podberth.suite.case_file import parse_suite
 from podberth.suite.runner import CaseResult, SuiteSettings, run_suite
+from tenants import at_most
 
 POLICY = """\
 apiVersion: podberth.io/v1alpha1
@@ -320,3 +321,12 @@ def test_a_case_is_decided_at_its_moment_which_is_the_runs_by_default(environmen
     assert run_suite(suite, policies, environment, SuiteSettings(now=BEFORE)).violations == ()
     [late] = run_suite(suite, policies, environment, SuiteSettings(now=END)).violations
     assert "no topology" in late.message
+
+
+@pytest.mark.parametrize(("most", "verdict"), [(2, "denied"), (8, "unchanged")])
+def test_params_of_the_pods_namespace_are_those_that_the_case_states(
+    environment: Environment, most: int, verdict: str
+) -> None:
+    pod = "{metadata: {name: a}, spec: {containers: [{name: m, resources: {limits: {nvidia.com/gpu: 4}}}]}}"
+    case = f"  namespace: vision\n  pod: {pod}\n  params: {{limits: {{most: '{most}'}}}}\n"
+    assert run(environment, f"{case}  expect: {{verdict: {verdict}}}\n", at_most()).violations == ()

@@ -1,10 +1,10 @@
 """Builds the outcome of a review from the decisions of the policies: admitted, patched or denied, with warnings."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from ..kube.patch import Patch
 from . import messages, response
-from .outcome import Decision, Outcome
+from .outcome import NOT_JUDGED, Action, Decision, Judged, Outcome
 from .review import AdmissionRequest
 
 
@@ -56,36 +56,47 @@ def of_fault(request: AdmissionRequest, decisions: Sequence[Decision], policy: s
 
 
 def of_validations(
-    request: AdmissionRequest, decisions: Sequence[Decision], reasons: Sequence[str], audit: Mapping[str, str]
+    request: AdmissionRequest, decisions: Sequence[Decision], judged: Judged, own: Judged = NOT_JUDGED
 ) -> Outcome:
-    """Return the outcome of /validate: a denial if a policy denies, otherwise an admission with warnings.
+    """Return the outcome of /validate: a denial if a policy denies, else the admission with warnings.
 
     The first denial sets the reason and the status code of the answer; the message joins the messages of all denials.
+    What the policies of the pod's namespace say comes last, so that it takes no room from what the cluster's say.
 
     Args:
         request: the review.
-        decisions: the decisions of all policies.
-        reasons: the status reason of each denial, such as ``Invalid``; empty if no policy denies.
-        audit: the audit annotations by key.
+        decisions: the decisions about the pod and of the cluster's policies.
+        judged: the result of the cluster's policies.
+        own: the result of the policies of the pod's namespace.
     """
-    lines = {
-        action: [messages.line(item.policy, item.message) for item in decisions if item.action == action]
-        for action in ("deny", "error", "warn")
-    }
-    warnings = messages.within_budget([*lines["error"], *lines["warn"]])
-    audit = {**audit, **exceptions_in(decisions)}
+    of_cluster, of_namespace = _lines(decisions), _lines(own.decisions)
+    warnings = messages.within_budget(
+        [line for lines in (of_cluster, of_namespace) for action in ("error", "warn") for line in lines[action]]
+    )
+    decisions = (*decisions, *own.decisions)
+    audit = {**judged.audit, **exceptions_in(decisions)}
+    reasons = (*judged.reasons, *own.reasons)
     if reasons:
-        message = messages.joined(lines["deny"])
+        message = messages.joined([*of_cluster["deny"], *of_namespace["deny"]])
         body = response.denied(request.uid, message, reason=reasons[0], warnings=warnings, audit=audit)
     else:
         body = response.allowed(request.uid, warnings, audit)
     return Outcome(
         response=body,
         verdict="denied" if reasons else "allowed",
-        decisions=tuple(decisions),
+        decisions=decisions,
         patch=[],
         warnings=warnings,
     )
+
+
+def _lines(decisions: Iterable[Decision]) -> dict[Action, list[str]]:
+    """Return the lines for the user by the action of their decision."""
+    lines: dict[Action, list[str]] = {"deny": [], "error": [], "warn": []}
+    for each in decisions:
+        if each.action in lines:
+            lines[each.action].append(messages.line(each.policy, each.message))
+    return lines
 
 
 def exceptions_in(decisions: Iterable[Decision]) -> dict[str, str]:

@@ -5,6 +5,7 @@ cached. If a ``Watch`` observes the decision, nothing is cached, because the wat
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from ..cel.engine import Activation
@@ -13,6 +14,7 @@ from ..kube.paths import Path
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Failure, Params, Watch
 from .fingerprint import fact_of, fingerprint
+from .params import called, identity
 from .recall import Footprint
 from .snapshot import Plan
 from .under_review import PodUnderReview
@@ -57,8 +59,8 @@ class Asking:
         """
         read = self.plan.condition_footprints[policy.name]
         self.asked_again.append(read)
-        question = ("matches", policy.name, id(params))
-        return self._recall(question, read, lambda: self._evaluation(policy, params).conditions())
+        question = ("matches", policy.name, identity(params))
+        return self._recall(question, read, lambda: self._with_params(policy, params, Evaluation.conditions))
 
     def mutations(self, policy: CompiledPolicy, params: Params | None) -> list[Asked]:
         """Return the mutations of the policy that apply to the pod with the writes so far.
@@ -67,8 +69,8 @@ class Asking:
             EvaluationError: an expression of a mutation failed; then none of the policy's mutations applies.
         """
         self.asked.add(policy.name)
-        question, read = (policy.name, id(params)), self.plan.footprints[policy.name]
-        asked = self._recall(question, read, lambda: self._evaluation(policy, params).mutations())
+        question, read = (policy.name, identity(params)), self.plan.footprints[policy.name]
+        asked = self._recall(question, read, lambda: self._with_params(policy, params, Evaluation.mutations))
         return [self._with_facts(entry) for entry in asked]
 
     def mutations_after(
@@ -84,12 +86,31 @@ class Asking:
 
     def failures(self, policy: CompiledPolicy, params: Params | None) -> list[Failure]:
         """Return a failure for each validation of the policy that is false for the pod or could not be evaluated."""
-        question, read = ("validations", policy.name, id(params)), self.plan.footprints[policy.name]
-        return self._recall(question, read, lambda: self._evaluation(policy, params).failures())
+        question, read = ("validations", policy.name, identity(params)), self.plan.footprints[policy.name]
+        return self._recall(question, read, lambda: self._failures(policy, params))
 
     def audit_annotations(self, policy: CompiledPolicy, params: Params | None) -> Mapping[str, str | EvaluationError]:
         """Return a mapping from the key of each of the policy's audit annotations to the value, or to the error."""
         return self._evaluation(policy, params).audit_annotations() if policy.audit_annotations else {}
+
+    def _with_params(
+        self, policy: CompiledPolicy, params: Params | None, ask: Callable[[Evaluation], _Answer]
+    ) -> _Answer:
+        """Return the answer of ``ask`` for the policy; an error names the params object with which it occurred."""
+        try:
+            return ask(self._evaluation(policy, params))
+        except EvaluationError as error:
+            if params is None:
+                raise
+            raise EvaluationError(f"{error} (with {called(params)})") from error
+
+    def _failures(self, policy: CompiledPolicy, params: Params | None) -> list[Failure]:
+        found = self._evaluation(policy, params).failures()
+        if params is None:
+            return found
+        return [
+            replace(each, message=f"{each.message} (with {called(params)})") if each.error else each for each in found
+        ]
 
     def _evaluation(self, policy: CompiledPolicy, params: Params | None) -> Evaluation:
         return Evaluation(policy, self._activation(params), self.watch)

@@ -15,7 +15,7 @@ from .excepting import decision_of
 from .groups import wrong_in_pod
 from .judging import judge
 from .matching import Excepted, Fault, Matched, Matching
-from .outcome import Decision, Outcome, Written
+from .outcome import NOT_JUDGED, Decision, Judged, Outcome, Written
 from .replay import KeptDecision, keep, key_of
 from .restore import restored
 from .review import AdmissionRequest
@@ -70,7 +70,19 @@ def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None 
         problems += wrong_in_pod(under.pod, under.description, request.namespace, snapshot)
     judged = judge(matching)
     decisions = [*(Decision("", "warn", problem) for problem in problems), *judged.decisions]
-    return answering.of_validations(request, decisions, judged.reasons, judged.audit)
+    own = _of_namespace(under, watch)
+    return answering.of_validations(request, decisions, judged, own)
+
+
+def _of_namespace(under: PodUnderReview, watch: Watch | None) -> Judged:
+    """Return what the policies of the pod's own namespace say about it, whatever those of the cluster have said.
+
+    They are judged apart, so that they can change nothing of what the cluster's policies decide.
+    """
+    snapshot = under.snapshot.of_namespace(under.request.namespace)
+    if snapshot is None:
+        return NOT_JUDGED
+    return judge(Matching(Asking(snapshot.plan("validate", under.request), under.within(snapshot), watch)))
 
 
 def mutate_with_writes(

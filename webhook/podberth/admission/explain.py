@@ -104,7 +104,8 @@ def explain(
     Raises:
         ReviewError: an object of the review is not a pod.
     """
-    explained = [each for each in snapshot.policies if policy in ("", each.name)]
+    own = snapshot.namespaced.get(request.namespace, ())
+    explained = [each for each in (*snapshot.policies, *own) if policy in ("", each.name)]
     kept = {} if tracers is None else tracers
     wanted = {each.name for each in explained}
     asked = {phase: Notes(snapshot.environment, wanted, kept) for phase in _PHASES}

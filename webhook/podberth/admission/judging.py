@@ -7,7 +7,6 @@ failurePolicy Fail denies the pod, whatever the validationActions are.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from ..errors import EvaluationError
@@ -16,24 +15,12 @@ from .asking import Asking
 from .excepting import decision_of
 from .fingerprint import fingerprint
 from .matching import Excepted, Fault, Matched, Matching
-from .outcome import Action, Decision
+from .outcome import Action, Decision, Judged
 from .recall import Footprint, footprint
 
 OF_AUDIT: Final = "auditAnnotations: "
 """The prefix of the message about an audit annotation whose expression failed."""
 _ACTIONS: Mapping[str, Action] = {"Deny": "deny", "Warn": "warn", "Audit": "audit"}
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """The result of all policies' validations for one pod: decisions, reasons of denials, audit annotations."""
-
-    decisions: tuple[Decision, ...]
-    reasons: tuple[str, ...]
-    """The status reasons of the denials, such as ``Invalid``, in the order of the denials."""
-    audit: Mapping[str, str]
-    """The values of the audit annotations by key. The values that several policies give one key are joined; of errors
-    only the first is kept."""
 
 
 def judge(matching: Matching) -> Judged:

@@ -17,6 +17,7 @@ from ..policy.match import MatchRequest, SetUpError, mismatch
 from .asking import Asking
 from .description import meets, parts_of
 from .excepting import excepted, text_of
+from .params import missing
 from .rollout import rolled_out, rollout_key
 
 _CONDITION_FALSE = "matchConditions: one is false"
@@ -99,9 +100,9 @@ class Matching:
     def question(self) -> Hashable:
         """A cache key for the set of policies that apply to the unchanged pod; None if the set must not be cached.
 
-        The key has the results of the matchConditions, the exceptions that apply, and the facts about the gang and the
-        GPUs that matter. The key is None if the pod is too large, a watch observes the decision, or a condition failed.
-        Some sets of policies depend on more than the key (see ``policies``).
+        It has the results of the matchConditions, the exceptions that hold, the params of the pod's namespace, and the
+        facts about the gang and the GPUs that matter. None if the pod is too large, a watch observes the decision, or a
+        condition failed. Some matches depend on more (see ``policies``).
         """
         under, answers = self.under, self._answers
         if under.excess or self.asking.watch is not None or not all(isinstance(each, bool) for each in answers):
@@ -110,14 +111,15 @@ class Matching:
         gang = description.gang
         facts = (gang.known, gang.staged, gang.by_role, gang.sized_by_owner, description.gpu.dialect)
         excepted = tuple((policy, each.name) for policy, each in self._excepted.items())
-        return id(self.plan), tuple(answers), excepted, description.concerned, *facts
+        find, namespace = under.snapshot.params.key, under.request.namespace
+        params = tuple(find(each, namespace) for each in self.plan.with_namespace_params)
+        return id(self.plan), tuple(answers), excepted, params, description.concerned, *facts
 
     def policies(self) -> list[CompiledPolicy] | None:
         """Return the policies that apply to the unchanged pod; None if ``question`` does not determine the set.
 
-        The cache key ``question`` does not determine the set if a policy has a rollout, matchConditions that read
-        params, or constraints on more than the operation and the resource; if a condition failed; or if a policy that
-        applies reads the pod's namespace, or ConfigMaps in that namespace.
+        That is so if a policy has a rollout, params that its conditions read, or constraints on more than the operation
+        and the resource; if a condition failed; or if a matching policy reads the pod's namespace.
         """
         found: list[CompiledPolicy] = []
         for policy, span in zip(self.plan.policies, self.plan.slices, strict=True):
@@ -129,12 +131,9 @@ class Matching:
             answers = self._answers[span]
             if any(isinstance(answer, EvaluationError) for answer in answers):
                 return None
-            elsewhere = spec.param_ref if spec.param_ref is not None and not spec.param_ref.namespace else None
             if False in answers:
-                if elsewhere is not None and elsewhere.parameter_not_found_action == "Deny":
-                    return None
                 continue
-            if policy.reads_namespace or elsewhere is not None:
+            if policy.reads_namespace:
                 return None
             found.append(policy)
         return found
@@ -154,7 +153,8 @@ class Matching:
             return
         found = self.under.snapshot.params.of(policy, self.under.request.namespace)
         if not found:
-            self._pass_over(policy, "paramRef: there is no such ConfigMap (parameterNotFoundAction Allow)")
+            why = missing(policy, self.under.request.namespace)
+            self._pass_over(policy, f"paramRef: {why} (parameterNotFoundAction Allow)")
             return
         answers = self._answers_of(index, policy)
         if answers is None or self._all_hold(policy, answers):

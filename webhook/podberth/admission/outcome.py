@@ -1,7 +1,8 @@
 """The outcome of a review: the answer, and the decisions of each policy. The server logs and counts the decisions."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from ..kube.patch import Patch
 
@@ -56,3 +57,18 @@ class Written:
     """The mutation's ``name``, or the mutation's path in the policy if there is no name. Messages use the same text."""
     reason: str
     patch: Patch
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The result of all policies' validations for one pod."""
+
+    decisions: tuple[Decision, ...]
+    reasons: tuple[str, ...]
+    """The status reasons of the denials, such as ``Invalid``, in the order of the denials."""
+    audit: Mapping[str, str]
+    """The values of the audit annotations by key. Several values of one key are joined; of failures only the first."""
+
+
+NOT_JUDGED: Final = Judged((), (), {})
+"""The result where there is no policy."""

@@ -1,14 +1,17 @@
 """Finds the params objects (ConfigMaps) of policies, once for each snapshot."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from ..cel.cost import MAX_MICROSECONDS
 from ..errors import EvaluationError
 from ..kube import pod as pods
+from ..kube.unchecked import text_at
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Params
 from ..policy.match import SetUpError
 from ..policy.model import LabelSelector
+from ..wellknown import NAMESPACE, PARAMS_LABEL
+from .namespace_params import NONE, NamespaceParams, bounded, is_read
 
 
 class KnownParams:
@@ -18,9 +21,17 @@ class KnownParams:
     policy and each namespace that has a ConfigMap; other namespaces add nothing to the cache.
     """
 
-    def __init__(self, config_maps: Mapping[tuple[str, str], Params]) -> None:
+    def __init__(
+        self, config_maps: Mapping[tuple[str, str], Params], followed: Mapping[str, NamespaceParams] | str | None = None
+    ) -> None:
+        """Keep the known ConfigMaps by namespace and name, and those of a followed cluster by namespace.
+
+        A followed ConfigMap replaces the known one of its namespace and name. ``followed`` is as in ``Snapshot``.
+        """
         self._config_maps = config_maps
-        self._by_namespace: Mapping[str, Sequence[Params]] | None = None
+        self._followed = followed
+        self._known: Mapping[str, Sequence[Params]] | None = None
+        self._there: dict[str, NamespaceParams] = {}
         self._selected: dict[tuple[str, str], Sequence[Params]] = {}
 
     def of(self, policy: CompiledPolicy, namespace: str) -> Sequence[Params | None]:
@@ -30,39 +41,99 @@ class KnownParams:
 
         Raises:
             SetUpError: params are missing and parameterNotFoundAction is Deny.
-            EvaluationError: the policy would be evaluated with more objects than a review has time for.
+            EvaluationError: the ConfigMaps of the namespace exceed a bound, or the policy would be evaluated with more
+                objects than a review has time for.
         """
         reference = policy.source.spec.param_ref
         if reference is None:
             return [None]
         namespace = reference.namespace or namespace
+        there = self._in(namespace)
+        if there.excess:
+            raise EvaluationError(f"params: {there.excess}")
         found: Sequence[Params]
         if reference.label_selector is None:
-            one = self._config_maps.get((namespace, reference.name or ""))
+            one = there.config_maps.get(reference.name or "")
             found = [] if one is None else [one]
         else:
-            found = self._selected_by(reference.label_selector, policy, namespace)
+            found = self._selected_by(reference.label_selector, policy, namespace, there)
         if not found and reference.parameter_not_found_action == "Deny":
-            wanted = reference.name or "that the selector selects"
-            raise SetUpError(f"params: no ConfigMap {wanted} in namespace {namespace}")
+            raise SetUpError(f"params: {missing(policy, namespace)}")
         if len(found) > 1 and len(found) > policy.most_params:
             raise EvaluationError(_too_many(policy, len(found), namespace))
         return found
 
-    def _selected_by(self, selector: LabelSelector, policy: CompiledPolicy, namespace: str) -> Sequence[Params]:
-        if self._by_namespace is None:
+    def key(self, policy: CompiledPolicy, namespace: str) -> Hashable:
+        """Return a value that is equal for two reviews for which ``of`` finds equal params, or has an equal error."""
+        try:
+            return tuple(identity(each) for each in self.of(policy, namespace))
+        except (SetUpError, EvaluationError) as error:
+            return str(error)
+
+    def _in(self, namespace: str) -> NamespaceParams:
+        """Return the ConfigMaps of a namespace; the result is kept unless there are none."""
+        found = self._there.get(namespace)
+        if found is not None:
+            return found
+        if isinstance(self._followed, str) and namespace != NAMESPACE:
+            return NamespaceParams({}, f"namespace {namespace}: {self._followed}")
+        if self._known is None:
             by_namespace: dict[str, list[Params]] = {}
-            for (where, _), config_map in sorted(self._config_maps.items(), key=lambda item: item[0]):
+            for (where, _), config_map in self._config_maps.items():
                 by_namespace.setdefault(where, []).append(config_map)
-            self._by_namespace = by_namespace
-        there = self._by_namespace.get(namespace)
-        if there is None:
+            self._known = by_namespace
+        known = [each for each in self._known.get(namespace, ()) if is_read(each)]
+        by_name = {text_at(each, "metadata", "name"): each for each in known}
+        if namespace == NAMESPACE:
+            found = NamespaceParams(by_name)
+        elif isinstance(self._followed, Mapping):
+            followed = self._followed.get(namespace, NONE)
+            found = NamespaceParams({**by_name, **followed.config_maps}, followed.excess) if by_name else followed
+        else:
+            found = bounded(namespace, known) if known else NONE
+        if found is not NONE:
+            self._there[namespace] = found
+        return found
+
+    def _selected_by(
+        self, selector: LabelSelector, policy: CompiledPolicy, namespace: str, there: NamespaceParams
+    ) -> Sequence[Params]:
+        if there is NONE:
             return ()
         found = self._selected.get((policy.name, namespace))
         if found is None:
-            found = [each for each in there if selector.matches(pods.labels(each))]
+            found = [each for _, each in sorted(there.config_maps.items()) if selector.matches(pods.labels(each))]
             self._selected[policy.name, namespace] = found
         return found
+
+
+def missing(policy: CompiledPolicy, namespace: str) -> str:
+    """Return the message that a policy's ``paramRef`` finds no ConfigMap for a review in ``namespace``."""
+    reference = policy.source.spec.param_ref
+    namespace = (reference.namespace if reference is not None else "") or namespace
+    wanted = (reference.name if reference is not None else "") or "that the selector selects"
+    label = "" if namespace == NAMESPACE else f"; want one with the label {PARAMS_LABEL}=true"
+    return f"no ConfigMap {wanted} in namespace {namespace}{label}"
+
+
+def identity(params: Params | None) -> Hashable:
+    """Return a value that differs between any two params objects of which answers are remembered together.
+
+    An object of the API server has a uid and a version, so that an answer for an earlier version is never used, however
+    long answers are remembered. Another object is a part of the snapshot, and exists as long as its answers do.
+    """
+    if params is None:
+        return None
+    uid, version = (text_at(params, "metadata", field) for field in ("uid", "resourceVersion"))
+    if not (uid and version):
+        return id(params)
+    return (*(text_at(params, "metadata", field) for field in ("namespace", "name")), uid, version)
+
+
+def called(params: Params) -> str:
+    """Return the name of a params object for messages."""
+    namespace, name = (text_at(params, "metadata", field) for field in ("namespace", "name"))
+    return f"ConfigMap {namespace}/{name}"
 
 
 def _too_many(policy: CompiledPolicy, got: int, namespace: str) -> str:

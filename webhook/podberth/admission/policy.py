@@ -1,4 +1,4 @@
-"""Reviews a GPUPolicy or GPUPolicyException before it is stored: an object with errors is denied with lint's messages.
+"""The review of a policy or an exception before it is stored: a broken one is denied with lint's messages.
 
 Any client of the port may send any document. So the document's size is checked before it is parsed, and
 ``cel.compile_limits`` limits its expressions. These reviews run in a separate thread (``server.judge``), so that no
@@ -15,8 +15,9 @@ from ..kube.shape import metadata_problems
 from ..kube.yaml_text import as_yaml
 from ..policy.compile import CompiledPolicy, compile_policies
 from ..policy.exceptions import NEVER, compile_exceptions, without_effect
+from ..policy.namespaced import MOST_BYTES, compile_namespaced
 from ..policy.parse import excess_of_document, parse_policies
-from ..wellknown import EXCEPTION_KIND, POLICY_KIND
+from ..wellknown import EXCEPTION_KIND, NAMESPACED_KIND, POLICY_KIND
 from ..words import named
 from . import answering, messages, response
 from .outcome import Decision, Outcome
@@ -34,8 +35,9 @@ def validate_policy(
 ) -> Outcome:
     """Return the outcome for a GPUPolicy or GPUPolicyException: denied if too large or with errors, else admitted.
 
-    Other policies are not considered. The expressions of a disabled policy are not compiled, so that any policy can be
-    switched off. A GPUPolicyException is also denied if the exception lasts more than a year.
+    The expressions of a disabled policy are not compiled, so that any policy can be switched off. A GPUPolicyException
+    is denied if it is broken, too, or if it lasts more than a year, and a NamespacedGPUPolicy if it is broken, or alone
+    exceeds the bounds of its namespace.
 
     Args:
         request: the review.
@@ -44,16 +46,16 @@ def validate_policy(
         now: the present time, with which the end of an exception is compared.
 
     Raises:
-        ReviewError: the object is neither of the two kinds, or not a Kubernetes object at all.
+        ReviewError: the object is none of these, or not a Kubernetes object at all.
     """
     policy = request.object
-    if request.kind not in (POLICY_KIND, EXCEPTION_KIND) or policy is None:
-        wanted = f"a {POLICY_KIND} or a {EXCEPTION_KIND}"
+    if request.kind not in (POLICY_KIND, EXCEPTION_KIND, NAMESPACED_KIND) or policy is None:
+        wanted = f"a {POLICY_KIND}, a {EXCEPTION_KIND} or a {NAMESPACED_KIND}"
         raise ReviewError(400, f"request.object: got {request.kind[:40] or 'nothing'}, want {wanted}")
     file = f"{request.kind.lower()}/{request.name}"
     if request.unparsed:
         return _denied(request, [Problem(file, 1, 1, "", request.excess)])
-    if message := excess_of_document(policy):
+    if message := excess_of_document(policy) or _excess_of_namespaced(request.kind, policy):
         return _denied(request, [Problem(file, 1, 1, "", message)])
     if misfits := metadata_problems(policy):
         raise ReviewError(400, "; ".join(f"request.object.{each}" for each in misfits[:_MOST_MISFITS]))
@@ -62,8 +64,9 @@ def validate_policy(
     enabled = [each for each in parsed.policies if not each.policy.spec.disabled]
     _, problems = compile_policies(enabled, environment, late=late)
     _, wrong = compile_exceptions(parsed.exceptions, environment, late=late)
+    _, own = compile_namespaced(parsed.namespaced, environment, late=late)
     too_long = without_effect(parsed.exceptions, now, ["tooLong"])
-    found = sorted([*parsed.problems, *problems, *wrong, *too_long])[:_MAX_PROBLEMS]
+    found = sorted([*parsed.problems, *problems, *wrong, *own, *too_long])[:_MAX_PROBLEMS]
     if not found:
         return answering.unchanged(request)
     return _denied(request, found)
@@ -75,6 +78,8 @@ def replacement(request: AdmissionRequest, policies: Iterable[CompiledPolicy]) -
     For a GPUPolicyException, the warning lists the policy names in the exception that no policy has. ``policies`` are
     the policies in force.
     """
+    if request.kind == NAMESPACED_KIND:
+        return ""
     if request.kind == EXCEPTION_KIND:
         return _unknown(request.object, {each.name for each in policies})
     file = next((each.file for each in policies if each.name == request.name), "")
@@ -83,6 +88,12 @@ def replacement(request: AdmissionRequest, policies: Iterable[CompiledPolicy]) -
     spec = (request.object or {}).get("spec")
     does = "switches off" if isinstance(spec, dict) and spec.get("disabled") is True else "replaces"
     return f"{does} the policy of this name in {file} until it is deleted"
+
+
+def _excess_of_namespaced(kind: str, policy: Mapping[str, Any]) -> str:
+    """Return a message if the document is a NamespacedGPUPolicy that is too large to be kept; else empty."""
+    size = len(as_yaml(_as_written(policy))) if kind == NAMESPACED_KIND else 0
+    return f"got {size:,} bytes, want {MOST_BYTES:,} at most; make several policies of it" if size > MOST_BYTES else ""
 
 
 def _unknown(exception: Mapping[str, Any] | None, known: Container[str]) -> str:

@@ -26,11 +26,15 @@ from ..policy.compile import CompiledPolicy, compile_policies
 from ..policy.every_pod import needs_every_pod
 from ..policy.exceptions import NEVER, CompiledException, by_namespace, compile_exceptions, of_unknown
 from ..policy.match import Route, applies_statically
+from ..policy.namespaced import NamespacedPolicy, compile_namespaced
+from ..policy.namespaced import by_namespace as by_own_namespace
 from ..policy.parse import ParsedPolicies, ParsedPolicy
 from ..topology.index import TopologyIndex
 from ..topology.need import Need
+from ..wellknown import NAMESPACE
 from ..workload.systems import JOINED
 from .forecast import forecasts
+from .namespace_params import NamespaceParams
 from .params import KnownParams
 from .recall import Footprint, Recall, footprint, read_of_pod
 from .review import AdmissionRequest
@@ -61,9 +65,9 @@ class Plan:
     mutations (or validations) may read any field.
     """
     condition_footprints: Mapping[str, Footprint | None]
-    """The fields of a pod that each policy's matchConditions read, by the policy's name; None if the matchConditions
-    may read any field.
-    """
+    """The footprint of each policy's matchConditions, by the policy's name; None if it cannot be bounded."""
+    with_namespace_params: tuple[CompiledPolicy, ...]
+    """The policies whose params may differ between namespaces, or change while answers are remembered."""
     read_of_pod: Tree | None
     """The paths of the pod that the expressions of the policies read. None if one reads most of the pod, or if a policy
     is not compiled yet, as in a check of a few manifests."""
@@ -90,9 +94,14 @@ class Snapshot:
     sealer: Sealer = OFFLINE
     """The object that signs the records that are written on pods, and verifies the records on incoming pods."""
     predicted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Owners that do not exist yet, by future uid; such an owner takes precedence over the cluster's owner."""
+    """Owners that do not exist yet, by their future uid; they take precedence over the cluster's owners."""
+    followed_params: Mapping[str, NamespaceParams] | str | None = None
+    """The followed ConfigMaps of other namespaces than podberth's own, by namespace, or a message if podberth cannot
+    follow them. None: there is no live cluster, and the ConfigMaps of ``facts`` are all."""
     exceptions: tuple[CompiledException, ...] = ()
-    """All exceptions, sorted by name, including exceptions that have no effect."""
+    """All exceptions, by name, those without effect included."""
+    namespaced: Mapping[str, tuple[NamespacedPolicy, ...]] = field(default_factory=dict)
+    """The policies of namespaces, by namespace, and in each by name. They decide after ``policies``, and apart."""
     now: datetime | None = None
     """The moment for which the method ``at`` computed ``in_force``; None if ``at`` was not called."""
     in_force: Mapping[str, tuple[CompiledException, ...]] = field(default_factory=dict)
@@ -108,14 +117,20 @@ class Snapshot:
     plans: dict[tuple[Phase, Route], Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The plans that were made so far: at most one for each phase, operation and resource of reviews."""
     recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
-    """The cached results of policies."""
+    """The cached answers of policies."""
+    _own: dict[str, "Snapshot"] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The snapshots with the policies of one namespace alone, by namespace, as far as a review has needed them."""
+    _own_plans: dict[str, tuple[object, dict[tuple[Phase, Route], Plan]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """The plans for the policies of each namespace, after the policies for which they were made."""
 
     def __post_init__(self) -> None:
         """Compute the fields ``owners``, ``devices`` and ``params`` from the other fields."""
         # A cluster may have tens of thousands of owners. They are not copied to add the few of one workload.
         owners = ChainMap(cast("dict[str, Any]", self.predicted), *_layers(self.facts.owners))
         object.__setattr__(self, "owners", owners if self.predicted else self.facts.owners)
-        object.__setattr__(self, "params", KnownParams(self.facts.config_maps))
+        object.__setattr__(self, "params", KnownParams(self.facts.config_maps, self.followed_params))
         object.__setattr__(self, "devices", replace(self.facts.devices, declared=self.declared))
 
     def at(self, now: datetime) -> "Snapshot":
@@ -159,9 +174,36 @@ class Snapshot:
 
     def _planned(self, known: "Snapshot") -> "Snapshot":
         object.__setattr__(known, "plans", self.plans)
-        if known.facts.config_maps is self.facts.config_maps:
+        object.__setattr__(known, "_own_plans", self._own_plans)
+        same = known.followed_params is self.followed_params
+        if same and known.facts.config_maps is self.facts.config_maps:
             object.__setattr__(known, "params", self.params)
         return known
+
+    def with_namespaced(self, policies: Mapping[str, tuple[NamespacedPolicy, ...]]) -> "Snapshot":
+        """Return the snapshot with other policies of namespaces; all else, cached answers included, is shared."""
+        changed = self._sharing(replace(self, namespaced=policies))
+        same = {name: own for name, own in self._own.items() if own.policies is policies.get(name)}
+        object.__setattr__(changed, "_own", same)
+        return changed
+
+    def of_namespace(self, namespace: str) -> "Snapshot | None":
+        """Return the snapshot that has the namespace's own policies in place of the cluster's; None if it has none.
+
+        Its cached answers are its own: a namespace's policies neither use nor displace answers of the cluster's.
+        """
+        policies = self.namespaced.get(namespace)
+        if not policies:
+            return None
+        own = self._own.get(namespace)
+        if own is None:
+            own = replace(self, policies=policies, namespaced={}, exceptions=(), notes=())
+            object.__setattr__(own, "params", self.params)
+            planned, plans = self._own_plans.get(namespace, (None, {}))
+            if planned is policies:
+                object.__setattr__(own, "plans", plans)
+            self._own[namespace], self._own_plans[namespace] = own, (policies, own.plans)
+        return own
 
     def with_topology(self, topology: TopologyIndex) -> "Snapshot":
         """Return the snapshot with another index of nodes.
@@ -185,6 +227,14 @@ class Snapshot:
         tables = {NAMESPACE_KIND: Table.of(namespaces), CONFIG_MAP: Table.of(params)}
         return self._planned(replace(self, facts=self.facts.with_tables(tables)))
 
+    def with_followed_params(self, followed: Mapping[str, NamespaceParams] | str) -> "Snapshot":
+        """Return the snapshot with other params objects of tenants, or with a message if they cannot be followed.
+
+        Both snapshots share the cached answers: the key of an answer has the version of the params object, so a tenant
+        who writes ConfigMaps makes nobody else's answers be computed again.
+        """
+        return self._sharing(replace(self, followed_params=followed))
+
     def with_sealer(self, sealer: Sealer) -> "Snapshot":
         """Return the snapshot with another sealer.
 
@@ -198,7 +248,7 @@ class Snapshot:
             bool(self.conventions.group_systems)
             or any(
                 policy.reads_namespace or not policy.source.spec.match_constraints.namespace_selector.empty
-                for policy in self.policies
+                for policy in (*self.policies, *self.namespaced.get(name, ()))
             )
         )
 
@@ -234,6 +284,7 @@ class Snapshot:
             slices=tuple(slices),
             footprints=_Footprints(partial(_reads, phase), policies),
             condition_footprints=_Footprints(_CONDITIONS_READ, policies),
+            with_namespace_params=tuple(each for each in policies if reads_namespace_params(each)),
             read_of_pod=read_of_pod(frozenset().union(*map(_all_reads, policies)))
             if all(policy.is_compiled for policy in policies)
             else None,
@@ -247,6 +298,12 @@ def takes_part(phase: Phase, policy: CompiledPolicy) -> bool:
     """
     spec = policy.source.spec
     return bool(spec.mutations if phase == "mutate" else spec.validations or spec.audit_annotations)
+
+
+def reads_namespace_params(policy: CompiledPolicy) -> bool:
+    """Return whether a policy's params are in other namespaces than podberth's own, such as that of the request."""
+    reference = policy.source.spec.param_ref
+    return reference is not None and reference.namespace != NAMESPACE
 
 
 def count_needing_every_pod(policies: Iterable[CompiledPolicy]) -> dict[Phase, int]:
@@ -341,6 +398,7 @@ def load_working(
     """
     policies, problems = compile_policies(_enabled(parsed.policies), environment, checked=checked)
     exceptions, wrong = compile_exceptions(parsed.exceptions, environment)
+    namespaced, own = compile_namespaced(parsed.namespaced, environment)
     params = {**parsed.params, **facts.config_maps}
     snapshot = Snapshot(
         policies=policies,
@@ -351,8 +409,9 @@ def load_working(
         notes=(),
         conventions=conventions,
         exceptions=exceptions,
+        namespaced=by_own_namespace(namespaced),
     )
-    return snapshot, tuple(sorted([*parsed.problems, *problems, *wrong]))
+    return snapshot, tuple(sorted([*parsed.problems, *problems, *wrong, *own]))
 
 
 def _enabled(parsed: Iterable[ParsedPolicy]) -> list[ParsedPolicy]:

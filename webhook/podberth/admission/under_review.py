@@ -107,6 +107,12 @@ class PodUnderReview:
         later.wrote(pod, paths)
         return later
 
+    def within(self, snapshot: Snapshot) -> "PodUnderReview":
+        """Return a copy of this object for the policies of another snapshot, which knows the same of the cluster."""
+        other = self.as_if(self.pod, ())  # without the variables, which have what the other policies read
+        other.snapshot = snapshot
+        return other
+
     def activation(self, params: Mapping[str, Any] | None, read: Tree | None = None) -> Activation:
         """Return the values of the CEL variables for an evaluation with these params; cached for each params object.
 

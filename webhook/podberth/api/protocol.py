@@ -16,7 +16,7 @@ import orjson
 from ..errors import ClusterError
 from ..kube.api_path import ApiPath, collection_path
 from ..kube.forbidden import wanted_right
-from ..wellknown import API_VERSION, NAMESPACE, TOPOLOGY_LABEL
+from ..wellknown import API_VERSION, NAMESPACE, PARAMS_LABEL, TOPOLOGY_LABEL
 
 Document: TypeAlias = dict[str, Any]
 
@@ -79,12 +79,23 @@ NAMESPACES = Resource("namespaces", collection_path("v1", "namespaces"))
 # Only from podberth's own namespace: a writer of ConfigMaps there may decide how podberth decides.
 PARAMS = Resource("params", TOPOLOGIES.path, f"!{TOPOLOGY_LABEL}")
 OBJECTS: tuple[Resource, ...] = (NAMESPACES, PARAMS)
-"""The other resources that policies read: Namespaces, and the ConfigMaps that are params objects."""
+"""The other resources that policies read: Namespaces and params objects."""
+NAMESPACE_PARAMS = Resource(
+    "namespace-params",
+    collection_path("v1", "configmaps"),
+    f"{PARAMS_LABEL}=true,!{TOPOLOGY_LABEL}",
+    of_all_namespaces=True,
+    optional=True,
+)
+"""Params objects in tenants' namespaces, which their label selects."""
 WAITING_PODS = Resource("pods", collection_path("v1", "pods"), fields="spec.nodeName=", of_all_namespaces=True)
 """The pods that no scheduler has placed on a node yet; the controller makes groups and claim templates for these pods.
 """
 POLICIES = Resource("gpupolicies", collection_path(API_VERSION, "gpupolicies"))
 EXCEPTIONS = Resource("gpupolicyexceptions", collection_path(API_VERSION, "gpupolicyexceptions"))
+NAMESPACED_POLICIES = Resource(
+    "namespacedgpupolicies", collection_path(API_VERSION, "namespacedgpupolicies"), of_all_namespaces=True
+)
 
 
 @dataclass(frozen=True, slots=True)

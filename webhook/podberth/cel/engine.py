@@ -134,6 +134,13 @@ class Expression:
     def _program(self) -> Any:
         return self._runner.load(program.assemble([self._lowered], as_list=False))
 
+    def _bind(self, runner: Runner) -> None:
+        """Load the program for the Environment of an activation, if it is not the one that compiled the expression.
+
+        Policies of namespaces are compiled apart from the cluster's, and evaluated beside them.
+        """
+        self._runner, self._loaded = runner, None
+
     def evaluate(self, activation: Activation) -> Any:
         """Return the value of the expression as plain Python: None, bool, int, float, str, list, dict.
 
@@ -144,6 +151,8 @@ class Expression:
         Raises:
             EvaluationError: the evaluation failed, or the value does not have the wanted type.
         """
+        if activation.runner is not self._runner:
+            self._bind(activation.runner)
         if self._loaded is None:  # a variable that is evaluated alone
             self._loaded = self._program()
         value = self._runner.run(self._loaded, activation)

@@ -47,6 +47,8 @@ class Activation:
     review: ReviewContext
     bindings: Mapping[str, object]
     """The values of the variables, by name, as plain Python."""
+    runner: "Runner"
+    """The runner that made the activation, and whose programs it can be evaluated with."""
 
 
 def _keep_none() -> None:
@@ -92,7 +94,7 @@ class Runner:
     def activation(self, bindings: Mapping[str, object], review: ReviewContext) -> Activation:
         """Return the variables of a review with the values in ``bindings``; a missing variable is null."""
         named = {**self._names, **bindings}
-        return Activation(self._engine.Activation(named), review, named)
+        return Activation(self._engine.Activation(named), review, named, self)
 
     def run(self, loaded: Any, activation: Activation) -> Any:
         """Evaluate a program and return the CEL engine's value object, which may be a CEL error.

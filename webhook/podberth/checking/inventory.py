@@ -16,6 +16,7 @@ from ..api.opening import Client
 from ..api.protocol import (
     CONTROLLER,
     HEARTBEATS,
+    NAMESPACE_PARAMS,
     NODES,
     OBJECTS,
     TOPOLOGIES,
@@ -137,10 +138,13 @@ class Lister:
         raise AssertionError("the last try returns or raises")
 
 
-async def take_inventory(lister: Lister, namespace: str, extra: Collection[str], *, nodes: bool) -> Inventory:
-    """List a namespace's workloads (if empty, all workloads), and the objects that decisions on workloads depend on.
+async def take_inventory(
+    lister: Lister, namespace: str, extra: Collection[str], *, nodes: bool, params: bool = False
+) -> Inventory:
+    """List the workloads of a namespace (of all, if it is empty), and the objects that decisions on them depend on.
 
-    ``extra`` are further kinds of workloads. Nodes and the nodes' topology are listed only if ``nodes`` is true.
+    ``extra`` are further kinds of workloads. Nodes and their topology are listed only if ``nodes`` is true, and the
+    ConfigMaps of tenants that may be params only if ``params`` is true.
 
     Raises:
         ClusterError: API discovery cannot be read.
@@ -150,6 +154,7 @@ async def take_inventory(lister: Lister, namespace: str, extra: Collection[str],
     kinds, unserved = await _served(lister, extra, missing)
     wanted = [(each.resource(namespace), each.version, each.kind) for each in kinds]
     around = [each for each in _SURROUNDINGS if nodes or each[0] in OBJECTS]
+    around += [(NAMESPACE_PARAMS, "v1", "ConfigMap")] if params else []
     for resource, version, kind in (*wanted, *around):
         row = _BESIDES.get((_group(version), kind))
         try:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
-from ..admission.snapshot import Snapshot
+from ..admission.snapshot import Snapshot, reads_namespace_params
 from ..check.owners import as_created
 from ..check.result import Result
 from ..check.run import CheckSettings, check_object
@@ -59,6 +59,9 @@ def let_through(observed: InstallationState) -> Read[LetThrough] | None:
     if isinstance(policies, Unread):
         return policies
     snapshot, _, _ = policies.load(_facts(observed), (), ClusterFiles(), observed.now)
+    # The ConfigMaps of tenants are not read here, so nothing is said about policies that look for them.
+    known = tuple(each for each in snapshot.policies if not reads_namespace_params(each))
+    snapshot = replace(snapshot, policies=known)
     found = {_name(each): _judged(each, snapshot) for each in sent[:_MOST_JUDGED]}
     results = [each for of_one in found.values() for each in of_one]
     acted = {one.policy for each in results for one in each.wrote} | {

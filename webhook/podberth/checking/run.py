@@ -33,6 +33,7 @@ from ..native.documents import kinds_of_params, others_of
 from ..native.judge import Surroundings
 from ..policy.exceptions import of_unknown, without_effect
 from ..policy.parse import ParsedPolicies, parse_policies
+from ..wellknown import NAMESPACE
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -116,7 +117,7 @@ class Policies:
             cluster_files: the files that describe the cluster.
             now: the moment of the check, at which exceptions are in force or not.
         """
-        files = parse_policies(self.texts, others_of(self.texts)) if self.natives else parse_policies(self.texts)
+        files = self._files()
         over_them = {each[0]: parse_policies([each]) for each in self.objects}
         environment, names = cluster_files.environment(), cluster_files.names()
         # With the fields of another API server a shipped policy may not compile.
@@ -132,10 +133,19 @@ class Policies:
             parsed, snapshot, others = compiled()
             broken = (*broken, *others)
         problems = tuple(sorted({*self.problems, *broken}))
-        if not snapshot.policies and not problems and not parsed.others:
+        if not (snapshot.policies or snapshot.namespaced or problems or parsed.others):
             where = self.where.partition(" in ")[2] or self.where.strip()
             problems = (Problem(where, 0, 0, "", "got no policy, want GPUPolicy documents"),)
         return snapshot.at(now), parsed, problems
+
+    def look_for_tenants_params(self) -> bool:
+        """Return whether a policy has params in other namespaces than podberth's own, such as that of the request."""
+        parsed = [self._files(), *(parse_policies([each]) for each in self.objects)]
+        references = (each.policy.spec.param_ref for one in parsed for each in one.policies)
+        return any(each is not None and each.namespace != NAMESPACE for each in references)
+
+    def _files(self) -> ParsedPolicies:
+        return parse_policies(self.texts, others_of(self.texts)) if self.natives else parse_policies(self.texts)
 
     def counted(self, snapshot: Snapshot) -> str:
         """Return a line for the user that says how many policies the snapshot has, and where the policies come from."""
@@ -152,14 +162,21 @@ def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPoli
     """
     policies = {each.policy.name: each for each in files.policies}
     exceptions = {each.source.name: each for each in files.exceptions}
+    namespaced = {(each.namespace, each.policy.name): each for each in files.namespaced}
     problems = list(files.problems)
     for parsed in objects:
         policies |= {each.policy.name: each for each in parsed.policies}
         exceptions |= {each.source.name: each for each in parsed.exceptions}
+        namespaced |= {(each.namespace, each.policy.name): each for each in parsed.namespaced}
         problems += parsed.problems
     enabled = (each for each in policies.values() if not each.policy.spec.disabled)
     return ParsedPolicies(
-        tuple(enabled), files.params, tuple(sorted(problems)), files.others, tuple(exceptions.values())
+        tuple(enabled),
+        files.params,
+        tuple(sorted(problems)),
+        files.others,
+        tuple(exceptions.values()),
+        tuple(namespaced.values()),
     )
 
 

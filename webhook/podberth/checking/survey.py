@@ -4,10 +4,11 @@ from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 
 from ..api.opening import Kubeconfig, connected
-from ..api.protocol import EXCEPTIONS, POLICIES, Document, Resource, Timing
+from ..api.protocol import EXCEPTIONS, NAMESPACED_POLICIES, POLICIES, Document, Resource, Timing
 from ..api.reflector import PAGE
 from ..check.result import Report
 from ..cluster.layered_policies import texts_of, texts_of_exceptions
+from ..cluster.live_namespaced import texts_of_namespaced
 from ..errors import ClusterError
 from .against import Gathered
 from .inventory import Lister, take_inventory
@@ -61,7 +62,8 @@ class SurveyedCluster:
             if reports:  # fails before the lists, which may take an hour
                 await dialect_of(lister)
             judging = await _with_objects(policies, lister) if objects else policies
-            inventory = await take_inventory(lister, self.namespace, extra, nodes=nodes)
+            params = judging.look_for_tenants_params()
+            inventory = await take_inventory(lister, self.namespace, extra, nodes=nodes, params=params)
         names = ", ".join(inventory.unserved)
         talk = (f"not served here, so there are none: {names}",) if names else ()
         return Survey(gathered=inventory.gathered, policies=judging, talk=talk)
@@ -82,9 +84,10 @@ class SurveyedCluster:
 async def _with_objects(policies: Policies, lister: Lister) -> Policies:
     texts = texts_of(await _listed(lister, POLICIES, "GPUPolicies"))
     exceptions = texts_of_exceptions(await _listed(lister, EXCEPTIONS, "GPUPolicyExceptions"))
+    own = texts_of_namespaced(await _listed(lister, NAMESPACED_POLICIES, "NamespacedGPUPolicies"))
     where = f"{policies.where}, and GPUPolicies of the cluster" if policies.where else " of the cluster"
     tested = policies.tested and not texts
-    return replace(policies, objects=(*texts, *exceptions), where=where, tested=tested)
+    return replace(policies, objects=(*texts, *exceptions, *own), where=where, tested=tested)
 
 
 async def _listed(lister: Lister, resource: Resource, what: str) -> list[Document]:

@@ -90,7 +90,8 @@ def run(arguments: argparse.Namespace) -> int:
     snapshot = load_snapshot(policies, objects, files.environment(), conventions).at(datetime.now(UTC))
     given = _given(arguments.pod)
     natives = _natives(policies, snapshot, arguments, [each.document for each in given.documents])
-    names = sorted({policy.name for policy in snapshot.policies} | (natives.names if natives else set()))
+    own = (policy for policies in snapshot.namespaced.values() for policy in policies)
+    names = sorted({each.name for each in (*snapshot.policies, *own)} | (natives.names if natives else set()))
     if arguments.policy and arguments.policy not in names:
         raise UsageError(f"--policy: got {arguments.policy!r}, want one of {', '.join(names)}")
     cluster = ReachableCluster(objects.nodes, conventions, holdings) if objects.nodes else None

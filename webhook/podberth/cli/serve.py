@@ -19,6 +19,7 @@ from ..api.protocol import OBJECTS, Timing
 from ..cluster.events import Events, ReviewEvents
 from ..cluster.follow import LiveCluster, open_cluster
 from ..cluster.layered_policies import LayeredPolicies
+from ..cluster.live_namespaced import status_path
 from ..cluster.live_nodes import LiveTopology
 from ..cluster.policy_status import PolicyStatuses
 from ..cluster.shared_ca import open_shared
@@ -48,6 +49,7 @@ from ..telemetry.log import LibraryHandler, Log, standard_output
 from ..telemetry.metrics import EventMetrics, Metrics, PortMetrics
 from ..telemetry.reviews import Listener, ReviewRecorder
 from ..telemetry.traces import ReviewTracer, asked_for
+from ..wellknown import NAMESPACED_KIND
 from .exitcodes import ExitCode
 
 DECIDERS: Deciders = {
@@ -167,12 +169,25 @@ def _follow(
         lambda: topology.stale_count,
         events.publish if events else None,
     )
+    of_namespaces = PolicyStatuses(
+        connect(),
+        log,
+        timing,
+        settings.webhook_configuration,
+        lambda: 0,
+        kind=NAMESPACED_KIND,
+        path=status_path,
+    )
     take_policies = following(source, snapshot, statuses, metrics, log)
     workloads = LiveWorkloads(FOLLOWED, snapshot.adopt_workloads, log)
-    takes = take_policies, source.take_exceptions
-    cluster = LiveCluster(connect, topology, others, workloads, *takes, metrics, log, timing)
+    takes = take_policies, source.take_exceptions, snapshot.adopt_params
+    take_namespaced = snapshot.adopt_namespaced, of_namespaces.receive
+    schema = read_pod_schema(settings.pod_schema)
+    cluster = LiveCluster(connect, topology, others, workloads, *takes, take_namespaced, schema, metrics, log, timing)
+    snapshot.when_params_wanted = cluster.params.known
     state.unlisted, state.awaited = cluster.unlisted, Awaited(cluster.follows_owner)
-    for task in (asyncio.create_task(statuses.run()), asyncio.create_task(cluster.run())):
+    for endless in (statuses.run(), of_namespaces.run(), cluster.run()):
+        task = asyncio.create_task(endless)
         process.leaving.depend_on(task)
         stack.callback(task.cancel)
     return events

@@ -12,10 +12,13 @@ from typing import Protocol
 from ..api.opening import Client, client_class
 from ..api.protocol import Resource, Timing
 from ..api.reflector import Reflector, Sink, run_together
+from ..kube.schema import PodSchema
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics, WatchMetrics
 from ..telemetry.watch_metrics import KindState, WatchFacts
+from .live_namespaced import LiveNamespaced, Statuses, TakesNamespaced
 from .live_nodes import LiveTopology
+from .live_params import LiveParams, TakesParams
 from .live_policies import LivePolicies, TakesExceptions, TakesPolicies
 from .served import ServedKinds
 from .workloads import LiveWorkloads
@@ -49,6 +52,9 @@ class LiveCluster:
     """The consumer of the kinds that a cluster may lack, and that are followed if served."""
     take_policies: TakesPolicies
     take_exceptions: TakesExceptions
+    take_params: TakesParams
+    take_namespaced: tuple[TakesNamespaced, Statuses]
+    pod_schema: PodSchema
     metrics: InitVar[Metrics]
     log: Log
     timing: Timing
@@ -60,6 +66,8 @@ class LiveCluster:
         self._policies = LivePolicies(
             self.take_policies, self.connect, watching, log, timing, on_exceptions=self.take_exceptions
         )
+        self._namespaced = LiveNamespaced(self.take_namespaced, self.connect, watching, log, timing, self.pod_schema)
+        self.params = LiveParams(self.take_params, self.connect, watching, log, timing)
         self._followed: list[tuple[ClusterConsumer, list[Reflector]]] = [
             (part, [Reflector(one, self.connect(), sink, watching, log, timing) for one, sink in part.sinks.items()])
             for part in (self.topology, *self.others, self.workloads.maker)
@@ -68,7 +76,7 @@ class LiveCluster:
     def unlisted(self) -> list[str]:
         """Return the names of the resources whose objects have not been listed yet; empty if all are listed."""
         needed = [each.resource.name for _, each in self._reflectors() if not each.listed.is_set()]
-        return [*needed, *self._policies.unlisted(), *self._served.unlisted()]
+        return [*needed, *self._policies.unlisted(), *self._namespaced.unlisted(), *self._served.unlisted()]
 
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
         """Return whether a review may wait for the owner, because the watch of the owner's kind will report it.
@@ -87,7 +95,13 @@ class LiveCluster:
         """
         endless = [each.run() for _, each in self._reflectors()]
         endless += [_hand_on(*followed) for followed in self._followed]
-        endless += [self._served.run(), self._hand_on_workloads(), self._policies.run()]
+        endless += [
+            self._served.run(),
+            self._hand_on_workloads(),
+            self._policies.run(),
+            self.params.run(),
+            self._namespaced.run(),
+        ]
         try:
             await run_together(endless)
         finally:
@@ -99,7 +113,7 @@ class LiveCluster:
         await self.workloads.hand_on()
 
     def _kinds(self) -> Mapping[str, KindState]:
-        return {**self._served.states(), **self._policies.states()}
+        return {**self._served.states(), **self._policies.states(), **self._namespaced.states(), **self.params.states()}
 
     def _reflectors(self) -> list[tuple[ClusterConsumer, Reflector]]:
         return [(part, each) for part, reflectors in self._followed for each in reflectors]
@@ -114,7 +128,13 @@ class LiveCluster:
             )
             for part, each in self._reflectors()
         }
-        return {**needed, **self._served.watched(), **self._policies.watched()}
+        return {
+            **needed,
+            **self._served.watched(),
+            **self._policies.watched(),
+            **self._namespaced.watched(),
+            **self.params.watched(),
+        }
 
 
 async def _hand_on(part: ClusterConsumer, reflectors: Sequence[Reflector]) -> None:

@@ -184,7 +184,10 @@ class LayeredPolicies:
         self, policies: Mapping[str, ParsedPolicy], excepting: ParsedPolicies, environment: Environment
     ) -> tuple[Snapshot, tuple[Problem, ...]]:
         params = self._base.params if self._base else {}
-        parsed = ParsedPolicies(tuple(policies.values()), params, exceptions=excepting.exceptions)
+        namespaced = self._base.namespaced if self._base else ()
+        parsed = ParsedPolicies(
+            tuple(policies.values()), params, exceptions=excepting.exceptions, namespaced=namespaced
+        )
         snapshot, problems = load_working(parsed, ClusterFacts(), environment, self._conventions)
         of_files = tuple(each for each in problems if not each.file.startswith((_PREFIX, _OF_EXCEPTIONS)))
         if of_files:  # the files compiled without GPUPolicies, so the time limit must have passed now

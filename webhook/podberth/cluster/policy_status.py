@@ -175,9 +175,13 @@ _LONGEST_MESSAGE: Final = 32_768
 _CHANGED_SINCE: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND})
 
 
+def _path(name: str) -> ApiPath:
+    return POLICIES.path.below(name, "status")
+
+
 @dataclass
 class PolicyStatuses:
-    """Writes the status of the GPUPolicies of one cluster, while ``run`` is active."""
+    """Writes the status of the policies of one kind in one cluster, while ``run`` is active."""
 
     client: Client
     log: Log
@@ -188,6 +192,10 @@ class PolicyStatuses:
     """A function that returns the number of nodes whose agent is silent."""
     notify: Callable[[Notice], None] | None = None
     """The function that receives notices, to be published as Events."""
+    kind: str = POLICY_KIND
+    """The kind of the policies."""
+    path: Callable[[str], ApiPath] = _path
+    """Returns the path of the status of the policy with this name."""
 
     def __post_init__(self, stale_nodes: Callable[[], int]) -> None:
         self._freshness = Freshness(stale_nodes, self.timing.settle_seconds)
@@ -250,9 +258,9 @@ class PolicyStatuses:
                 self._freshness.said(document, verdict)
                 continue
             # With the resourceVersion, so that of two replicas that write at once the API server refuses the second.
-            named = {key: metadata[key] for key in ("name", "uid", "resourceVersion")}
-            body = {"apiVersion": API_VERSION, "kind": POLICY_KIND, "metadata": named, "status": status}
-            path = POLICIES.path.below(verdict.name, "status").asking({"fieldManager": _MANAGER, "force": "true"})
+            named = {key: metadata[key] for key in ("name", "namespace", "uid", "resourceVersion") if key in metadata}
+            body = {"apiVersion": API_VERSION, "kind": self.kind, "metadata": named, "status": status}
+            path = self.path(verdict.name).asking({"fieldManager": _MANAGER, "force": "true"})
             try:
                 await self.client.send("PATCH", path, body, APPLY_PATCH)
             except ClusterError as error:

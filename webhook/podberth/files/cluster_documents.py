@@ -14,6 +14,7 @@ from ..facts.trim import IsParam
 from ..kube.documents import load_documents
 from ..policy.model import GPUPolicy
 from ..policy.parse import parse_policies
+from ..wellknown import NAMESPACE, PARAMS_LABEL
 from .library import shipped
 from .loading import read_policy_texts
 from .manifests import find_manifests, read_manifest
@@ -63,6 +64,7 @@ def params_of(directory: Path | None) -> IsParam:
     def is_param(namespace: str, name: str, labels: Mapping[str, Any]) -> bool:
         return any(
             reference.namespace in {None, namespace}
+            and (namespace == NAMESPACE or labels.get(PARAMS_LABEL) == "true")
             and (
                 reference.name == name if reference.label_selector is None else reference.label_selector.matches(labels)
             )

@@ -10,7 +10,8 @@ from ..native.documents import Located, is_beside, is_native, kinds_of_params
 from ..native.refused import refused
 from ..policy.compile import compile_policies
 from ..policy.exceptions import compile_exceptions
-from ..policy.parse import parse_policies
+from ..policy.namespaced import compile_namespaced
+from ..policy.parse import ParsedPolicy, parse_policies
 from ..topology.node import Node
 from .costs import ExpressionCost, costs_of
 from .findings import Level, Library, Linted, LintFinding
@@ -94,7 +95,9 @@ def _library(
     # podberth does not compile disabled policies, so their problems are not reported; those that compile are linted.
     switched_off, _ = compile_policies(disabled, environment)
     _, of_exceptions = compile_exceptions(parsed.exceptions, environment)
-    by_name = {each.policy.name: each for each in parsed.policies}
+    own, of_namespaces = compile_namespaced(parsed.namespaced, environment)
+    by_name: dict[str, ParsedPolicy] = {each.policy.name: each for each in parsed.policies}
+    by_name |= {f"{each.namespace}/{each.policy.name}": each for each in parsed.namespaced}
     policies = tuple(
         Linted(
             parsed=by_name[each.name],
@@ -102,9 +105,9 @@ def _library(
             environment=environment,
             tested=_folder(by_name[each.name].file) in tested,
         )
-        for each in (*compiled, *switched_off)
+        for each in (*compiled, *switched_off, *own)
     )
-    found = (*parsed.problems, *problems, *of_exceptions, *refused(natives, environment))
+    found = (*parsed.problems, *problems, *of_exceptions, *of_namespaces, *refused(natives, environment))
     return Library(policies=policies, problems=found, params=parsed.params)
 
 

@@ -260,10 +260,15 @@ class CompiledPolicy:
 
         For each params object, the engine converts again all parts of the pod that expressions read.
         """
+        return max(1, int(MAX_MICROSECONDS // self.cost_with_params))
+
+    @cached_property
+    def cost_with_params(self) -> float:
+        """The maximum time of one evaluation in a review, in microseconds, with the conversion of params and pod."""
         cost = self.cost_microseconds + _EVALUATION_MICROSECONDS
         if any(path[0] in _WHOLE_OBJECTS for _, each in self._priced for path in each.reads):
             cost += _POD_MICROSECONDS
-        return max(1, int(MAX_MICROSECONDS // cost))
+        return cost
 
     def check(self, late: Late, *, priced: bool = True) -> tuple[Problem, ...]:
         """Compile all expressions and compute their cost; return the policy's problems, empty if there are none.

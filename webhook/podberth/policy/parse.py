@@ -1,7 +1,8 @@
 """Parses policy files, and reports every problem of every document with its line and column.
 
-A file holds GPUPolicy documents, the ConfigMaps that are their default params, and GPUPolicyExceptions. ``compile`` and
-``exceptions`` compile the expressions, and use the positions in ParsedPolicy. This module opens no file.
+A file holds GPUPolicy documents, the ConfigMaps that are their default params, GPUPolicyExceptions, and policies of
+single namespaces. ``compile``, ``exceptions`` and ``namespaced`` compile the expressions, and use the positions in
+ParsedPolicy. This module opens no file.
 """
 
 import re
@@ -16,9 +17,11 @@ from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.paths import Path
 from ..kube.positions import Positions, render_path
-from ..wellknown import API_VERSION, EXCEPTION_KIND, POLICY_KIND
+from ..kube.unchecked import text
+from ..wellknown import API_VERSION, EXCEPTION_KIND, NAMESPACED_KIND, POLICY_KIND
 from .exception_model import GPUPolicyException
 from .model import GPUPolicy
+from .namespaced_model import NamespacedGPUPolicy
 from .refusals import refusals, refused_selector
 from .wording import explain, shown
 
@@ -30,7 +33,7 @@ _LONGEST_TAG: Final = 80
 # The characters before a value that has a tag, and the tag's first character; quoted expressions may match, too
 _TAG: Final = re.compile(r"(?:[\w\"']:|(?<!\S)-)\s+!(?!!)")
 
-_Document = TypeVar("_Document", GPUPolicy, GPUPolicyException)
+_Document = TypeVar("_Document", GPUPolicy, GPUPolicyException, NamespacedGPUPolicy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,15 @@ class ParsedPolicy:
     def problem(self, path: Path, line: int, column: int, message: str) -> Problem:
         """Return a problem at ``line`` and ``column`` (from 1) within the expression at ``path`` in the document."""
         return Problem(self.file, *self.positions.within(path, line, column), render_path(path), message)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedNamespaced(ParsedPolicy):
+    """A policy of one namespace with the positions of its values in the file; ``policy`` has it as a GPUPolicy."""
+
+    namespace: str
+    created: str
+    """The creation time that the API server wrote; empty for a policy of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +82,8 @@ class ParsedPolicies:
     """(file, document) for each document of another kind that the caller of ``parse_policies`` asked for."""
     exceptions: tuple[ParsedException, ...] = ()
     """The exceptions, sorted by name."""
+    namespaced: tuple[ParsedNamespaced, ...] = ()
+    """The policies of namespaces, sorted by namespace and name."""
 
 
 def parse_policies(
@@ -82,14 +96,14 @@ def parse_policies(
     ``ParsedPolicies.others``; any other document is a problem.
     """
     reader = _Reader(others)
-    for file, text in texts:
-        if message := excess_of_text(text):
+    for file, content in texts:
+        if message := excess_of_text(content):
             reader.problems.append(Problem(file, 1, 1, "", message))
             continue
-        documents, problems = load_documents(text, file)
+        documents, problems = load_documents(content, file)
         # An empty file may be truncated or still being written, so it is a problem, and does not remove its policies.
         reader.problems += problems or ([] if documents else [Problem(file, 0, 0, "", _EMPTY)])
-        may_have_tags = _TAG.search(text) is not None
+        may_have_tags = _TAG.search(content) is not None
         for document in documents:
             tags = _tags(file, document.positions) if may_have_tags else []
             reader.problems += tags
@@ -97,7 +111,10 @@ def parse_policies(
                 reader.read(file, document)
     policies = tuple(parsed for _, parsed in sorted(reader.policies.items()))
     exceptions = tuple(parsed for _, parsed in sorted(reader.exceptions.items()))
-    return ParsedPolicies(policies, reader.params, _capped(reader.problems), tuple(reader.others), exceptions)
+    namespaced = tuple(parsed for _, parsed in sorted(reader.namespaced.items()))
+    return ParsedPolicies(
+        policies, reader.params, _capped(reader.problems), tuple(reader.others), exceptions, namespaced
+    )
 
 
 def _tags(file: str, positions: Positions) -> list[Problem]:
@@ -148,6 +165,7 @@ class _Reader:
         self.policies: dict[str, ParsedPolicy] = {}
         self.params: dict[tuple[str, str], dict[str, Any]] = {}
         self.exceptions: dict[str, ParsedException] = {}
+        self.namespaced: dict[tuple[str, str], ParsedNamespaced] = {}
         self.problems: list[Problem] = []
         self._seen: dict[tuple[str, ...], tuple[str, int]] = {}
 
@@ -158,6 +176,8 @@ class _Reader:
             self._read_policy(file, content, positions)
         elif content.get("kind") == EXCEPTION_KIND:
             self._read_exception(file, content, positions)
+        elif content.get("kind") == NAMESPACED_KIND:
+            self._read_namespaced(file, content, positions)
         elif content.get("kind") == "ConfigMap" and content.get("apiVersion") == "v1":
             self._read_params(file, content, positions)
         elif self._is_other(content):
@@ -183,6 +203,17 @@ class _Reader:
         self.problems += wrong
         if not wrong and self._first(file, positions, (EXCEPTION_KIND, exception.name)):
             self.exceptions[exception.name] = ParsedException(exception, file, positions)
+
+    def _read_namespaced(self, file: str, content: dict[str, Any], positions: Positions) -> None:
+        found = self._validated(NamespacedGPUPolicy, file, content, positions)
+        if found is None:
+            return
+        policy, namespace = found.as_policy(), found.metadata.namespace
+        wrong = [positions.problem(file, path, message) for path, message in refusals(policy)]
+        self.problems += wrong
+        if not wrong and self._first(file, positions, (NAMESPACED_KIND, namespace, policy.name)):
+            created = text(found.metadata.creation_timestamp)
+            self.namespaced[namespace, policy.name] = ParsedNamespaced(policy, file, positions, namespace, created)
 
     def _validated(
         self, model: type[_Document], file: str, content: dict[str, Any], positions: Positions
@@ -225,7 +256,8 @@ class _Reader:
     def _refuse_kind(self, file: str, content: dict[str, Any], positions: Positions) -> None:
         got = f"{content.get('apiVersion') or 'no apiVersion'} {content.get('kind') or 'no kind'}"
         path: Path = ("kind",) if "kind" in content else ()
-        wanted = f"{API_VERSION} {POLICY_KIND} or {EXCEPTION_KIND}, or a v1 ConfigMap (params)"
+        kinds = f"{POLICY_KIND}, {EXCEPTION_KIND} or {NAMESPACED_KIND}"
+        wanted = f"{API_VERSION} {kinds}, or a v1 ConfigMap (params)"
         message = f"got {got}, want {wanted}; move it elsewhere"
         self.problems.append(positions.problem(file, path, message))
 

@@ -1,4 +1,4 @@
-"""Judges GPUPolicies for ``/validate-policy``, one at a time, in a separate thread.
+"""Judges policies for ``/validate-policy``, one of each sort at a time, in separate threads.
 
 docs/adr/0040-bounds-of-compilation.md says why a thread is enough. Compiling a policy within its bounds takes up to a
 second of one core. Meanwhile, reviews of pods are answered: the thread gives up the interpreter lock between its steps,
@@ -21,6 +21,7 @@ from ..cel.engine import Environment, Late
 from ..errors import ReviewError
 from ..kube.schema import PodSchema
 from ..policy.compile import CompiledPolicy
+from ..wellknown import NAMESPACED_KIND
 
 MOST_AT_ONCE = 4
 """The limit of policies in memory: one policy that is being judged, and three that wait.
@@ -66,8 +67,20 @@ class Judgement:
         self.work.add_done_callback(lambda _: call())
 
 
+class _Bench:
+    """A thread that judges policies one by one, with its environment and the places of those that wait for it."""
+
+    def __init__(self) -> None:
+        self.thread = ThreadPoolExecutor(1, "policies")
+        self.places = BoundedSemaphore(MOST_AT_ONCE)
+        self.environment: Environment | None = None
+
+
 class PolicyJudge:
-    """A decider that judges GPUPolicies in a thread of its own."""
+    """A decider that judges policies in threads of its own.
+
+    Policies of namespaces have another thread than the cluster's, so that tenants cannot take the places of these.
+    """
 
     def __init__(self, validate: Callable[[AdmissionRequest, Environment, Late], Outcome] | None = None) -> None:
         """Create the judge; the judge's thread starts with the first policy.
@@ -76,9 +89,7 @@ class PolicyJudge:
         time.
         """
         self._validate = validate or _validate_now
-        self._thread = ThreadPoolExecutor(1, "policies")
-        self._places = BoundedSemaphore(MOST_AT_ONCE)
-        self._environment: Environment | None = None
+        self._of_cluster, self._of_namespaces = _Bench(), _Bench()
 
     def __call__(self, review: AdmissionRequest, snapshot: Snapshot) -> Judgement:
         """Start to judge a policy, or queue it if another policy is being judged.
@@ -86,25 +97,31 @@ class PolicyJudge:
         Raises:
             ReviewError: too many policies are waiting.
         """
-        if not self._places.acquire(blocking=False):
+        bench = self._of_namespaces if review.kind == NAMESPACED_KIND else self._of_cluster
+        if not bench.places.acquire(blocking=False):
             raise ReviewError(503, f"busy: {MOST_AT_ONCE} policies are being judged or wait for it; ask again")
         gone = Event()
         schema = snapshot.environment.schema
-        work: Future[Outcome] = self._thread.submit(self._judge, review, schema, gone.is_set, snapshot.policies)
-        work.add_done_callback(lambda _: self._places.release())
+        work: Future[Outcome] = bench.thread.submit(self._judge, bench, review, schema, gone.is_set, snapshot.policies)
+        work.add_done_callback(lambda _: bench.places.release())
         judgement = Judgement(asyncio.wrap_future(work), gone)
         # asyncio must not report an error that nobody waits for any more.
         judgement.work.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         return judgement
 
     def _judge(
-        self, review: AdmissionRequest, schema: PodSchema, late: Late, policies: Iterable[CompiledPolicy]
+        self,
+        bench: "_Bench",
+        review: AdmissionRequest,
+        schema: PodSchema,
+        late: Late,
+        policies: Iterable[CompiledPolicy],
     ) -> Outcome:
         if late():
             raise ReviewError(504, "nobody waits for it any more")
         # Only one thread may use an environment, and the event loop's thread uses that of the reviews.
-        if self._environment is None or self._environment.schema is not schema:
-            self._environment = Environment(schema)
-        outcome = self._validate(review, self._environment, late)
+        if bench.environment is None or bench.environment.schema is not schema:
+            bench.environment = Environment(schema)
+        outcome = self._validate(review, bench.environment, late)
         # The warning lists names, and so may be as long as the document: it is not added if the document was denied.
         return outcome if outcome.verdict == "denied" else with_warning(outcome, review, replacement(review, policies))

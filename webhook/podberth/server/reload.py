@@ -6,11 +6,12 @@ do not wait for it.
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from secrets import token_bytes
 from typing import Final, Protocol
 
-from ..admission.snapshot import count_needing_every_pod, reads_topology
+from ..admission.namespace_params import NamespaceParams
+from ..admission.snapshot import Snapshot, count_needing_every_pod, reads_namespace_params, reads_topology
 from ..api.protocol import NAMESPACES, PARAMS, Document
 from ..cluster.layered_policies import LayeredPolicies
 from ..cluster.live_policies import TakesPolicies
@@ -21,6 +22,7 @@ from ..facts.cluster import ClusterFacts
 from ..files.source import Loaded, SnapshotSource, Verdict
 from ..mutation.seal import Sealer
 from ..pki.certificate import LeafCertificate
+from ..policy.namespaced import NamespacedPolicy
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics
 from ..topology.index import TopologyIndex
@@ -30,6 +32,7 @@ from .port_tls import CertificateFiles, PortTls, read_pair
 from .state import ServingState
 
 _KEPT: Final = "cannot be used; the last good one stays in force"
+_NOT_LISTED: Final = "its ConfigMaps are not listed yet; try again"
 _USABLE: Final = frozenset({"active", "disabled"})
 # The name of the part that could not be loaded, by the type of its error.
 _WHAT: tuple[tuple[type[PodberthError], str], ...] = (
@@ -70,6 +73,8 @@ class WatchedSnapshot:
         self._topology: TopologyIndex | None = None
         self._objects: Held | None = None
         self._workloads: ClusterFacts | None = None
+        self._params: Mapping[str, NamespaceParams] | str | None = None
+        self._namespaced: Mapping[str, tuple[NamespacedPolicy, ...]] | None = None
         self._loaded: Loaded | None = None
         # A random key is used until the real key is known: with a public key anybody could seal.
         self._sealer = Sealer.of(token_bytes())
@@ -83,6 +88,9 @@ class WatchedSnapshot:
         self._loading = asyncio.Lock()
         self.when_loaded: Callable[[], None] = lambda: None
         """The function that is called after each load of policies."""
+        self.when_params_wanted: Callable[[], Awaitable[None]] | None = None
+        """The function that returns once tenants' params are known. It is called before policies that look for them
+        come into force, so that no pod is judged without them."""
 
     async def refresh(self) -> None:
         """Load policies and topology if either has changed.
@@ -98,7 +106,10 @@ class WatchedSnapshot:
             if changed:
                 # Taken before the load, so that a change during the load causes another one.
                 self._seen = revision
-                self._publish(await asyncio.to_thread(self._source.load), changed)
+                loaded = await asyncio.to_thread(self._source.load)
+                if self.when_params_wanted is not None and any(map(reads_namespace_params, loaded.snapshot.policies)):
+                    await self.when_params_wanted()
+                self._publish(loaded, changed)
 
     def adopt(self, topology: TopologyIndex) -> None:
         """Make decisions from the index of nodes ``topology`` from now on; the compiled policies stay in use."""
@@ -136,6 +147,29 @@ class WatchedSnapshot:
         self._put_in_force()
         self._state.wake_waiting()
 
+    def adopt_namespaced(self, policies: Mapping[str, tuple[NamespacedPolicy, ...]]) -> None:
+        """Use these policies of namespaces from now on, beside those of files."""
+        first, self._namespaced = self._namespaced is None, policies
+        if self._state.snapshot is None or self._loaded is None or first:
+            self._put_in_force()
+        else:
+            self._state.snapshot = self._state.snapshot.with_namespaced(self._all_namespaced(self._loaded.snapshot))
+
+    def _all_namespaced(self, loaded: Snapshot) -> Mapping[str, tuple[NamespacedPolicy, ...]]:
+        """Return the policies of namespaces: the cluster's, and those of files that none of these replaces."""
+        found = dict(self._namespaced or {})
+        for namespace, of_files in loaded.namespaced.items():
+            live = found.get(namespace, ())
+            names = {each.name for each in live}
+            found[namespace] = (*live, *(each for each in of_files if each.name not in names))
+        return found
+
+    def adopt_params(self, params: Mapping[str, NamespaceParams] | str) -> None:
+        """Use these params objects of tenants from now on, or their absence if podberth cannot follow them."""
+        self._params = params
+        if self._state.snapshot is not None:
+            self._state.snapshot = self._state.snapshot.with_followed_params(params)
+
     def adopt_workloads(self, workloads: ClusterFacts) -> None:
         """Make decisions from the owners, groups, claims and device classes in ``workloads`` from now on."""
         self._workloads = workloads
@@ -152,7 +186,7 @@ class WatchedSnapshot:
         """
         if self._loaded is None or not self._loaded.complete:
             return
-        if self._live and None in (self._topology, self._objects, self._workloads):
+        if self._live and None in (self._topology, self._objects, self._workloads, self._namespaced):
             return
         snapshot = self._loaded.snapshot.with_sealer(self._sealer)
         if self._topology is not None:
@@ -162,6 +196,9 @@ class WatchedSnapshot:
             snapshot = snapshot.with_objects(self._objects[NAMESPACES], params)
         if self._workloads is not None:
             snapshot = snapshot.with_workloads(self._workloads)
+        if self._live:
+            snapshot = snapshot.with_namespaced(self._all_namespaced(self._loaded.snapshot))
+            snapshot = snapshot.with_followed_params(_NOT_LISTED if self._params is None else self._params)
         self._state.snapshot = snapshot
 
     def _publish(self, loaded: Loaded, changed: Sequence[str]) -> None:

@@ -1,16 +1,13 @@
 """Builds the cluster of a test case: the objects that podberth would read, and the params in the policies' folder."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator
 
 from ..errors import TopologyError
 from ..kube.paths import Path
+from ..policy.parse import ParsedPolicies
 from ..topology.shapes import simulate
-from ..wellknown import NAMESPACE
+from ..wellknown import NAMESPACE, PARAMS_LABEL
 from .case_file import Case, Document, Nodes, Suite
-
-Params: TypeAlias = Mapping[tuple[str, str], Document]
-"""The ConfigMaps in the policies' folder, by namespace and name."""
 
 
 class UnusableError(Exception):
@@ -35,19 +32,21 @@ def documents(suite: Suite, case: Case, namespace: str) -> list[Document]:
     return [*_namespace(suite, case, namespace, [*nodes, *others]), *nodes, *others]
 
 
-def with_values(suite: Suite, case: Case, params: Params) -> dict[tuple[str, str], Document]:
-    """Return ``params`` with the values that the case (else the suite) states for single keys of ConfigMaps.
+def with_values(suite: Suite, case: Case, policies: ParsedPolicies, namespace: str) -> dict[tuple[str, str], Document]:
+    """Return the params beside the policies, with the single values that the case states, or else the suite.
 
-    A ConfigMap that ``params`` lacks is added. The keys are (namespace, name).
+    A ConfigMap that is not there is added: in ``namespace``, the pod's, if a policy's paramRef leads there, else in
+    podberth's own. The keys are (namespace, name).
     """
+    references = (each.policy.spec.param_ref for each in policies.policies)
+    of_namespace = {each.name for each in references if each is not None and each.namespace is None}
     values = case.params if case.params is not None else suite.cluster.params or {}
-    changed = dict(params)
+    changed = dict(policies.params)
     for name, data in values.items():
-        keys = [key for key in changed if key[1] == name] or [(NAMESPACE, name)]
-        for key in keys:
-            old = changed.get(
-                key, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": key[0]}}
-            )
+        keys = [key for key in changed if key[1] == name]
+        for key in keys or [(namespace if name in of_namespace else NAMESPACE, name)]:
+            metadata = {"name": name, "namespace": key[0], "labels": {PARAMS_LABEL: "true"}}
+            old = changed.get(key, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
             changed[key] = {**old, "data": {**(old.get("data") or {}), **data}}
     return changed
 

@@ -144,7 +144,8 @@ class _Runner:
             else:
                 request = _request(place, case)
                 snapshot, natives = self._cluster(path, case, request.namespace)
-                self.observer.policies.update((policy.name, policy) for policy in snapshot.policies)
+                own = snapshot.namespaced.get(request.namespace, ())
+                self.observer.policies.update((policy.name, policy) for policy in (*snapshot.policies, *own))
                 result = self._decide(result, request, snapshot, _Asked(natives, place))
                 findings = [*_second_pass(request, result, snapshot)]
             findings += _compare(case, result)
@@ -206,14 +207,15 @@ class _Runner:
         """Return the compiled policies, and the native ones if there are any, with the objects of a case's cluster."""
         given = documents(self.suite, case, namespace)
         natives = self.settings.natives
-        snapshot = self._snapshot(path, case, [each for each in given if natives is None or not natives.needs(each)])
+        own = [each for each in given if natives is None or not natives.needs(each)]
+        snapshot = self._snapshot(path, case, own, namespace)
         return snapshot, None if natives is None else natives.in_case(case, snapshot, given, namespace)
 
-    def _snapshot(self, path: Path, case: Case, given: Sequence[Document]) -> Snapshot:
+    def _snapshot(self, path: Path, case: Case, given: Sequence[Document], namespace: str) -> Snapshot:
         objects = collect(given, now=None)
         if objects.problems:
             raise UnusableError(path, "; ".join(objects.problems))
-        params = with_values(self.suite, case, self.policies.params)
+        params = with_values(self.suite, case, self.policies, namespace)
         topology = TopologyIndex.build(objects.nodes, self.settings.conventions)
         known = self._compiled.with_workloads(objects).with_topology(topology)
         moment = self.settings.now if case.now is None else datetime.fromisoformat(case.now)

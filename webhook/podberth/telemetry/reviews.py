@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest
 from ..kube.unchecked import mapping_at, text
+from ..wellknown import NAMESPACED_KIND
 from .log import MAX_TEXT, Level, Log, Spared
 from .metrics import Metrics, Phases
 
@@ -35,11 +36,11 @@ class ReviewRecorder:
         metrics.phases(path, phases)
         policies: dict[str, bool] = {}  # whether a policy had an error, in the order in which the policies decided
         for decision in outcome.decisions:
-            metrics.decision(decision.policy, decision.action)
+            metrics.decision(_label(decision.policy), decision.action)
             policies[decision.policy] = decision.fault or policies.get(decision.policy, False)
         for policy, fault in policies.items():
             if fault:
-                metrics.policy_error(policy)
+                metrics.policy_error(_label(policy))
         line = _line("info", path, request)
         line["verdict"] = outcome.verdict
         line["code"] = 200
@@ -72,6 +73,14 @@ class ReviewRecorder:
         """Log the traceback of a bug, in addition to the line that ``refused`` writes."""
         if (besides := self.spared.pass_on()) is not None:
             self.log.fault("bug", error, path=path, uid=request.uid if request else "", **besides)
+
+
+def _label(policy: str) -> str:
+    """Return the value of a metric's label for a policy.
+
+    Policies of namespaces have one value together: tenants choose their names, and no label names a namespace.
+    """
+    return NAMESPACED_KIND if "/" in policy else policy
 
 
 def _line(level: Level, path: str, request: AdmissionRequest | None) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 A ConfigMap in a policy's folder is the default of the policy's params. If there is neither a default nor such an object
 in the cluster, podberth skips the policy (`parameterNotFoundAction: Allow`) or denies its pods (`Deny`). A key that
-expressions read and the default lacks is misspelled or undocumented. `params` without a paramKind is null.
+expressions read and the default lacks is misspelled or undocumented. `params` without a paramKind is null. A paramRef
+without a namespace needs no default, because each namespace has its own. A ConfigMap outside podberth-system is read
+only with the label `podberth.io/params: "true"`.
 
 Bad:
 
@@ -32,9 +34,12 @@ Good:
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ...admission.namespace_params import is_read
+from ...admission.params import called
 from ...cel.tree import Call, Literal, Name, Select, Tree, walk
 from ...errors import Problem
 from ...kube.paths import Path
+from ...wellknown import PARAMS_LABEL
 from ..findings import Level, Library, Linted
 
 LEVEL = Level.WARNING
@@ -53,8 +58,15 @@ def check(library: Library) -> Iterator[Problem]:
         elif ref.name is not None:
             default = _default(library, ref.name, ref.namespace)
             if default is None:
-                name = f"{ref.namespace}/{ref.name}" if ref.namespace else ref.name
-                message = f"no ConfigMap {name} stands beside the policies; want the default there"
+                if ref.namespace:
+                    message = (
+                        f"no ConfigMap {ref.namespace}/{ref.name} stands beside the policies; want the default there"
+                    )
+                    yield policy.problem(("spec", "paramRef"), message)
+            elif not is_read(default):
+                message = (
+                    f"{called(default)} beside the policies is not read; want the label {PARAMS_LABEL}: 'true' on it"
+                )
                 yield policy.problem(("spec", "paramRef"), message)
             else:
                 yield from _missing(policy, reads, default)

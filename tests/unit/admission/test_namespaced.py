@@ -1,0 +1,168 @@
+"""Policies of namespaces tighten what the cluster's policies say in their own namespace, and change nothing else."""
+
+import json
+from typing import Any
+
+import pytest
+
+from builders import gpu_pod, review
+from calls import calls
+from podberth.admission import decide
+from podberth.admission.outcome import Outcome
+from podberth.admission.review import decode_review
+from podberth.admission.snapshot import Snapshot
+from podberth.cel.engine import Environment
+from podberth.kube.schema import PodSchema
+from podberth.policy.evaluate import Evaluation
+from podberth.policy.namespaced import MOST_OF_NAMESPACE, by_namespace, compile_namespaced
+from podberth.policy.parse import ParsedPolicies, parse_policies
+from snapshots import environment, policy, snapshot
+from tenants import limits, own_policy
+
+CLUSTER = policy(
+    "few", "  validations:\n  - {expression: gpu.count < 8, message: too many}\n  validationActions: [Deny]"
+)
+
+
+def parsed(*texts: str) -> ParsedPolicies:
+    found = parse_policies([("own.yaml", "---\n".join(texts))])
+    assert found.problems == ()
+    return found
+
+
+def tightened(*texts: str, cluster: str = CLUSTER, apart: bool = False, objects: Any = ()) -> Snapshot:
+    """Return a snapshot with the policies of namespaces, compiled in an Environment of their own if ``apart``."""
+    made = Environment(PodSchema.packaged()) if apart else environment()
+    policies, problems = compile_namespaced(parsed(*texts).namespaced, made)
+    assert problems == ()
+    return snapshot(cluster, objects=objects).with_namespaced(by_namespace(policies))
+
+
+def judged(state: Snapshot, namespace: str = "vision", gpus: int = 4, **fields: Any) -> Outcome:
+    return decide.validate(decode_review(review(gpu_pod(gpus, **fields), namespace=namespace)), state)
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["together", "apart"])
+def test_it_denies_in_its_own_namespace_and_in_no_other(*, apart: bool) -> None:
+    state = tightened(own_policy("vision", "two", "gpu.count <= 2"), apart=apart)
+    for _ in range(3):  # what is remembered is as what is asked
+        assert judged(state).denial == "podberth vision/two: failed expression: gpu.count <= 2"
+        assert judged(state, "other").verdict == "allowed"
+        assert judged(state, gpus=1).verdict == "allowed"
+
+
+def test_it_warns_without_denying() -> None:
+    outcome = judged(tightened(own_policy("vision", "two", "gpu.count <= 2", actions="[Warn]")))
+    assert (outcome.verdict, outcome.warnings) == (
+        "allowed",
+        ("podberth vision/two: failed expression: gpu.count <= 2",),
+    )
+
+
+def test_what_the_cluster_denies_stays_denied_with_the_clusters_reason_first() -> None:
+    cluster = CLUSTER.replace("message: too many", "message: too many, reason: Forbidden")
+    for own in ("true", "false", "object.metadata.labels['none'] == ''"):
+        outcome = judged(tightened(own_policy("vision", "own", own), cluster=cluster), gpus=8)
+        assert outcome.denial.splitlines()[0] == "podberth few: too many"
+        assert outcome.response["response"]["status"]["reason"] == "Forbidden"
+
+
+def test_texts_of_a_namespace_take_no_room_from_the_clusters_warnings() -> None:
+    cluster = CLUSTER.replace("[Deny]", "[Warn]")
+    texts = [
+        own_policy("vision", f"p{at}", f"object.metadata.labels['none'] == '{at}'", failure_policy="Ignore")
+        for at in range(MOST_OF_NAMESPACE)
+    ]
+    outcome = judged(tightened(*texts, cluster=cluster), gpus=8)
+    assert outcome.warnings[0] == "podberth few: too many"
+    assert len(outcome.warnings) > 2
+
+
+def test_mutations_are_as_without_it() -> None:
+    cluster = policy("label", "  mutations:\n  - {labels: {made: \"'x'\"}}")
+    request = decode_review(review(gpu_pod(), namespace="vision"))
+    with_own = tightened(own_policy("vision", "own", "false"), cluster=cluster)
+    assert decide.mutate(request, with_own).patch == decide.mutate(request, snapshot(cluster)).patch
+
+
+def test_it_reads_the_params_of_its_own_namespace() -> None:
+    state = tightened(
+        own_policy("vision", "own", "gpu.count <= int(params.data.most)", params="limits"),
+        own_policy("other", "own", "gpu.count <= int(params.data.most)", params="limits"),
+        objects=[limits("vision", most="2"), limits("other", most="8")],
+    )
+    assert judged(state).verdict == "denied"
+    assert judged(state, "other").verdict == "allowed"
+
+
+def test_a_change_of_one_namespaces_policies_makes_nobody_elses_be_asked_again() -> None:
+    state = tightened(own_policy("vision", "two", "gpu.count <= 2"), own_policy("other", "two", "gpu.count <= 2"))
+    for _ in range(3):
+        judged(state, gpus=1)
+        judged(state, "other", gpus=1)
+    changed, _ = compile_namespaced(parsed(own_policy("vision", "two", "gpu.count <= 1")).namespaced, environment())
+    later = state.with_namespaced({**state.namespaced, **by_namespace(changed)})
+    assert judged(later, gpus=2).verdict == "denied"
+    judged(later, "other", gpus=1)
+    counted = calls(lambda: [judged(later, namespace, gpus=1) for namespace in ("third", "fourth")])
+    assert counted[Evaluation.failures.__code__] == 0
+
+
+def refusals(text: str) -> str:
+    found = parse_policies([("own.yaml", text)])
+    if found.problems:
+        return "\n".join(map(str, found.problems))
+    return "\n".join(map(str, compile_namespaced(found.namespaced, environment())[1]))
+
+
+GOOD = json.loads(json.dumps({"validations": [{"expression": "true"}], "validationActions": ["Deny"]}))
+REFUSED = {
+    "mutations": ({"mutations": [{"labels": {"a": "'b'"}}]}, "unknown field 'mutations'"),
+    "claims": ({"claimTemplates": []}, "unknown field 'claimTemplates'"),
+    "annotations": ({"auditAnnotations": []}, "unknown field 'auditAnnotations'"),
+    "an order": ({"order": 1}, "unknown field 'order'"),
+    "a rollout": ({"rollout": {"percent": 1}}, "unknown field 'rollout'"),
+    "audit": ({"validationActions": ["Audit"]}, "validationActions"),
+    "other namespaces": ({"matchConstraints": {"namespaceSelector": {}}}, "unknown field 'namespaceSelector'"),
+    "params elsewhere": (
+        {
+            "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+            "paramRef": {"name": "a", "namespace": "b", "parameterNotFoundAction": "Allow"},
+        },
+        "unknown field 'namespace'",
+    ),
+    "nodes": ({"validations": [{"expression": "topology.known"}]}, "topology"),
+    "profiles": ({"validations": [{"expression": "mig.smallest(1).exist"}]}, "mig"),
+    "no validation": ({"validations": []}, "validations"),
+}
+
+
+@pytest.mark.parametrize(("spec", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_could_weaken_or_see_more_is_refused(spec: dict[str, Any], message: str) -> None:
+    document = {
+        "apiVersion": "podberth.io/v1alpha1",
+        "kind": "NamespacedGPUPolicy",
+        "metadata": {"name": "own", "namespace": "vision"},
+        "spec": {**GOOD, **spec},
+    }
+    assert message in refusals(json.dumps(document))
+
+
+def test_it_needs_a_namespace() -> None:
+    assert "the field 'namespace' is required" in refusals(
+        own_policy("vision", "own", "true").replace(", namespace: vision", "")
+    )
+
+
+def test_the_oldest_policies_of_a_namespace_have_room_first() -> None:
+    texts = [own_policy("vision", f"p{at:02}", "true") for at in range(MOST_OF_NAMESPACE + 1)]
+    said = refusals("---\n".join(texts))
+    assert said.startswith("own.yaml:")
+    assert "spec: got more than 16 policies in namespace vision, of which the oldest count" in said
+    assert refusals("---\n".join([*texts[:-1], own_policy("other", "p", "true")])) == ""
+
+
+def test_the_policies_of_a_namespace_together_cost_what_one_policy_may() -> None:
+    expensive = "object.spec.containers.all(c, !has(c.env) || c.env.all(e, e.name != object.metadata.name + 'x'))"
+    texts = [own_policy("vision", f"p{at}", expensive) for at in range(MOST_OF_NAMESPACE)]
+    assert "of older policies of namespace vision; want 100 ms for all of a namespace" in refusals("---\n".join(texts))

@@ -1,0 +1,303 @@
+"""Follows the NamespacedGPUPolicies of a cluster, compiles them namespace by namespace, and passes them on.
+
+Tenants write them, so nothing here waits for all of them, and nothing of one namespace costs another more than a bound:
+documents are bounded before they are kept, a namespace is compiled as a whole, in a thread, and after the first pass a
+tenth of a processor's time is spent on compiling. A policy that does not compile, or has no room, decides nothing; its
+status says why.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from ..api.opening import Client
+from ..api.protocol import Document, Timing
+from ..api.reflector import Counts, run_together
+from ..cel.compile_limits import MAX_SET_PARTS
+from ..cel.engine import Environment, Room
+from ..errors import Problem
+from ..facts.object_kinds import Kind
+from ..files.deadline import new_environment
+from ..files.source import PolicyState, Verdict
+from ..kube.api_path import ApiPath, collection_path
+from ..kube.schema import PodSchema
+from ..kube.yaml_text import as_yaml
+from ..policy.namespaced import MOST_BYTES, MOST_OF_NAMESPACE, NamespacedPolicy, by_namespace, compile_namespaced
+from ..policy.parse import ParsedNamespaced, parse_policies
+from ..telemetry.log import Log
+from ..telemetry.watch_metrics import KindState, WatchFacts
+from ..wellknown import API_VERSION, NAMESPACED_KIND
+from .served import ServedKinds
+from .whole_objects import rounds
+from .workloads import Filed, LiveKinds
+
+_GROUP, _, _VERSION = API_VERSION.partition("/")
+_PLURAL: Final = "namespacedgpupolicies"
+_PREFIX: Final = "namespacedgpupolicy/"
+MOST_BYTES_OF_ALL: Final = 64 * 1024 * 1024
+"""The maximum size of all kept policies together: an eighth of the memory that the manifests grant."""
+_KEPT: Final = 2 * MOST_OF_NAMESPACE
+"""How many policies of a namespace are kept; one beyond that is noticed when it changes."""
+_REST: Final = 9.0
+"""How many times as long as a namespace took to compile nothing more is compiled."""
+
+Policies = Mapping[str, tuple[NamespacedPolicy, ...]]
+"""The policies that compile, by namespace."""
+TakesNamespaced = Callable[[Policies], None]
+"""A function that receives the policies of all namespaces."""
+Statuses = Callable[[Mapping[str, Document], Sequence[Verdict]], None]
+"""A function that receives the policies as documents and the verdicts on them, by NAMESPACE/NAME."""
+
+NAMESPACED: Final = Kind("policy", _GROUP, (_VERSION,), NAMESPACED_KIND, _PLURAL, lambda each: each)
+"""The kind of a policy of one namespace."""
+
+
+def status_path(name: str) -> ApiPath:
+    """Return the path of the status of the policy ``name``, which is NAMESPACE/NAME."""
+    namespace, _, own = name.partition("/")
+    return collection_path(API_VERSION, _PLURAL, namespace).below(own, "status")
+
+
+def texts_of_namespaced(documents: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
+    """Return NamespacedGPUPolicies in the form of policy files: pairs of a name in place of a file's, and YAML text."""
+    return tuple((_file(each), _text(each)) for each in documents)
+
+
+class LiveNamespaced:
+    """Keeps the NamespacedGPUPolicies of one cluster compiled."""
+
+    def __init__(
+        self,
+        takes: tuple[TakesNamespaced, Statuses],
+        connect: Callable[[], Client],
+        metrics: Counts,
+        log: Log,
+        timing: Timing,
+        pod_schema: PodSchema,
+    ) -> None:
+        """Create the object without policies. Both functions are first called when the policies are compiled."""
+        self._on_change, self._on_verdicts = takes
+        self._pod_schema = pod_schema
+        self._log = log
+        self._wake = asyncio.Event()
+        self._kinds = LiveKinds((), self._wake.set, log)
+        self._sink = TenantPolicies(self._wake.set, log)
+        self._kinds.sinks = {NAMESPACED: self._sink}
+        self._served = ServedKinds(self._kinds, connect, metrics, log, timing)
+        self._compiled: dict[str, _Compiled] = {}
+
+    def unlisted(self) -> list[str]:
+        """Return the name of the kind while its first list is waited for; else nothing."""
+        return list(self._served.unlisted())
+
+    def watched(self) -> Mapping[str, WatchFacts]:
+        """Return the facts about the watch for the metrics."""
+        return self._served.watched()
+
+    def states(self) -> Mapping[str, KindState]:
+        """Return the state of the kind by its name."""
+        return self._served.states()
+
+    async def run(self) -> None:
+        """Follow and compile the policies until the task is cancelled."""
+        await run_together([self._served.run(), self._hand_on()])
+
+    async def _hand_on(self) -> None:
+        await self._served.settled.wait()
+        environment = await asyncio.to_thread(new_environment, self._pod_schema)
+        first = True
+        async for _ in rounds(self._wake):
+            changed = self._sink.take_changed()
+            for namespace in changed:
+                began = time.monotonic()
+                await self._compile_safely(namespace, environment)
+                if not first:
+                    took = time.monotonic() - began
+                    self._pass_on()
+                    await asyncio.sleep(_REST * took)
+            if first:
+                self._pass_on()
+            elif not changed:  # a status has changed, and whoever writes statuses needs its version
+                self._pass_verdicts_on()
+            first = False
+
+    async def _compile_safely(self, namespace: str, environment: Environment) -> None:
+        try:
+            await asyncio.to_thread(self._compile, namespace, self._sink.of(namespace), environment)
+        except Exception as bug:  # noqa: BLE001 - a bug in compiling one namespace's policies must affect that one only
+            self._log.fault(f"{NAMESPACED.name} of {namespace}: a bug in podberth; none of them decides", bug)
+
+    def _pass_on(self) -> None:
+        policies = {namespace: each.policies for namespace, each in self._compiled.items() if each.policies}
+        self._on_change(policies)
+        self._pass_verdicts_on()
+
+    def _pass_verdicts_on(self) -> None:
+        verdicts = tuple(verdict for each in self._compiled.values() for verdict in each.verdicts)
+        self._on_verdicts(self._sink.documents(), verdicts)
+
+    def _compile(self, namespace: str, documents: Mapping[str, "Kept"], environment: Environment) -> None:
+        """Compile the policies of a namespace; this runs in a thread."""
+        self._compiled.pop(namespace, None)
+        if documents:
+            taken = sum(each.parts for each in self._compiled.values())
+            room = Room(MAX_SET_PARTS - taken, "the policies of all namespaces", MAX_SET_PARTS)
+            self._compiled[namespace] = _compiled(namespace, documents, environment, room)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A policy as it was received; ``problem`` says why it is not compiled, and is empty otherwise."""
+
+    document: Document
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """The policies of one namespace that compile, the verdicts on all, and the parts of what was compiled."""
+
+    policies: tuple[NamespacedPolicy, ...]
+    verdicts: tuple[Verdict, ...]
+    parts: int
+
+
+def _compiled(namespace: str, documents: Mapping[str, Kept], environment: Environment, room: Room) -> _Compiled:
+    problems: list[Problem] = []
+    parsed: list[ParsedNamespaced] = []
+    for each in documents.values():
+        if each.problem:
+            problems.append(Problem(_file(each.document), 1, 1, "", each.problem))
+            continue
+        found = parse_policies([(_file(each.document), _text(each.document))])
+        problems += found.problems
+        parsed += found.namespaced
+    left = room.left
+    policies, wrong = compile_namespaced(parsed, environment, within=room)
+    by_file: dict[str, tuple[Problem, ...]] = {}
+    for problem in sorted([*problems, *wrong]):
+        by_file[problem.file] = (*by_file.get(problem.file, ()), problem)
+    disabled = {each.file for each in parsed if each.policy.spec.disabled}
+    verdicts = tuple(
+        _verdict(each.document, by_file.get(_file(each.document), ()), disabled) for each in documents.values()
+    )
+    return _Compiled(by_namespace(policies).get(namespace, ()), verdicts, left - room.left)
+
+
+def _verdict(document: Document, problems: tuple[Problem, ...], disabled: set[str]) -> Verdict:
+    metadata = document["metadata"]
+    generation = metadata.get("generation")
+    state: PolicyState = "broken" if problems else "disabled" if _file(document) in disabled else "active"
+    name = f"{metadata['namespace']}/{metadata['name']}"
+    return Verdict(
+        name=name, generation=generation if isinstance(generation, int) else 0, state=state, problems=problems
+    )
+
+
+def _file(document: Mapping[str, Any]) -> str:
+    metadata = document["metadata"]
+    return f"{_PREFIX}{metadata['namespace']}/{metadata['name']}"
+
+
+def _text(document: Mapping[str, Any]) -> str:
+    return as_yaml({key: value for key, value in document.items() if key != "status"})
+
+
+class TenantPolicies(Filed):
+    """A sink that keeps policies as whole documents, within bounds of each namespace and of all together."""
+
+    def __init__(self, notify: Callable[[], None], log: Log) -> None:
+        """Create the sink without policies; ``notify`` is called when one changes."""
+        super().__init__(NAMESPACED, notify, log)
+        self._changed_by = notify
+        self._spaces: dict[str, dict[str, Kept]] = {}
+        self._sizes: dict[str, int] = {}
+        self._bytes = 0
+        self._changed: dict[str, None] = {}
+
+    def of(self, namespace: str) -> dict[str, Kept]:
+        """Return the policies of a namespace by name."""
+        return dict(self._spaces.get(namespace, {}))
+
+    def documents(self) -> dict[str, Document]:
+        """Return all kept policies by NAMESPACE/NAME."""
+        return {
+            f"{namespace}/{name}": each.document
+            for namespace, those in self._spaces.items()
+            for name, each in those.items()
+        }
+
+    def take_changed(self) -> list[str]:
+        """Return the namespaces whose policies have changed since the last call."""
+        found, self._changed = list(self._changed), {}
+        return found
+
+    def put(self, name: str, document: Document) -> None:
+        """Keep a policy; a change that keeps its generation, such as a new status, does not count as one."""
+        namespace, _, own = name.partition("/")
+        those = self._spaces.setdefault(namespace, {})
+        before = those.get(own)
+        if before is None and len(those) >= _KEPT:
+            self.left_out.add(name)
+            return
+        self.left_out.discard(name)
+        metadata = {key: value for key, value in document["metadata"].items() if key != "managedFields"}
+        size = len(orjson.dumps({**document, "metadata": metadata, "status": None}))
+        self._bytes -= self._sizes.pop(name, 0)
+        if problem := self._excess(size):
+            those[own] = Kept({**_head(document), "metadata": _named(metadata)}, problem)
+        else:
+            self._sizes[name] = size
+            self._bytes += size
+            those[own] = Kept({**document, "metadata": metadata})
+        if before is None or _version(before) != _version(those[own]):
+            self._changed[namespace] = None
+        self._changed_by()
+
+    def drop(self, name: str) -> None:
+        """Remove a policy that no longer exists."""
+        namespace, _, own = name.partition("/")
+        self.left_out.discard(name)
+        self._bytes -= self._sizes.pop(name, 0)
+        those = self._spaces.get(namespace, {})
+        if those.pop(own, None) is not None:
+            self._mark(namespace)
+        if not those:
+            self._spaces.pop(namespace, None)
+
+    def forget(self) -> None:
+        """Forget all policies, because the kind is not followed any more."""
+        for namespace in self._spaces:
+            self._changed[namespace] = None
+        self._spaces, self._sizes, self._bytes = {}, {}, 0
+        self.left_out.clear()
+        self._changed_by()
+
+    def _excess(self, size: int) -> str:
+        if size > MOST_BYTES:
+            return f"got {size:,} bytes, want {MOST_BYTES:,} at most; make several policies of it"
+        if self._bytes + size > MOST_BYTES_OF_ALL:
+            return f"got more than {MOST_BYTES_OF_ALL:,} bytes of policies in all namespaces; write it again later"
+        return ""
+
+    def _mark(self, namespace: str) -> None:
+        self._changed[namespace] = None
+        self._changed_by()
+
+
+def _head(document: Document) -> Document:
+    return {key: document[key] for key in ("apiVersion", "kind") if key in document}
+
+
+def _named(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    kept = ("name", "namespace", "uid", "resourceVersion", "generation")
+    return {key: metadata[key] for key in kept if key in metadata}
+
+
+def _version(kept: Kept) -> tuple[object, object, str]:
+    metadata = kept.document["metadata"]
+    return metadata.get("uid"), metadata.get("generation"), kept.problem

@@ -1,0 +1,246 @@
+"""Follows the ConfigMaps of tenants that policies may read as params, once a policy looks for them.
+
+They are found by a label, so podberth watches only what somebody meant for it. The right to list them is not part of
+the default installation (docs/adr/0049-tenancy.md). Without it, policies that look for params in other namespaces have
+an error. Tenants write these objects: the bounds of ``admission.namespace_params`` hold for each namespace, and here
+for all of them together.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..admission.namespace_params import (
+    MOST_BYTES_OF_NAMESPACE,
+    MOST_OF_NAMESPACE,
+    NamespaceParams,
+    excess_of_all,
+    measure,
+)
+from ..api.opening import Client
+from ..api.protocol import NAMESPACE_PARAMS, Document, Pace, Timing
+from ..api.reflector import Counts, Reflector, run_together
+from ..errors import ClusterError
+from ..kube.unchecked import text_at
+from ..telemetry.log import Log
+from ..telemetry.watch_metrics import KindState, WatchFacts
+from ..wellknown import NAMESPACE
+from .whole_objects import rounds
+
+MOST_BYTES_OF_ALL: Final = 64 * 1024 * 1024
+"""The maximum size of all kept ConfigMaps together: an eighth of the memory that the manifests grant. A namespace can
+take 1/128 of it."""
+_KEPT_BEYOND: Final = 2
+"""How many times the bounds of a namespace are kept, so that a namespace is known again once some are deleted. Beyond
+that, a ConfigMap is noticed only when it changes, as with other kinds (``cluster.workloads``)."""
+
+_REFUSED: Final = "got no right to list its ConfigMaps, want it; install the component namespace-params"
+
+TakesParams = Callable[[Mapping[str, NamespaceParams] | str], None]
+"""A function that receives the ConfigMaps by namespace, or a message if podberth cannot follow them."""
+
+
+class LiveParams:
+    """Keeps the ConfigMaps with the label of params, and passes all of them on whenever one changes."""
+
+    def __init__(
+        self, on_change: TakesParams, connect: Callable[[], Client], metrics: Counts, log: Log, timing: Timing
+    ) -> None:
+        """Create the object without ConfigMaps. Nothing is requested before ``known`` is called."""
+        self._on_change = on_change
+        self._client = connect()
+        self._metrics, self._log, self._timing = metrics, log, timing
+        self._pace = Pace(timing, random.random)
+        self._wanted = asyncio.Event()
+        self._answered = asyncio.Event()
+        self._handed_on = asyncio.Event()
+        self._wake = asyncio.Event()
+        self.sink = TenantParams(self._wake.set)
+        self._reflector: Reflector | None = None
+        self._refused = ""
+
+    async def known(self) -> None:
+        """Start to follow the ConfigMaps if that is not done yet; return when they, or a refusal, were passed on.
+
+        If the API server answers nothing for ``Timing.refused_seconds``, return then; until it has answered, policies
+        that look for params have an error.
+        """
+        self._wanted.set()
+        try:
+            async with asyncio.timeout(self._timing.refused_seconds):
+                await self._handed_on.wait()
+        except TimeoutError:
+            self._log.event("warning", "params: ConfigMaps of namespaces are not listed yet")
+
+    def watched(self) -> Mapping[str, WatchFacts]:
+        """Return the facts about the watch for the metrics; empty if nothing is followed."""
+        if self._reflector is None:
+            return {}
+        age = time.monotonic() - self._reflector.contact_at
+        left_out = {"unreadable": self.sink.left_out}
+        return {NAMESPACE_PARAMS.name: WatchFacts(self._reflector.count, age, left_out)}
+
+    def states(self) -> Mapping[str, KindState]:
+        """Return the state of the watch, as of a kind that a cluster may refuse; empty before a policy needs it."""
+        if not self._wanted.is_set():
+            return {}
+        listed = self._reflector is not None and self._reflector.listed.is_set()
+        return {NAMESPACE_PARAMS.name: "refused" if self._refused else "followed" if listed else "listing"}
+
+    async def run(self) -> None:
+        """Follow the ConfigMaps from the first call of ``known`` on, until the task is cancelled."""
+        await self._wanted.wait()
+        try:
+            await run_together([self._follow(), self._hand_on()])
+        finally:
+            await self._client.reset()
+
+    async def _follow(self) -> None:
+        while True:
+            began = time.monotonic()
+            reflector = Reflector(NAMESPACE_PARAMS, self._client, self.sink, self._metrics, self._log, self._timing)
+            self._reflector = reflector
+            listed = asyncio.create_task(self._await_list(reflector))
+            try:
+                await reflector.run()
+            except ClusterError as error:
+                self._refuse(str(error))
+            finally:
+                listed.cancel()
+            await self._client.reset()
+            # The right may be granted at any time, and a server that has just started refuses everybody for some
+            # seconds.
+            await asyncio.sleep(self._pace.wait_seconds(time.monotonic() - began))
+
+    async def _await_list(self, reflector: Reflector) -> None:
+        await reflector.listed.wait()
+        self._refused = ""
+        self._answered.set()
+        self._wake.set()
+
+    def _refuse(self, problem: str) -> None:
+        self.sink.forget()
+        if problem != self._refused:
+            self._refused = problem
+            self._log.event("warning", "params: ConfigMaps of namespaces are not followed", problem=problem)
+        self._answered.set()
+        self._wake.set()
+
+    async def _hand_on(self) -> None:
+        await self._answered.wait()
+        async for _ in rounds(self._wake):
+            self._on_change(_REFUSED if self._refused else self.sink.take())
+            self._handed_on.set()
+
+
+@dataclass(slots=True)
+class _Space:
+    """The ConfigMaps of one namespace."""
+
+    kept: dict[str, Document] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    """The sizes of all ConfigMaps, those that are not kept included."""
+    wrong: dict[str, str] = field(default_factory=dict)
+    """The message about each ConfigMap that exceeds a bound of its own or is not kept."""
+
+    def params(self, namespace: str) -> NamespaceParams:
+        if self.wrong:
+            name = min(self.wrong)
+            return NamespaceParams({}, f"ConfigMap {namespace}/{name}: {self.wrong[name]}")
+        excess = excess_of_all(namespace, len(self.sizes), sum(self.sizes.values()))
+        return NamespaceParams({} if excess else dict(sorted(self.kept.items())), excess)
+
+
+class TenantParams:
+    """A sink that keeps ConfigMaps by namespace, within bounds."""
+
+    def __init__(self, notify: Callable[[], None]) -> None:
+        """Create the sink without ConfigMaps; ``notify`` is called when one changes."""
+        self._notify = notify
+        self._spaces: dict[str, _Space] = {}
+        self._found: dict[str, NamespaceParams] = {}
+        self._changed: set[str] = set()
+        self._bytes = 0
+
+    @property
+    def left_out(self) -> int:
+        """The number of ConfigMaps that exceed a bound or are not kept."""
+        return sum(len(each.wrong) for each in self._spaces.values())
+
+    def take(self) -> Mapping[str, NamespaceParams]:
+        """Return the ConfigMaps by namespace. Only what has changed since the last call is computed again."""
+        if self._changed:
+            found = dict(self._found)
+            for namespace in self._changed:
+                space = self._spaces.get(namespace)
+                if space is None:
+                    found.pop(namespace, None)
+                else:
+                    found[namespace] = space.params(namespace)
+            self._found, self._changed = found, set()
+        return self._found
+
+    def put(self, name: str, document: Document) -> None:
+        """Keep a ConfigMap; ``name`` is NAMESPACE/NAME. Those of podberth's own namespace are followed elsewhere."""
+        namespace, _, own = name.partition("/")
+        if namespace == NAMESPACE or not text_at(document, "metadata", "uid"):
+            return
+        self._remove(namespace, own)
+        metadata = {key: value for key, value in document["metadata"].items() if key != "managedFields"}
+        kept = {**document, "metadata": metadata}
+        measured = measure(kept)
+        space = self._spaces.setdefault(namespace, _Space())
+        wrong = measured.excess or self._no_room(space, measured.size)
+        if wrong:
+            space.wrong[own] = wrong
+        else:
+            space.kept[own] = kept
+            self._bytes += measured.size
+        space.sizes[own] = measured.size
+        self._mark(namespace)
+
+    def drop(self, name: str) -> None:
+        """Remove a ConfigMap that no longer exists or has no label any more."""
+        namespace, _, own = name.partition("/")
+        self._remove(namespace, own)
+        if namespace in self._spaces and not self._spaces[namespace].sizes:
+            del self._spaces[namespace]
+        self._mark(namespace)
+
+    def forget(self) -> None:
+        """Forget all ConfigMaps, because they are not followed any more."""
+        self._changed.update(self._spaces)
+        self._spaces, self._bytes = {}, 0
+
+    def lost(self, at: float) -> None:
+        """Keep the ConfigMaps while the watch is lost."""
+
+    def regained(self, at: float) -> None:
+        """Do nothing: the ConfigMaps were kept."""
+
+    def _no_room(self, space: _Space, size: int) -> str:
+        if len(space.sizes) >= _KEPT_BEYOND * MOST_OF_NAMESPACE:
+            return f"got more than {MOST_OF_NAMESPACE} ConfigMaps in the namespace; delete some, then write it again"
+        if sum(space.sizes.values()) + size > _KEPT_BEYOND * MOST_BYTES_OF_NAMESPACE:
+            got = f"got more than {MOST_BYTES_OF_NAMESPACE:,} bytes of ConfigMaps in the namespace"
+            return f"{got}; delete some, then write it again"
+        if self._bytes + size > MOST_BYTES_OF_ALL:
+            got = f"got more than {MOST_BYTES_OF_ALL:,} bytes of ConfigMaps in all namespaces"
+            return f"{got}; delete some, then write it again"
+        return ""
+
+    def _remove(self, namespace: str, own: str) -> None:
+        space = self._spaces.get(namespace)
+        if space is None or own not in space.sizes:
+            return
+        size = space.sizes.pop(own)
+        if space.kept.pop(own, None) is not None:
+            self._bytes -= size
+        space.wrong.pop(own, None)
+
+    def _mark(self, namespace: str) -> None:
+        self._changed.add(namespace)
+        self._notify()

@@ -1,0 +1,115 @@
+"""Compiles the policies of namespaces, within bounds for each namespace.
+
+Tenants write these policies. All policies of a namespace together may cost a review what one GPUPolicy may, and the
+oldest have room first, so that a new policy never puts one out of force. A policy that does not compile, or has no
+room, decides nothing: nothing in the namespace is tightened by it, and no other policy is affected.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Final
+
+from ..cel.cost import MAX_MICROSECONDS
+from ..cel.engine import Environment, Late, Room
+from ..errors import Problem
+from ..kube.paths import Path
+from .compile import OF_GPU_POLICIES, CompiledPolicy, Names
+from .parse import ParsedNamespaced
+
+MOST_OF_NAMESPACE: Final = 16
+"""The maximum number of policies of a namespace. Each costs a review some 0.1 ms besides its expressions."""
+MOST_PARTS: Final = 5_000
+"""The maximum number of parts (``cel.compile_limits``) of all policies of a namespace: twice the largest shipped one.
+Compiling so many takes an eighth of a second and 2 MiB."""
+MOST_BYTES: Final = 16 * 1024
+"""The maximum size of one policy as JSON, twice the largest shipped one of this kind."""
+_SPEC: Final[Path] = ("spec",)
+# What a namespace's admin may not see stays out: nodes and their taints.
+_NOT_OF_NAMESPACES: Final = frozenset({"topology", "mig", "jsonpatch"})
+_NAMES: Final = Names(OF_GPU_POLICIES.conditions - _NOT_OF_NAMESPACES, OF_GPU_POLICIES.others - _NOT_OF_NAMESPACES)
+
+
+class NamespacedPolicy(CompiledPolicy):
+    """A policy of one namespace that is ready for evaluation."""
+
+    def __init__(self, parsed: ParsedNamespaced, environment: Environment, room: Room) -> None:
+        """Keep the arguments; nothing is compiled yet."""
+        super().__init__(parsed, environment, room, _NAMES)
+        self.namespace = parsed.namespace
+
+    @property
+    def name(self) -> str:
+        """The policy's name with its namespace; it cannot be the name of a GPUPolicy."""
+        return f"{self.namespace}/{self.source.metadata.name}"
+
+
+def compile_namespaced(
+    parsed: Iterable[ParsedNamespaced],
+    environment: Environment,
+    *,
+    late: Late | None = None,
+    within: Room | None = None,
+) -> tuple[tuple[NamespacedPolicy, ...], tuple[Problem, ...]]:
+    """Return the policies that compile and have room in their namespace, sorted by name, and the others' problems.
+
+    Args:
+        parsed: the policies.
+        environment: the names and functions that their expressions may use.
+        late: called before each expression; returns True when the time is over. If None, the environment limits the
+            time.
+        within: the budget of parts for all namespaces; None: only each namespace has one.
+    """
+    is_late = late or environment.deadline()
+    by_namespace: defaultdict[str, list[ParsedNamespaced]] = defaultdict(list)
+    for each in parsed:
+        by_namespace[each.namespace].append(each)
+    compiled: list[NamespacedPolicy] = []
+    problems: list[Problem] = []
+    for namespace, those in sorted(by_namespace.items()):
+        room = Room(MOST_PARTS, f"namespace {namespace}", MOST_PARTS, within)
+        taken = _Taken(namespace)
+        for each in sorted(those, key=lambda one: (one.created, one.policy.name)):
+            if each.policy.spec.disabled:
+                continue
+            policy = NamespacedPolicy(each, environment, Room.of_policy(room))
+            wrong = taken.full(each) or policy.check(is_late) or taken.take(policy, each)
+            problems += wrong
+            if not wrong:
+                compiled.append(policy)
+    return tuple(sorted(compiled, key=lambda each: each.name)), tuple(sorted(problems))
+
+
+def by_namespace(policies: Iterable[NamespacedPolicy]) -> dict[str, tuple[NamespacedPolicy, ...]]:
+    """Return the policies of each namespace, in the given order."""
+    found: dict[str, list[NamespacedPolicy]] = {}
+    for each in policies:
+        found.setdefault(each.namespace, []).append(each)
+    return {namespace: tuple(those) for namespace, those in found.items()}
+
+
+class _Taken:
+    """The number and the cost of the policies of one namespace that were accepted so far."""
+
+    def __init__(self, namespace: str) -> None:
+        self._namespace = namespace
+        self._count = 0
+        self._microseconds = 0.0
+
+    def full(self, parsed: ParsedNamespaced) -> tuple[Problem, ...]:
+        """Return a problem if the namespace has as many policies as it may; else nothing."""
+        if self._count < MOST_OF_NAMESPACE:
+            return ()
+        got = f"got more than {MOST_OF_NAMESPACE} policies in namespace {self._namespace}, of which the oldest count"
+        return (parsed.problem(_SPEC, 1, 1, f"{got}; make one of several"),)
+
+    def take(self, policy: NamespacedPolicy, parsed: ParsedNamespaced) -> tuple[Problem, ...]:
+        """Count an accepted policy; return a problem instead if it costs more than the namespace has left."""
+        # Policies without params share one conversion of the pod.
+        cost = policy.cost_with_params if policy.source.spec.param_ref else policy.cost_microseconds
+        if self._microseconds + cost > MAX_MICROSECONDS:
+            got = f"got up to {cost / 1000:,.0f} ms, after {self._microseconds / 1000:,.0f} ms of older policies of"
+            want = f"want {MAX_MICROSECONDS // 1000} ms for all of a namespace; make it cheaper"
+            return (parsed.problem(_SPEC, 1, 1, f"{got} namespace {self._namespace}; {want}"),)
+        self._count += 1
+        self._microseconds += cost
+        return ()
