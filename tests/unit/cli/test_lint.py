@@ -76,11 +76,11 @@ def test_a_file_is_linted_with_what_stands_beside_it_and_alone_is_reported(
 ) -> None:
     params = (
         "paramKind: {apiVersion: v1, kind: ConfigMap}\n"
-        "paramRef: {name: a, namespace: b, parameterNotFoundAction: Allow}\n"
+        "paramRef: {name: a, namespace: podberth-system, parameterNotFoundAction: Allow}\n"
     )
     label = "mutations:\n- labels: {example.com/b: \"params.data['a']\"}\n"
     (folder / "p" / "other.yaml").write_text(spec(params + label, "other"), encoding="utf-8")
-    default = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\ndata: {a: b}\n"
+    default = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: podberth-system}\ndata: {a: b}\n"
     (folder / "p" / "params.yaml").write_text(default, encoding="utf-8")
     assert main(["lint", "p/other.yaml"]) == 0
     assert capsys.readouterr().out.startswith("1 policy: 1 note")
