@@ -23,7 +23,7 @@ _Answer = TypeVar("_Answer")
 
 
 class Asking:
-    """Evaluates the expressions of the policies in one ``snapshot.Plan``, for the pod under review.
+    """Evaluates the expressions of the policies that can match a review, for the pod under review.
 
     A result that is cached for a pod with an equal fingerprint is returned instead of a new result.
     """
@@ -40,8 +40,8 @@ class Asking:
     def all_conditions(self) -> Sequence[bool | EvaluationError]:
         """Return the results of the matchConditions of all policies in the plan, evaluated together.
 
-        Empty if no policy of the plan can be evaluated together with others. ``Plan.slices`` has the range of each
-        policy's results.
+        The results are in the order of the policies. Empty if the engine can evaluate no two policies of the plan
+        together.
         """
         batch = self.plan.batch
         if batch is None:

@@ -96,10 +96,10 @@ class Explanation:
 def explain(
     request: AdmissionRequest, snapshot: Snapshot, *, policy: str = "", tracers: dict[str, Tracer] | None = None
 ) -> Explanation:
-    """Decide on the creation of a pod by /mutate and /validate, and explain the decisions of all policies or of one.
+    """Decide on the creation of a pod by /mutate and /validate, and explain the decisions.
 
     If ``policy`` is not empty, only the policy with that name is explained. ``tracers`` is a cache of tracers by policy
-    name: a later call with the same policies may pass the same cache again.
+    name: a later call with equal policies may pass the cache again.
 
     Raises:
         ReviewError: an object of the review is not a pod.

@@ -29,7 +29,7 @@ def judge(matching: Matching) -> Judged:
 
 
 def _key(matching: Matching) -> Hashable:
-    """Return the key under which the result of ``judge`` is cached; None if the result must not be cached."""
+    """Return the cache key for the result of the policies' validations; None if the result must not be cached."""
     question, under = matching.question, matching.under
     if question is None:
         return None

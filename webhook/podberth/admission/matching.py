@@ -76,8 +76,8 @@ class Matching:
     def __iter__(self) -> Iterator[Matched | Fault | Excepted]:
         """Yield each policy that applies, once for each params object, or a fault if an error prevents the comparison.
 
-        A policy that an exception excludes for the pod is yielded as ``Excepted``; the policy's constraints and
-        conditions are ignored.
+        If an exception excludes the policy for the pod, the object that is yielded holds the policy and the exception.
+        The policy's constraints and conditions are then not evaluated.
         """
         for index, policy in enumerate(self.plan.policies):
             if not self._in_scope(policy):

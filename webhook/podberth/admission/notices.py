@@ -104,8 +104,8 @@ def notices(request: AdmissionRequest, outcome: Outcome, distrust: Snapshot | No
 def is_founded(regarding: Regarding, snapshot: Snapshot) -> bool:
     """Return whether an Event may be published about an object that an unauthenticated sender named.
 
-    The namespace must be in the snapshot. If podberth watches objects of the same kind, the object must be in the
-    snapshot, too.
+    The namespace must be in the snapshot. If podberth watches objects of that apiVersion and kind, the object must be
+    in the snapshot, too.
     """
     if regarding.namespace not in snapshot.facts.namespaces:
         return False

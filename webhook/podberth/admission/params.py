@@ -24,9 +24,10 @@ class KnownParams:
     def __init__(
         self, config_maps: Mapping[tuple[str, str], Params], followed: Mapping[str, NamespaceParams] | str | None = None
     ) -> None:
-        """Keep the known ConfigMaps by namespace and name, and those of a followed cluster by namespace.
+        """Keep the ConfigMaps by namespace and name, and the ConfigMaps of a followed cluster by namespace.
 
-        A followed ConfigMap replaces the known one of its namespace and name. ``followed`` is as in ``Snapshot``.
+        A followed ConfigMap replaces a ConfigMap of ``config_maps`` with an equal namespace and name. ``followed`` is
+        None if podberth follows no ConfigMaps, and a text with the reason if the ConfigMaps cannot be listed.
         """
         self._config_maps = config_maps
         self._followed = followed
@@ -108,7 +109,8 @@ class KnownParams:
 
 
 def missing(policy: CompiledPolicy, namespace: str) -> str:
-    """Return the message that a policy's ``paramRef`` finds no ConfigMap for a review in ``namespace``."""
+    """Return the message that there is no ConfigMap, in a review in ``namespace``, for the field paramRef of a policy.
+    """
     reference = policy.source.spec.param_ref
     namespace = (reference.namespace if reference is not None else "") or namespace
     wanted = (reference.name if reference is not None else "") or "that the selector selects"

@@ -73,7 +73,7 @@ def validate_policy(
 
 
 def replacement(request: AdmissionRequest, policies: Iterable[CompiledPolicy]) -> str:
-    """Return a warning if a new GPUPolicy replaces or disables a policy of the same name from a file; else empty.
+    """Return a warning if a new GPUPolicy replaces or disables a file's policy with an equal name; else empty.
 
     For a GPUPolicyException, the warning lists the policy names in the exception that no policy has. ``policies`` are
     the policies in force.

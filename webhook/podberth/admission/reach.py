@@ -24,8 +24,8 @@ _REPELLING = frozenset({"NoSchedule", "NoExecute"})
 class PodReach:
     """The names of the nodes that could run a pod, and of the preferred nodes.
 
-    ``preferred`` has the nodes with the highest weight by the pod's preferred node affinity; it is empty if all nodes
-    have the same weight.
+    ``preferred`` has the nodes with the highest weight by the pod's preferred node affinity; empty if all nodes have an
+    equal weight.
     """
 
     nodes: tuple[str, ...]

@@ -77,8 +77,8 @@ def read_of_pod(reads: Iterable[tuple[str, ...]]) -> Tree | None:
 def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:
     """Return the footprint of the expressions that read the access paths ``reads``.
 
-    None if an access path reads most of the pod, or a variable that is not known to be the same for equal pods, such as
-    ``request``.
+    None if an access path reads most of the pod, or reads a variable that may differ between equal pods, such as the
+    CEL variable ``request``.
     """
     gpu: set[str] = set()
     gang: set[str] = set()
@@ -102,9 +102,9 @@ def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:
 
 
 def _gpu_field(path: tuple[str, ...]) -> str:
-    """Return the field of the CEL variable ``gpu`` that an access path reads, such as ``requests.kind``.
+    """Return the field of the CEL variable ``gpu`` that an access path reads, such as "requests.kind".
 
-    The result ``requests.``, with nothing after the dot, means that only the number of requests is read.
+    The result "requests.", with nothing after the dot, means that only the number of requests is read.
     """
     parts = path[1:]
     of_each = len(parts) >= _PART_OF_EACH and parts[:2] == (_REQUESTS, ELEMENT)

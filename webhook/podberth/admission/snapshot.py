@@ -219,9 +219,8 @@ class Snapshot:
     ) -> "Snapshot":
         """Return the snapshot with other Namespaces and ConfigMaps of the cluster.
 
-        The ConfigMaps are added to the known ConfigMaps, and replace default params of the same namespace and name.
-        Both snapshots share ``plans``, the policies that can match each kind of review. The snapshots share no cached
-        answers.
+        The ConfigMaps are added to the known ConfigMaps, and replace default params with an equal namespace and name.
+        Both snapshots share ``plans``, the policies that can match each review. The snapshots share no cached answers.
         """
         params = {**self.facts.config_maps, **config_maps}
         tables = {NAMESPACE_KIND: Table.of(namespaces), CONFIG_MAP: Table.of(params)}
@@ -393,8 +392,8 @@ def load_working(
     """Return a snapshot of the policies that compile, and all problems of the policies that do not.
 
     A disabled policy is neither compiled nor in the snapshot. Checks of manifests use this function, because they
-    continue with the policies that work. The snapshot has no ``notes``. ``checked`` means that all policies are known
-    to compile (``compile_policies``).
+    continue with the policies that work. The snapshot has no notes. ``checked`` means that all policies are known to
+    compile.
     """
     policies, problems = compile_policies(_enabled(parsed.policies), environment, checked=checked)
     exceptions, wrong = compile_exceptions(parsed.exceptions, environment)

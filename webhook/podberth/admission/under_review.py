@@ -74,7 +74,7 @@ class PodUnderReview:
 
     @cached_property
     def repeats_a_name(self) -> bool:
-        """Whether two containers of the pod have the same name, so that the API server refuses the pod."""
+        """Whether two containers of the pod have equal names; the API server refuses such a pod."""
         return bool(repeated_names(self.pod))
 
     @property
@@ -108,7 +108,8 @@ class PodUnderReview:
         return later
 
     def within(self, snapshot: Snapshot) -> "PodUnderReview":
-        """Return a copy of this object for the policies of another snapshot, which knows the same of the cluster."""
+        """Return a copy of this object for the policies of another snapshot, whose facts about the cluster are equal.
+        """
         other = self.as_if(self.pod, ())  # without the variables, which have what the other policies read
         other.snapshot = snapshot
         return other
@@ -117,8 +118,7 @@ class PodUnderReview:
         """Return the values of the CEL variables for an evaluation with these params; cached for each params object.
 
         ``read`` has the paths of the pod that the expressions read. The variable ``object`` then has only these paths,
-        because the CEL engine takes as long to convert a whole pod as for a hundred comparisons. If ``read`` is None,
-        ``object`` is the whole pod.
+        because the CEL engine needs long to convert a whole pod. If ``read`` is None, ``object`` is the whole pod.
         """
         known = self._activations.get(id(params))
         if known is None:

@@ -83,7 +83,8 @@ class Writing:
     """Applies the writes of policies, in order, to the draft of one new pod."""
 
     def __init__(self, asking: Asking, *, keep_writes: bool = False) -> None:
-        """Start with the unchanged pod; with ``keep_writes``, ``written`` gets the changes of each mutation."""
+        """Create the object with the unchanged pod. If ``keep_writes`` is true, the changes of each mutation are kept.
+        """
         under = asking.under
         snapshot, request = under.snapshot, under.request
         self.asking = asking
@@ -213,8 +214,8 @@ class Writing:
     def _came_too_early(self, policy: CompiledPolicy, awaits: Callable[[EarlierChanges, str], bool]) -> bool:
         """Return whether this policy's mutation must be skipped, because it has to follow a change of a later policy.
 
-        On an earlier call of /mutate for the same pod, the later policy made that change, and the mutation was skipped.
-        ``awaits`` is the mutation's ``Concern.awaits``.
+        On an earlier call of /mutate for this pod, the later policy made that change, and the mutation was skipped.
+        ``awaits`` returns whether the mutation has to follow the changes of the policy with a given name.
         """
         earlier = pipeline.earlier(self.before)
         later = {each.name for each in self.under.snapshot.policies if each.source.sort_key > policy.source.sort_key}

@@ -120,7 +120,7 @@ class NvidiaReader:
     def _take(self, identity: int, xid: int) -> bool:
         """Record the XID of an event; return whether the event can change the observation.
 
-        ``identity`` is the ``nvml.identity`` of the GPU's handle.
+        ``identity`` is the number by which the driver identifies the GPU.
         """
         index = self._listening.get(identity)
         if xid in APPLICATION_XIDS:

@@ -122,7 +122,7 @@ class NvmlRound:
         other failure is noted in ``unseen``, under ``what``, the name of the facts that could not be read.
 
         Raises:
-            Gone: the driver was restarted or is gone.
+            Gone: the driver was restarted, or does not answer any more.
         """
         try:
             return call(*arguments)
@@ -386,9 +386,9 @@ def listen(events: Any, gpu: Any) -> None:
 
 
 def next_event(events: Any, seconds: float) -> tuple[int, int] | None:
-    """Wait for an event of the set; return the ``identity`` of the event's GPU, and the XID (0 for other events).
+    """Wait for an event of the set ``events``; return (the number that identifies the event's GPU, the XID).
 
-    None if no event came within ``seconds``.
+    The XID is 0 if the event is not an XID error. None if no event came within ``seconds``.
 
     Raises:
         Gone: the driver can no longer wait for the set of events.
@@ -414,7 +414,7 @@ def identity(gpu: Any) -> int:
 
 
 def _call(name: str, *arguments: object) -> None:
-    """Call a function of the NVML library by name, for a function without a usable wrapper in ``pynvml``."""
+    """Call the function ``name`` of the NVML library, for which the Python module pynvml has no usable wrapper."""
     code = pynvml._nvmlGetFunctionPointer(name)(*arguments)  # noqa: SLF001 - the wrappers' own way to the library
     if code:
         raise pynvml.NVMLError(code)

@@ -73,7 +73,7 @@ Say = Callable[[Level, str], None]
 
 
 class TopologySource(Protocol):
-    """The source of a node's topology: real devices (``watch.DeviceWatch``), or a simulated machine (``Played``)."""
+    """The source of a node's topology: real devices or a simulated machine."""
 
     @property
     def topology(self) -> NodeTopology | None:
@@ -91,7 +91,7 @@ class TopologySource(Protocol):
 
 
 class Played:
-    """The ``TopologySource`` of a simulated machine, whose topology never changes."""
+    """The source of the topology of a simulated machine, which never changes."""
 
     def __init__(self, topology: NodeTopology) -> None:
         self._topology = topology

@@ -39,11 +39,11 @@ class Bodies:
         self._known: dict[str, Node] = {}
 
     def apply(self, source: str, operands: list[Node], *, skips: str = "") -> Node:
-        """Return the body ``source`` as an expression, with the operands as the arguments ``a``, ``b`` and ``c``.
+        """Return the CEL expression ``source`` with the operands in place of its arguments ``a``, ``b`` and ``c``.
 
-        An operand is evaluated once, however often the body uses it; only literals and variables are repeated. If an
-        operand has an error, the call has the same error, even if the body does not read the operand. An error of the
-        operand that ``skips`` names counts only if the body reads the operand.
+        An operand is evaluated once, even if ``source`` uses the operand several times; only literals and variables are
+        repeated. If an operand has an error, the whole expression has that error, even if ``source`` does not use the
+        operand. An error of the operand that ``skips`` names counts only if the operand is evaluated in ``source``.
         """
         body = self._known.get(source)
         if body is None:
@@ -148,21 +148,19 @@ def _fold(items: Node, initial: Node, step: Node) -> Node:
 
 
 def bind_at_once(node: Node) -> None:
-    """Rewrite a macro that binds a value (``optMap``, ``optFlatMap``) so that the engine evaluates the value at once.
+    """Change a loop that a macro such as ``optMap`` expands to, so that the bound value is evaluated immediately.
 
-    Other expressions are left unchanged. The macro is a loop over an empty list whose variable is ``#unused``. The
-    engine would evaluate the value at the first read, and only if the variable's slot in memory is empty. A loop that
-    ended early (``exists``) leaves the loop's slot full, so the expression after the loop would read the value of the
-    loop (cel-cpp eval/eval/comprehension_step.cc, lazy_init_step.cc).
+    Without the change, the CEL engine evaluates the value at the first read, and may read the result of an earlier loop
+    instead (cel-cpp eval/eval/comprehension_step.cc, lazy_init_step.cc). Other expressions stay unchanged.
     """
     if ast.kind(node) == "comprehension_expr" and node.comprehension_expr.iter_var == _LAZY:
         node.comprehension_expr.iter_var = _EAGER
 
 
 def _bind(name: str, value: Node, body: Node) -> Node:
-    """Return an expression that evaluates ``value`` once, binds it to ``name``, and has the value of ``body``.
+    """Return an expression that evaluates ``value`` once, binds the value to ``name``, and has the value of ``body``.
 
-    The expression is a loop over an empty list, as ``bind_at_once`` leaves the macro ``cel.bind``.
+    The expression is a loop over an empty list, as the macro ``cel.bind`` makes.
     """
     made = ast.new_expression()
     loop = made.comprehension_expr

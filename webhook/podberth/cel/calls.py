@@ -31,8 +31,8 @@ _give_back: Callable[[Any], None] = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("
 def _own_references() -> int:
     """Return the value of ``sys.getrefcount`` for an object that only a local variable refers to.
 
-    The value is 2 up to Python 3.13, because the argument of the call counts. Python 3.14 borrows the argument
-    (https://docs.python.org/3/whatsnew/3.14.html, "borrowing references"), so the value is 1.
+    The value is 2 up to Python 3.13, because the argument of the call to getrefcount counts. Python 3.14 borrows the
+    argument (https://docs.python.org/3/whatsnew/3.14.html, "borrowing references"), so the value is 1.
     """
     given = (object(),)
     return getrefcount(given)

@@ -63,7 +63,7 @@ def _is_sure_map(kind: CelType) -> bool:
 
 
 def present(call: NativeCall) -> Body:
-    """Return the CEL body that replaces the optional access ``a.?b`` or ``a[?b]``; empty if the CEL engine is right."""
+    """Return the CEL expression that replaces ``a.?b`` or ``a[?b]``; empty if the CEL engine's value is right."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
         return "" if _is_sure_map(kind.parameters[0]) else _IN_OPTIONAL
@@ -73,7 +73,8 @@ def present(call: NativeCall) -> Body:
 
 
 def item(call: NativeCall) -> Body:
-    """Return the CEL body that replaces ``a[b]`` or ``a.b`` (``a['b']`` on JSON); empty if the CEL engine is right."""
+    """Return the CEL expression that replaces ``a[b]``, or ``a.b`` on JSON; empty if the CEL engine's value is right.
+    """
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
         return present(call)
@@ -81,7 +82,7 @@ def item(call: NativeCall) -> Body:
 
 
 def has(call: NativeCall) -> Body:
-    """Return the CEL body that replaces ``has(a.b)``; empty if the CEL engine is right."""
+    """Return the CEL expression that replaces ``has(a.b)``; empty if the CEL engine's value is right."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
         return f"({_IN_OPTIONAL}).hasValue()" if present(call) else ""

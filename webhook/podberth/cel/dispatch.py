@@ -42,7 +42,7 @@ def run_name(name: str) -> str:
 def declarations(bind: Bind) -> list[Any]:
     """Return the CEL engine's declarations of the library functions, for the environment that runs programs.
 
-    ``bind`` returns the callable that the engine calls for a Python function (``Calls.bind``).
+    ``bind`` wraps a Python function into a callable that the engine can call.
     """
     rows = sorted(
         (row for row in (*LIBRARIES, *AUTHORIZATION, *INTERNAL) if row.call is not None), key=lambda row: row.name

@@ -96,7 +96,7 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
 
 
 def unwanted(found: CelType, want: Want) -> CelProblem:
-    """Return the problem of an expression whose type is not the one that the field wants."""
+    """Return the problem of an expression whose type ``found`` differs from the type ``want``."""
     hint = (
         "; write string(...)" if want in (Want.STRING, Want.MESSAGE) else "; take its .terms" if found == NODES else ""
     )

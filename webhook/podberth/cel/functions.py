@@ -114,7 +114,7 @@ def _smallest(review: ReviewContext, memory_mib: int, slices: int = 0) -> dict[s
 
 
 def _profile(name: str = "", memory_mib: int = 0) -> dict[str, Any]:
-    """Return the MigProfile with the name ``name``, in any spelling; an unknown profile has ``exist`` False."""
+    """Return the MigProfile with the name ``name``, in any spelling. ``exist`` is False for an unknown profile."""
     try:
         profile = mig.parse(name)
     except ValueError:

@@ -30,8 +30,8 @@ _CLASSES: Mapping[str, Any] = {
 def wrap(kind: str, value: Any) -> Any:
     """Return the result of a Python function in the form that the CEL engine accepts.
 
-    ``kind`` is the CEL type of the result. A result of an opaque type is a text, and becomes a message of the same
-    type; any other result is returned unchanged.
+    ``kind`` is the name of the result's CEL type. A result of an opaque type is a text, which is wrapped in a protobuf
+    message. Any other result is returned unchanged.
     """
     made = _CLASSES.get(kind)
     if made is None:
@@ -43,7 +43,7 @@ def wrap(kind: str, value: Any) -> Any:
 
 
 def shown(value: Any) -> Any:
-    """Return a value of the library ``libraries.authz`` as JSON, without its empty parts."""
+    """Return a value of the CEL library ``authz``, such as an authorizer, as JSON without empty fields."""
     return {key: each for key, each in json.loads(value.text).items() if each not in ("", None)}
 
 

@@ -75,10 +75,10 @@ class MacroLoop:
 class SubExpression:
     """A part of an expression that is an expression itself.
 
-    The kind ``path`` is a name with fields and indexes; the children are the values of the shorter paths. The children
-    of the kinds ``and``, ``or`` and ``choice`` are the operands in order; some operands may not be evaluated. The first
-    child of a ``macro`` is the receiver, and the other children are parts of the body. Literals are not parts, nor are
-    bare variables such as ``object``, whose value would be too large.
+    ``kind`` says what sort of expression the part is. "path": a name with fields and indexes; the children are the
+    values of the shorter paths. "and", "or" and "choice": the children are the operands in order; some operands may not
+    be evaluated. "macro": the first child is the receiver, and the other children are parts of the body. Literals are
+    not parts, nor are bare variables such as ``object``, whose value would be too large.
     """
 
     text: str
@@ -95,7 +95,7 @@ def parts_of(checked: Node, source: str) -> SubExpression | None:
     """Return the expression as a tree of parts; None for a literal.
 
     Args:
-        checked: the checked expression, before ``program.lower`` rewrites it.
+        checked: the type-checked expression, before it is rewritten for the CEL engine.
         source: the text of the expression.
     """
     return _Reader(checked, source).read(checked.expr)
@@ -127,7 +127,7 @@ class _Reader:
         return self._part(node, "path" if _is_path(node) else "other", inner)
 
     def _lazy(self, kind: Kind, operands: Sequence[Node]) -> Iterator[SubExpression | None]:
-        """Yield the operands of a logical operator in order, as parts; ``a && b && c`` has three operands, not two."""
+        """Yield the operands of a logical operator in order, as parts; "a && b && c" has three operands, not two."""
         for operand in operands:
             part = self.read(operand)
             if part is not None and part.kind == kind != "choice":
@@ -268,7 +268,7 @@ def _operands(node: Node) -> Iterator[Node]:
 
 
 def _is_opt_map(node: Node) -> bool:
-    """Return whether a conditional expression is the expansion of ``optMap`` or ``optFlatMap``.
+    """Return whether a conditional expression is the expansion of the macro ``optMap`` or ``optFlatMap``.
 
     The expansion has the form ``x.hasValue() ? ... : none``.
     """

@@ -53,12 +53,15 @@ def may_be_named(source: str, want: Want) -> bool:
 
 
 def flattened(source: str) -> str:
-    """Return an expression of equal length with ``_`` for ``.`` in the names of types such as ``Object.spec``."""
+    """Return an expression of equal length with "_" for "." in the names of types such as ``Object.spec``."""
     return _TOKEN.sub(lambda found: found["other"] or found["name"].replace(".", "_"), source)
 
 
 def messages(source: str) -> dict[str, Mapping[str, str]]:
-    """Return a mapping from each message type of an expression from ``flattened`` to the types of the fields."""
+    """Return a mapping from the name of each message type in an expression to the types of the message's fields.
+
+    The expression has "_" for "." in the names of types.
+    """
     fields = dict.fromkeys(sorted(set(_WORD.findall(source))), "dyn")
     names = {_OBJECT} | {found["name"] for found in _TOKEN.finditer(source) if found["name"]}
     names |= {word for word in fields if word.startswith(f"{_OBJECT}_")}

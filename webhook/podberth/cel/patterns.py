@@ -129,7 +129,7 @@ def _add(group: _Group, more: _Group) -> None:
 
 
 def _repeat(group: _Group, last: _Group, token: "re.Match[str]") -> None:
-    """Add the program steps of a repetition, which RE2 expands: ``a{1000}`` has the steps of a thousand ``a``."""
+    """Add the program steps of a repetition, which RE2 expands: "a{1000}" has a thousand times the steps of "a"."""
     if token["often"]:
         group.endless |= token["often"] != "?"
         group.steps += 1

@@ -433,7 +433,7 @@ class Meter:
         return result
 
     def _growing(self, step: Node, added: Node, rounds: float, scope: Mapping[str, Bounds]) -> Bounds:
-        """Add the price of one round of ``map`` or ``filter``; return the bounds of the added element."""
+        """Add the price of one round of the macro ``map`` or ``filter``; return the bounds of the added element."""
         if ast.kind(step) == "call_expr" and step.call_expr.function == "_?_:_":
             condition = step.call_expr.args[0]
             self.visit(condition, rounds, scope)
@@ -461,7 +461,7 @@ def _sets(asked: Node) -> float:
 
 
 def _spelled(node: Node) -> str:
-    """Return a text that identifies a query: queries with equal texts have the same result within a review."""
+    """Return a text that identifies a query of the nodes; queries with equal texts have equal results in one review."""
     match ast.kind(node):
         case "ident_expr":
             return str(node.ident_expr.name)

@@ -278,10 +278,11 @@ def _lower_call(checked: Node, node: Node, reads: set[FieldPath], apply: Apply) 
 def _lower_library(checked: Node, node: Node, rows: list[Overload], apply: Apply) -> None:
     """Replace a call of a library function by the implementation; ``rows`` are the overloads that the types allow.
 
-    The implementation is a function in Python, or a body: a CEL expression that takes the place of the call. A call of
-    the engine's own function stays. If an operand is dyn, there may be several overloads. A function in Python selects
-    the overload at run time, and all overloads share one body. If some overloads are the engine's (for strings) and
-    others have a body (for lists), the call becomes a conditional expression, which tests the type of the receiver.
+    The implementation is a function in Python, or a CEL expression that takes the place of the call. A call of a
+    function that the CEL engine has itself stays. If an operand is dyn, there may be several overloads. A function in
+    Python selects the overload at run time. All overloads that are CEL expressions share one expression. If the engine
+    has some overloads (for strings) and others are CEL expressions (for lists), the call becomes a conditional
+    expression, which tests the type of the receiver.
     """
     operands = list(map(ast.copy_of, ast.children(node)))
     by_body = [row for row in rows if row.body]

@@ -30,7 +30,7 @@ class CelType:
 
 
 def parse(text: str) -> CelType:
-    """Return the CelType that a text in the format of ``CelType.__str__`` denotes."""
+    """Return the CEL type that a text such as "list(map(string, dyn))" denotes."""
     name, bracket, inside = text.strip().partition("(")
     if not bracket:
         return CelType(name)

@@ -101,12 +101,12 @@ _JSON: Mapping[str, str] = {
 
 
 def messages(schema: PodSchema) -> dict[str, Fields]:
-    """Return a mapping from each message type that an expression may use to the types of the fields.
+    """Return a mapping from each message type that an expression may use to the types of the message's fields.
 
-    The name of a type is the last part of its definition's name, such as ``k8s.Container``.
+    The name of a type is the last part of its definition's name after "k8s.", such as "k8s.Container".
 
     Raises:
-        ValueError: two definitions would share a name, or one of Pod, Namespace and ConfigMap is missing.
+        ValueError: two definitions would have one name, or one of Pod, Namespace and ConfigMap is missing.
     """
     found: dict[str, Fields] = DECLARED | _NATIVE | {name: {} for name in OPAQUE}
     for name, definition in schema.definitions.items():

@@ -28,12 +28,12 @@ _EVERYWHERE: Final = words("annotations kind labels metadata name namespace spec
 def wrong_by_crd(
     content: Mapping[str, Any], fields: Fields, pods: frozenset[tuple[str, ...]], path: Path
 ) -> Iterator[tuple[Path, str]]:
-    """Yield each field of an object that is misspelt or misplaced according to its CRD: the path, and a message.
+    """Yield (path, message) for each field of an object that is misspelt or misplaced according to the object's CRD.
 
     Args:
         content: the object.
         fields: the fields that the object's CRD has.
-        pods: the paths of the object's parts that are checked as parts of a pod (``checked_as_pods``).
+        pods: the paths of the object's parts that are checked as parts of a pod, and skipped here.
         path: the path from the document to the object.
     """
     yield from _Walk(pods, path)(content, fields, ())
@@ -41,7 +41,7 @@ def wrong_by_crd(
 
 @cache
 def checked_as_pods(version: str, kind: str) -> frozenset[tuple[str, ...]]:
-    """Return the paths of a kind's pod templates and of the parts that ``unknown_fields`` checks as parts of Pods."""
+    """Return the paths of a kind's pod templates and of other parts that podberth checks as parts of Pods."""
     row = row_for({"apiVersion": version, "kind": kind})
     return frozenset(path for place in (row.places if row else ()) for path in _parts(place))
 
@@ -121,7 +121,7 @@ def _about(key: str, level: _Level, around: tuple[_Level, ...]) -> str:
 
 
 def _is_near(got: str, want: str) -> bool:
-    """Return whether two field names have the same letters in any case, or the same words with typing errors."""
+    """Return whether two field names have equal letters in any case, or equal words with typing errors."""
     ours, theirs = _words(got), _words(want)
     if "".join(ours) == "".join(theirs):
         return True

@@ -38,7 +38,8 @@ class Beside:
 
 
 def params_in(files: Iterable[SourceFile], kinds: Kinds) -> Iterator[Document]:
-    """Yield the native policies in files, and the objects that native policies may need (``is_beside``)."""
+    """Yield the native policies in files, and the objects that native policies may need, such as bindings and params.
+    """
     for file in files:
         yield from (each.content for each in file.sources if is_beside(each.content, kinds))
 
@@ -113,7 +114,8 @@ class Natives:
         return made if judged == own else [judged, *made]
 
     def _others(self, source: Source) -> list[Finding]:
-        """Return a finding for each other file that has a different native policy or binding of the same name."""
+        """Return a warning for each file that has a native document of equal kind and name, but with different content.
+        """
         identity = identity_of(source.content)
         where = dict.fromkeys(each.where for each in self._given[identity] if each.content != source.content)
         said = f"another {' '.join(identity)} is given {{}}, and differs: the one that is applied last counts"
@@ -171,7 +173,7 @@ def finding(source: Source, path: Path, message: str, decision: NativeDecision |
 def _refused(result: Result, problems: Sequence[Problem], others: Sequence[Finding]) -> Result:
     """Return the result for a native policy that is itself a checked object, with the policy's problems as errors.
 
-    ``others`` are warnings about policies of the same name.
+    ``others`` are warnings about files that have a different policy of equal name.
     """
     result = replace(result, warnings=(*others, *result.warnings))
     found = tuple(Finding(policy="", message=each.message, field=each.where, line=each.line) for each in problems)

@@ -74,7 +74,7 @@ def advice(placeholder: str) -> str:
 
 
 def is_filled_in_later(name: str) -> bool:
-    """Return whether a name contains a placeholder, or consists of words in capitals, such as ``YOUR-NAMESPACE``."""
+    """Return whether a name contains a placeholder, or consists of words in capitals, such as "YOUR-NAMESPACE"."""
     return _IN_A_NAME.fullmatch(name) is not None
 
 
@@ -117,7 +117,7 @@ def numbers_in(document: dict[str, Any]) -> Numbers:
 
 
 def is_of_a_placeholder(message: str) -> bool:
-    """Return whether an error message of ``workload.gangs`` is about a placeholder in place of a number of pods."""
+    """Return whether an error message about a gang is caused by a placeholder in place of a number of pods."""
     quoted = _QUOTED.search(message)
     return quoted is not None and is_placeholder(quoted[1])
 

@@ -167,7 +167,8 @@ class _Owners:
         return found
 
     def _is_near(self, owner: Source, source: Source) -> bool:
-        """Return whether ``owner`` can own ``source``: the owner is cluster-scoped, or in the same namespace."""
+        """Return whether ``owner`` can own ``source``: the owner is cluster-scoped, or in the namespace of ``source``.
+        """
         where = owner.content["metadata"].get("namespace")
         return not where or where == source.namespace(self.settings.namespace)
 

@@ -114,7 +114,7 @@ def _named(message: str, pod: dict[str, Any]) -> Path | None:
 
 
 def steps_of(text: str) -> Path:
-    """Return the path that a text such as ``spec.containers[0].resources`` describes."""
+    """Return the path that a text such as "spec.containers[0].resources" describes."""
     return tuple(
         int(key) if key.isascii() and key.isdecimal() else key
         for key in (word or bracket for word, bracket in _STEPS.findall(text))

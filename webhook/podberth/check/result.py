@@ -93,9 +93,9 @@ class Wrote:
 class Result:
     """The result of checking one pod template, or a document without a template.
 
-    The verdict ``skipped`` means that nothing was decided: the document is no Kubernetes object, or podberth cannot
+    The verdict "skipped" means that nothing was decided: the document is no Kubernetes object, or podberth cannot
     predict the document's pods or does not decide on the pods. If pods may stay unchecked, a warning or a note says
-    why. The verdict ``error`` means that the document could not be checked; ``errors`` says why.
+    why. The verdict "error" means that the document could not be checked; ``errors`` says why.
     """
 
     file: str

@@ -73,7 +73,7 @@ class Source:
         return self.positions.key((*self.root, *path)).line
 
     def repeated_fields(self) -> list[str]:
-        """Return the paths of the object's duplicate keys, one for each entry of ``repeated`` and in the same order.
+        """Return the paths of the object's duplicate keys, in the order of ``repeated``.
 
         A path is empty if another value of the key comes later in the document, because only the last value is kept.
         """

@@ -41,7 +41,7 @@ class UnknownField(NamedTuple):
 def unknown_fields_in(content: Mapping[str, Any], found: Sequence[Template], schema: PodSchema) -> list[UnknownField]:
     """Return the unknown fields of an object with pod templates; fields outside the templates come first.
 
-    If there are more than MOST_UNKNOWN fields, one last entry says so in place of the rest.
+    If there are more than MOST_UNKNOWN fields, the last result says that further fields are left out.
     """
     first = list(islice(_unknown_fields(content, found, schema), MOST_UNKNOWN + 1))
     if len(first) > MOST_UNKNOWN:

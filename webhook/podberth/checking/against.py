@@ -73,11 +73,13 @@ def read_snapshot(paths: Sequence[str], stdin: BinaryIO) -> Gathered:
 
 
 def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Done:
-    """Check every workload against the policies, and return the outcome; the outcome's report names unreadable objects.
+    """Check every workload against the policies; return the outcome.
+
+    The report in the outcome also names the objects that cannot be read.
 
     Raises:
         UsageError: a setting is invalid.
-        TopologyError: the file with the nodes (``LiveRequest.topology``) cannot be used.
+        TopologyError: the file with the nodes cannot be used.
     """
     settings = request.settings
     objects = _objects(request, gathered)

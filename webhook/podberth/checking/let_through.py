@@ -40,8 +40,8 @@ _Texts: TypeAlias = Sequence[tuple[str, str]]
 def let_through(observed: InstallationState) -> Read[LetThrough] | None:
     """Return the pods without a record that the policies would change or deny if the pods were created now.
 
-    None if podberth's webhook is not registered. If a needed object could not be read, the result is the ``Unread``
-    with the reason. Pods from before the webhook's registration are left out.
+    None if podberth's webhook is not registered. If a needed object could not be read, the result says which object,
+    and why. Pods from before the webhook's registration are left out.
     """
     configuration, pods, namespaces = observed.configurations.get(MUTATING), observed.unrecorded, observed.namespaces
     if configuration is None or isinstance(configuration, Unread):
@@ -79,7 +79,7 @@ def let_through(observed: InstallationState) -> Read[LetThrough] | None:
 def _sent(pods: Iterable[Document], configuration: Document, namespaces: Iterable[Document]) -> Iterator[Document]:
     """Yield the pods for which the API server calls podberth, by the webhook configuration's namespaceSelector.
 
-    All entries of the configuration have the same selector.
+    All webhooks of the configuration have equal selectors.
     """
     labels = {str(each["metadata"]["name"]): each["metadata"].get("labels") or {} for each in namespaces}
     for each in pods:
@@ -91,7 +91,7 @@ def _sent(pods: Iterable[Document], configuration: Document, namespaces: Iterabl
 def _policies(observed: InstallationState) -> Read[Policies]:
     """Return the policies that podberth's webhook serves: the policies of files, and the GPUPolicies.
 
-    A GPUPolicy replaces the policy of the same name from files.
+    A GPUPolicy replaces a file's policy with an equal name.
     """
     deployment, params, objects = observed.deployment, observed.params, observed.policies
     if isinstance(deployment, Unread) or deployment is None:

@@ -108,8 +108,8 @@ class Policies:
     ) -> tuple[Snapshot, ParsedPolicies, tuple[Problem, ...]]:
         """Compile the policies; return (a snapshot with the policies, the policies as written, all problems).
 
-        Policies that do not compile are not in the snapshot. A GPUPolicy that does not compile is replaced by the
-        policy of the same name from files.
+        Policies that do not compile are not in the snapshot. If a GPUPolicy of the cluster does not compile, the file's
+        policy with an equal name is used.
 
         Args:
             objects: the facts of the cluster.
@@ -156,7 +156,7 @@ class Policies:
 def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPolicies:
     """Return the policies of a check: the policies of files, and the GPUPolicies ``objects`` of the cluster.
 
-    ``objects`` has the result of parsing each GPUPolicy. A GPUPolicy replaces the policy of the same name from files,
+    ``objects`` has the result of parsing each GPUPolicy. A GPUPolicy replaces a file's policy with an equal name,
     unless the GPUPolicy cannot be parsed. The caller leaves out GPUPolicies that do not compile. Disabled policies are
     left out.
     """
@@ -310,10 +310,10 @@ class _Share:
     def decide(
         self, snapshot: Snapshot, documents: Sequence[Document], params: Sequence[Document], *, sources: bool
     ) -> "tuple[list[_Done], Natives | None]":
-        """Return the results for all files of this part, and remove each file from the part to free memory.
+        """Return the results for all files of this part; each file is removed from the part to free memory.
 
-        ``documents`` and ``params`` are objects from the files of all processes. The results keep the parsed documents
-        of the files only if ``sources`` is true.
+        ``documents`` has the Namespaces and other objects that decisions depend on, and ``params`` the params, from all
+        files of the check. The results keep the parsed documents of the files only if ``sources`` is true.
         """
         known = tuple(referred(documents))
         whole = within(snapshot, documents)

@@ -46,16 +46,16 @@ class SurveyedCluster:
         """List the objects of the cluster that are to be checked, and return the objects with the policies.
 
         Args:
-            extra: kinds of workloads to list besides the kinds that podberth knows.
+            extra: the names of further kinds of workloads.
             nodes: whether nodes and their topology are listed.
             policies: the policies from files.
-            objects: whether the cluster's GPUPolicies are read, too; the GPUPolicies replace the policies of the same
-                names in ``policies``.
-            reports: whether reports are to be written, so that the cluster has to serve an API for reports.
+            objects: whether the cluster's GPUPolicies are read, too; a GPUPolicy replaces a policy in ``policies`` with
+                an equal name.
+            reports: whether PolicyReports are to be written, so that the cluster has to serve an API for PolicyReports.
 
         Raises:
             UsageError: the cluster's client is not installed, or no cluster is configured.
-            ClusterError: the cluster or its policies cannot be read, or the cluster serves no API for reports.
+            ClusterError: the cluster or its policies cannot be read, or the cluster serves no API for PolicyReports.
         """
         async with connected("--cluster", self.kubeconfig, self.timing) as client:
             lister = Lister(client, self.timing, page=self.page)

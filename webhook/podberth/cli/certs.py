@@ -119,7 +119,7 @@ def _presented(address: str, server_name: str, configurations: tuple[ReadConfigu
 
 
 def _reachable(address: str) -> tuple[str, int]:
-    """Return (host, port) from the value of --connect; unlike ``parse_address``, this function requires both."""
+    """Return (host, port) from the value of --connect, which must have both."""
     try:
         where = parse_address(address)
     except ValueError:

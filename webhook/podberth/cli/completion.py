@@ -199,11 +199,11 @@ _NO_FILES: Final = 4
 
 
 def answer(words: Sequence[str]) -> str:
-    """Return the completions of the last word of ``kubectl podberth ...``, in the format that kubectl reads.
+    """Return the completions of the last word of a ``kubectl podberth`` command line, in the format that kubectl reads.
 
-    When a user presses the tab key, kubectl runs ``kubectl_complete-podberth`` with the words so far, the last one
-    unfinished. kubectl then reads lines with a word, a tab and a description, and then a line with a colon and a number
-    (kubectl pkg/cmd/plugin_completion.go, cobra's ShellCompDirective).
+    When a user presses the tab key, kubectl runs the program kubectl_complete-podberth with all words so far; the last
+    word is unfinished. kubectl then reads lines with a word, a tab and a description, and then a line with a colon and
+    a number (kubectl pkg/cmd/plugin_completion.go, cobra's ShellCompDirective).
     """
     *before, last = words or ("",)
     known = {grammar.path: grammar for grammar in grammars(parser_of_everything())}

@@ -27,7 +27,7 @@ _NOT_ASKED: Final = "not asked: the object was denied before"
 
 @dataclass(slots=True)
 class NativeExplainer:
-    """Explains the native policies of one judge, or the one with the name ``policy``."""
+    """Explains the native policies of one judge; if ``policy`` is not empty, only the policies with that name."""
 
     judge: NativeJudge
     policy: str

@@ -118,7 +118,7 @@ class Terminal:
     def _write(self, row: Text) -> None:
         """Print a row that fits into the width of the terminal.
 
-        ``Console.print`` is not used, because it would measure the row again, at three times the cost.
+        The method of the library rich would measure the row again, at three times the cost.
         """
         if self._colours is None:
             self._stream.write(f"{row.plain}\n")

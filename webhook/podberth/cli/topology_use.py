@@ -45,7 +45,8 @@ def free_and_more(tally: Tally) -> str:
 
 
 def brackets(tallies: Iterable[Tally]) -> tuple[str, ...]:
-    """Return the line that explains the brackets of ``free_and_more``, in a tuple; empty if no text has brackets."""
+    """Return a tuple with the line that explains the notation "33 (+17)" for free units; empty if no text has brackets.
+    """
     return ("(+n): free on unhealthy nodes",) if any(each.free_unhealthy for each in tallies) else ()
 
 

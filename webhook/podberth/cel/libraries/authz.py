@@ -30,7 +30,7 @@ class UnknownAnswerError(LibraryError):
     """podberth does not know the API server's answer, because an object with rights is not given."""
 
     def __init__(self, why: str) -> None:
-        """Begin the message so that the evaluation's error is recognised (``engine_errors.error_of``)."""
+        """Create the error with the message ``why``, after a prefix by which podberth recognises the error later."""
         super().__init__(f"{UNJUDGED}{why}")
 
 
@@ -85,7 +85,7 @@ class Authorizer(Protocol):
 
 
 class Review(Protocol):
-    """The part of ``functions.ReviewContext`` that this library needs."""
+    """The part of a review that the functions of this library read."""
 
     @property
     def authorizer(self) -> Authorizer | None:

@@ -59,7 +59,7 @@ def double_of(text: str) -> float:
 
 
 def double_text(value: float) -> str:
-    """Return a double in the format of Go's ``%g``: the shortest text that denotes the same value."""
+    """Return a double in the format of Go's "%g": the shortest text that denotes the double."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
     sign, digits, _ = Decimal(repr(value)).as_tuple()

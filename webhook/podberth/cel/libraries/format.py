@@ -47,7 +47,7 @@ _VALUE_WORDS: Final = (
 
 
 def _regex_error(words: str, pattern: str, *examples: str) -> str:
-    """Return the message that apimachinery's validation.RegexError makes of the same arguments."""
+    """Return the error message that RegexError of apimachinery's package validation makes of these arguments."""
     shown = " or ".join(f"'{each}', " for each in examples)
     return f"{words} (e.g. {shown}regex used for validation is '{pattern}')"
 

@@ -53,7 +53,8 @@ class Amount(NamedTuple):
 
 
 def read(text: str) -> Amount:
-    """Return the quantity that a text of ``Amount.text`` represents."""
+    """Return the quantity that a text such as "5e-1" represents: an integer, "e", an exponent, and "d" for a decimal.
+    """
     digits, _, exponent = text.partition("e")
     return Amount(int(digits), int(exponent.removesuffix("d")), is_decimal=exponent.endswith("d"))
 
@@ -77,7 +78,7 @@ def apart(text: str) -> tuple[str, Sequence[float]]:
 
 
 def together(text: str, signs: Sequence[float]) -> str:
-    """Return the text of a quantity from the two parts that ``apart`` returns."""
+    """Return the text of a quantity from the value and the signs, which encode the exponent and the representation."""
     # The last byte of each number begins with its sign.
     held = _held(_ZEROS.pack(*signs)[7::8])
     digits, _, exponent = text.partition("e")

@@ -68,10 +68,10 @@ class UrlParts:
 
 
 def parse(text: str) -> UrlParts:
-    """Return the parts of an absolute URI or an absolute path, as upstream's ``url`` does.
+    """Return the parts of an absolute URI or an absolute path, as the CEL function ``url`` of Kubernetes parses them.
 
     Raises:
-        LibraryError: the text is neither.
+        LibraryError: the text is neither an absolute URI nor an absolute path.
     """
     raw = text.encode("utf-8", "surrogatepass").decode("latin-1")
     _parsed(raw, "", via_request=True)

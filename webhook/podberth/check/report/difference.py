@@ -85,7 +85,7 @@ def _parents(lines: list[str], number: int) -> list[int]:
 def _depth(line: str) -> int:
     """Return a number for the depth of a line in the YAML: a higher number for a deeper line.
 
-    An item of a list is deeper than the list's key, although both may have the same indentation.
+    An item of a list is deeper than the key of the list, even if both lines have equal indentation.
     """
     leading = _LEADING.match(line, 2)
     indent, dash = (leading[1], leading[2]) if leading else ("", None)

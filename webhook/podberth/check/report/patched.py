@@ -9,7 +9,7 @@ from .results import operations
 
 
 def render(text: str, file: str, results: Sequence[Result]) -> tuple[str, list[Problem]]:
-    """Return (a file's text with the changes of the ``mutated`` results, the problems of the changes).
+    """Return (a file's text with the changes of the results with the verdict "mutated", the problems).
 
     A document that cannot be edited in place is unchanged, and the second list has a Problem about the document.
 

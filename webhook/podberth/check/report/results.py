@@ -76,7 +76,7 @@ def summary(report: Report) -> str:
 
 
 def skipped(report: Report) -> str:
-    """Return the kinds of the skipped documents with the number of each kind; empty if nothing was skipped."""
+    """Return the kinds of the skipped documents as text, with the number of each kind; empty if nothing was skipped."""
     return ", ".join(f"{count} {kind or 'without a kind'}" for kind, count in report.skipped_kinds.items())
 
 
