@@ -83,7 +83,9 @@ class Writing:
     """Applies the writes of policies, in order, to the draft of one new pod."""
 
     def __init__(self, asking: Asking, *, keep_writes: bool = False) -> None:
-        """Create the object with the unchanged pod. If ``keep_writes`` is true, the changes of each mutation are kept.
+        """Create the object with the unchanged pod.
+
+        ``keep_writes`` says whether the changes of each mutation are kept.
         """
         under = asking.under
         snapshot, request = under.snapshot, under.request

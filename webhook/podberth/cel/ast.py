@@ -262,8 +262,7 @@ def functions(checked: Node) -> frozenset[str]:
 
 
 def added(loop: Node) -> Node | None:
-    """Return the expression that a ``map`` or ``filter`` loop adds to its result in each round; None for other loops.
-    """
+    """Return the expression that a ``map`` or ``filter`` loop adds to its result in each round; else None."""
     step, accumulated = loop.loop_step.call_expr, loop.accu_var
     if step.function == "_?_:_":
         if step.args[2].ident_expr.name != accumulated:

@@ -38,8 +38,7 @@ class Beside:
 
 
 def params_in(files: Iterable[SourceFile], kinds: Kinds) -> Iterator[Document]:
-    """Yield the native policies in files, and the objects that native policies may need, such as bindings and params.
-    """
+    """Yield the native policies in files, and the objects that native policies need, such as bindings and params."""
     for file in files:
         yield from (each.content for each in file.sources if is_beside(each.content, kinds))
 
@@ -114,8 +113,7 @@ class Natives:
         return made if judged == own else [judged, *made]
 
     def _others(self, source: Source) -> list[Finding]:
-        """Return a warning for each file that has a native document of equal kind and name, but with different content.
-        """
+        """Return a warning for each file that has a native document of equal kind and name with different content."""
         identity = identity_of(source.content)
         where = dict.fromkeys(each.where for each in self._given[identity] if each.content != source.content)
         said = f"another {' '.join(identity)} is given {{}}, and differs: the one that is applied last counts"

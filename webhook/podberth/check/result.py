@@ -228,7 +228,10 @@ class Report:
 
     @property
     def skipped_kinds(self) -> dict[str, int]:
-        """A mapping from a skipped kind, as ``apps/v1 Deployment``, to the number of skipped documents of that kind."""
+        """A mapping from a kind with its apiVersion to the number of skipped documents of the kind.
+
+        An example of a key is "apps/v1 Deployment".
+        """
         counted: dict[str, int] = {}
         for result in self.results:
             if result.verdict == "skipped":

@@ -260,8 +260,7 @@ def kinds_to_list() -> dict[tuple[str, str], set[str]]:
 
 
 def _kinds_besides() -> dict[tuple[str, str], set[str]]:
-    """Return a mapping from (API group, kind) to the API versions, for other kinds of objects that decisions depend on.
-    """
+    """Return a mapping from (API group, kind) to the API versions, for other objects that decisions depend on."""
     return {
         (group, kind): {f"{group}/{version}" for version in row.versions} for (group, kind), row in _BESIDES.items()
     }

@@ -98,7 +98,7 @@ def add_requester(parser: argparse.ArgumentParser) -> None:
 
 
 def requester_of(arguments: argparse.Namespace) -> "Requester":
-    """Return the user and the rights that the flags --user, --group and --rbac name.
+    """Return the user and the rights that the flags --user, --group and --authorizer name.
 
     Groups that every authenticated user has are added, as for kubectl's --as.
 
@@ -125,8 +125,7 @@ def add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = ("text"
 
 
 def add_outputs(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
-    """Add the repeatable flag -o, which names an output format and optionally a file; the first format is the default.
-    """
+    """Add the repeatable flag -o for an output format and optionally a file; the first format is the default."""
     parser.add_argument(
         "-o",
         "--output",
@@ -186,7 +185,7 @@ def number(least: float, most: float, want: str) -> Callable[[str], float]:
 
 
 def counted(what: str) -> Callable[[str], int]:
-    """Return an argparse type for a whole number, at least 1; ``what`` is the noun in the error, such as ``nodes``."""
+    """Return an argparse type for a whole number, at least 1; ``what`` is the noun in the error message: "nodes"."""
 
     def parse(text: str) -> int:
         if not (text.isascii() and text.isdecimal() and int(text)):

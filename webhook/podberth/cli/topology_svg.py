@@ -80,8 +80,7 @@ def _gpus(node: NodePicture, parts: list[str], top: float) -> float:
 
 
 def _gpu(each: GpuPicture, x: float, y: float, width: float) -> Iterator[str]:
-    """Yield the SVG elements for one GPU: its name, a bar for its memory (divided into MIG instances), and its state.
-    """
+    """Yield the SVG elements for one GPU: the name, a bar for the memory with the MIG instances, and the state."""
     base = y + _BASE
     yield text(x, base, f"GPU {each.gpu.index}", "ink b")
     yield from (_slices if each.segments else _whole)(each, x + _NAME, y, width - _NAME - _STATE)

@@ -106,9 +106,9 @@ class OpenSeries:
         "kept": the notice will be sent as part of an Event. "dropped": too many series are open. "limited": there are
         too many new Events about the object, or from callers whose identity is not proved.
 
-        ``at`` is the time of the monotonic clock in seconds, ``now`` the same moment for the Event's fields. ``proved``
-        is False if any caller may have caused the notice: the notice then also counts against the limits for unproven
-        callers.
+        ``at`` is the present time of the monotonic clock in seconds, and ``now`` the present time for the Event's
+        fields. ``proved`` is False if any caller may have caused the notice: the notice then also counts against the
+        limits for unproven callers.
         """
         limits, series = self.limits, self._series.get(notice)
         if series is not None:
@@ -150,7 +150,7 @@ class OpenSeries:
         del self._series[series.notice]
 
     def end_quiet(self, at: float) -> None:
-        """Remove each series without a notice for ``finish_seconds`` that has none left to send."""
+        """Remove each series that got no notice for ``finish_seconds`` and has no notice left to send."""
         over = at - self.limits.finish_seconds
         self._series = {key: each for key, each in self._series.items() if each.unsent or each.heard > over}
 

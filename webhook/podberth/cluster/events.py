@@ -243,7 +243,7 @@ def event(series: Series, controller: str, instance: str) -> dict[str, Any]:
 
 
 def name(notice: Notice) -> str:
-    """Return the name of a notice's Event: the same for equal notices in all replicas, and different for other notices.
+    """Return the name of a notice's Event: all replicas give one name to equal notices, and other notices other names.
 
     The name does not contain the object's name, unlike client-go's names. Some objects' names cannot be the beginning
     of an Event's name (kubernetes issue 127594), and an ownerReference may hold any text.

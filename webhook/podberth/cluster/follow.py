@@ -90,8 +90,8 @@ class LiveCluster:
         """Follow the objects of the cluster until the task is cancelled.
 
         Raises:
-            ClusterError: the API server has refused to list a required resource, which was never listed before, for
-                ``Timing.refused_seconds``.
+            ClusterError: the API server has refused to list a required resource for the configured time
+                (``Timing.refused_seconds``), and the resource was never listed.
         """
         endless = [each.run() for _, each in self._reflectors()]
         endless += [_hand_on(*followed) for followed in self._followed]

@@ -32,7 +32,7 @@ _OF_EXCEPTIONS: Final = "gpupolicyexception/"
 
 
 class LayeredPolicies:
-    """A ``SnapshotSource`` that combines the policies of files and the GPUPolicies of a cluster."""
+    """Combines the policies of files and the GPUPolicies of a cluster, as the source of the snapshot."""
 
     def __init__(self, files: PolicyFiles | None, conventions: Conventions, pod_schema: PodSchema) -> None:
         """Create the source without GPUPolicies. Policies are checked against the Pod schema ``pod_schema``.
@@ -216,12 +216,12 @@ def text(document: Mapping[str, Any]) -> str:
 
 
 def texts_of(documents: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return the texts of GPUPolicies in the form of policy files: pairs of (``file_of`` the name, YAML text)."""
+    """Return the texts of GPUPolicies in the form of policy files: pairs of (file name, YAML text)."""
     return tuple((file_of(each["metadata"]["name"]), text(each)) for each in documents)
 
 
 def texts_of_exceptions(documents: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return the texts of GPUPolicyExceptions in the form of policy files, as ``texts_of`` does for GPUPolicies."""
+    """Return the texts of GPUPolicyExceptions in the form of policy files: pairs of (file name, YAML text)."""
     return tuple((f"{_OF_EXCEPTIONS}{each['metadata']['name']}", text(each)) for each in documents)
 
 

@@ -99,7 +99,7 @@ class LiveNamespaced:
         return self._served.watched()
 
     def states(self) -> Mapping[str, KindState]:
-        """Return the state of the kind by its name."""
+        """Return a mapping from the name of the kind NamespacedGPUPolicy to the state of the watch."""
         return self._served.states()
 
     async def run(self) -> None:
@@ -270,7 +270,7 @@ class TenantPolicies(Filed):
             self._spaces.pop(namespace, None)
 
     def forget(self) -> None:
-        """Forget all policies, because the kind is not followed any more."""
+        """Forget all policies, because NamespacedGPUPolicies are not followed any more."""
         for namespace in self._spaces:
             self._changed[namespace] = None
         self._spaces, self._sizes, self._bytes = {}, {}, 0

@@ -168,7 +168,10 @@ class Documents:
         self._sight = sight or WatchClock()
 
     def put(self, name: str, document: Document) -> None:
-        """Pass an object to ``take``. An unusable object is logged once, until the object can be used again."""
+        """Pass an object to the function ``take``. If the object cannot be used, an error is logged once.
+
+        After the object could be used again, the next error is logged again.
+        """
         reported = name in self.left_out
         self.left_out.add(name)
         try:

@@ -49,7 +49,7 @@ class LiveParams:
     def __init__(
         self, on_change: TakesParams, connect: Callable[[], Client], metrics: Counts, log: Log, timing: Timing
     ) -> None:
-        """Create the object without ConfigMaps. Nothing is requested before ``known`` is called."""
+        """Create the object without ConfigMaps. No request is sent before the first call of ``known``."""
         self._on_change = on_change
         self._client = connect()
         self._metrics, self._log, self._timing = metrics, log, timing

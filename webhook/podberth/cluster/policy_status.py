@@ -70,7 +70,8 @@ async def _entry(client: Client, path: ApiPath) -> bool | str:
 def entries_condition(document: Document, verdict: Verdict, known: Entries) -> dict[str, Any] | None:
     """Return the condition EveryPodSent of a policy: whether the webhook configurations send every pod to podberth.
 
-    Returns None if the policy does not need every pod, or does not compile. ``known`` is the result of ``entries``.
+    Returns None if the policy does not need every pod, or does not compile. ``known`` says for each webhook
+    configuration whether it sends every pod, or why that is not known.
     """
     wanted = entries_wanted(document)
     if verdict.problems or not wanted:
@@ -99,13 +100,13 @@ def _condition(kind: str, verdict: Verdict, status: str, reason: str, message: s
 
 
 class Settled:
-    """A fact, true or false, that counts only after staying the same for some time.
+    """A fact, true or false, that counts only if it has not changed for some time.
 
-    ``value`` is the last state that lasted so long; None if no state has lasted so long yet.
+    ``value`` is the last state of the fact that lasted for that time; None if no state has lasted so long yet.
     """
 
     def __init__(self, seconds: float) -> None:
-        """Create the object without a state; ``seconds`` is how long a state must last before the state counts."""
+        """Create a fact whose state is not known yet. A state counts after it has lasted for ``seconds``."""
         self._seconds = seconds
         self._seen: bool | None = None
         self._since = 0.0
@@ -122,14 +123,18 @@ class Settled:
 class Freshness:
     """Decides on the condition TopologyFresh for one replica: whether the heartbeats of the nodes' agents arrive.
 
-    The condition does not follow from the policy, and replicas receive heartbeats at different moments. So each replica
-    writes the condition only after the state has stayed the same for a while, and once for each change that the replica
-    itself has seen. No replica reacts to the writes of another replica, and nothing is written for a short
-    interruption.
+    Replicas receive heartbeats at different moments. So each replica writes the condition only if the state has not
+    changed for a while, and once for each change that the replica itself has seen. No replica reacts to the writes of
+    another replica, and a short interruption causes no write.
     """
 
     def __init__(self, stale_nodes: Callable[[], int], settle_seconds: float) -> None:
-        """Create the object without conditions. ``stale_nodes`` returns the number of nodes whose agent is silent."""
+        """Create the object without conditions.
+
+        ``stale_nodes`` returns the number of nodes whose agent sends no heartbeats.
+
+        A state of the heartbeats counts after it has lasted for ``settle_seconds``.
+        """
         self._stale_nodes = stale_nodes
         self._fresh = Settled(settle_seconds)
         self._said: dict[str, object] = {}
@@ -285,8 +290,8 @@ def status_due(
         verdict: the verdict on the policy. If the verdict is on an earlier generation, nothing is written, because
             another verdict will follow.
         now: the time for conditions that change.
-        again: whether a condition that another writer has set for the same generation may be corrected.
-        extra: conditions that do not follow from the object; these conditions may always be corrected.
+        again: whether a condition may be corrected that another writer has set for the verdict's generation.
+        extra: conditions that do not follow from the policy; these conditions may always be corrected.
     """
     if document["metadata"].get("generation") != verdict.generation:
         return None
@@ -348,7 +353,7 @@ def _reported(document: Document) -> Mapping[str, Any]:
 
 
 def _for_that_of(verdict: Verdict, before: str) -> str:
-    """Return ``before`` and a phrase about the policy of the same name from files; empty if there is no such policy."""
+    """Return ``before`` and a phrase about the file's policy of equal name; empty if no file has such a policy."""
     return f"{before} the policy of this name in {verdict.replaces}" if verdict.replaces else ""
 
 

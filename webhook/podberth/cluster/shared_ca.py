@@ -134,7 +134,8 @@ class SharedAuthorities:
         """Write CA certificates (PEM) into every caBundle of a webhook configuration; other fields stay unchanged.
 
         Raises:
-            ClusterError: as for ``store``.
+            ClusterError: the configuration has changed since (status 409), or the API server does not answer or
+                refuses.
         """
         bundle = base64.b64encode(pem).decode()
         version = {"op": "replace", "path": "/metadata/resourceVersion", "value": configuration.version}

@@ -53,10 +53,10 @@ _FORBIDDEN: Final = "forbidden"
 def parse_name(text: str) -> tuple[str, str]:
     """Return (kind, name) from the text ``NAME`` or ``KIND/NAME``.
 
-    The kind is in lower case and singular; the kind is empty if the text has none.
+    The kind is in lower case and singular. In the text ``NAME``, the kind is empty.
 
     Raises:
-        UsageError: the text has neither form.
+        UsageError: the text is neither ``NAME`` nor ``KIND/NAME``.
     """
     kind, slash, name = text.rpartition("/")
     if not name or (slash and not kind) or "/" in kind:
@@ -207,11 +207,11 @@ class WhyReader:
 
 
 async def read_picture(kubeconfig: Kubeconfig | None, text: str, namespace: str, now: datetime) -> Picture:
-    """Return the Picture that ``WhyReader.read`` reads from the cluster that the kubeconfig leads to.
+    """Return the objects that the answer to ``podberth why`` needs, from the cluster that the kubeconfig names.
 
     Raises:
-        ClusterError: as ``WhyReader.read``.
-        UsageError: as ``WhyReader.read``; or the cluster's client is not installed or not configured.
+        ClusterError: an object cannot be read.
+        UsageError: the name in ``text`` cannot be used, or the cluster's client is not installed or not configured.
     """
     async with connected("why", kubeconfig, _TIMING, brief=True) as client:
         return await WhyReader(client).read(text, namespace, now)

@@ -29,7 +29,7 @@ _GROUPING: Final = ("pod group", "queue")
 
 
 class LiveKinds:
-    """Keeps facts about the objects of the kinds that are followed if the cluster serves the kinds."""
+    """Keeps facts about the objects of optional kinds: the kinds that are followed if the cluster serves them."""
 
     def __init__(self, kinds: Sequence[Kind], notify: Callable[[], None], log: Log) -> None:
         """Create the object without facts. ``notify`` is called when a fact has changed that decisions read."""

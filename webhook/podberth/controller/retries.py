@@ -60,7 +60,7 @@ class Waits:
         self._each.clear()
 
     def keep(self, wanted: Container[Hashable]) -> None:
-        """Forget the requests whose ``key_of`` is not in ``wanted``, as the plan no longer has their actions."""
+        """Forget the requests whose identity is not in ``wanted``, because the plan no longer has these requests."""
         self._each = {key: each for key, each in self._each.items() if key in wanted}
 
     def due(self, action: Action, at: float) -> bool:
@@ -122,9 +122,9 @@ class Waits:
     def unreadable(self, action: LookUp, error: ClusterError | None, at: float) -> bool:
         """Record the error of a look-up; return whether podberth should give up reading the owner.
 
-        podberth should give up if for ``Timing.refused_seconds`` the API server has forbidden the look-up or sent
-        invalid answers. A server that has just started refuses all requests for some seconds. Other errors count as
-        temporary.
+        podberth should give up if the API server has forbidden the look-up or sent invalid answers for the configured
+        time (``Timing.refused_seconds``). A server that has just started refuses all requests for some seconds. Other
+        errors count as temporary.
         """
         wait = self._each.setdefault(key_of(action), self._new(action))
         # "garbled" is also an answer that is longer than an object can be.
@@ -167,5 +167,5 @@ def subject_of(action: Action) -> Subject:
 
 
 def key_of(action: Action) -> Hashable:
-    """Return the identity of an action; two actions with the same identity are never in progress at once."""
+    """Return the identity of an action; two actions with an equal identity are never in progress together."""
     return subject_of(action) if isinstance(action, LookUp) else (word(action), action.kind, action.place)

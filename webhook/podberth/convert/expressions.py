@@ -54,12 +54,12 @@ def check_facts(source: str) -> None:
 
 
 def with_variables(source: str) -> str:
-    """Return a CEL expression with each fact of ``gpu`` replaced by the native policy's variable for the fact."""
+    """Return a CEL expression in which variables of a native policy replace fields of ``gpu`` such as ``gpu.count``."""
     return _replaced(source, lambda name: f"variables.{name}")
 
 
 def as_condition(source: str) -> str:
-    """Return a CEL expression for a match condition: each fact of ``gpu`` is replaced by the fact's own expression."""
+    """Return a CEL expression for a matchCondition, in which native expressions replace fields of ``gpu``."""
     return _replaced(source, lambda name: f"({FACT_VARIABLES[name]})")
 
 
@@ -79,9 +79,9 @@ def without_variables(source: str) -> str:
 
 
 def from_condition(source: str) -> str:
-    """Return a CEL expression with the expressions of facts replaced by the facts; the inverse of ``as_condition``.
+    """Return a CEL expression in which fields of ``gpu`` replace the native expressions for the fields.
 
-    A text without expressions of facts is unchanged.
+    A text without such expressions is unchanged.
     """
     for name, expression in FACT_VARIABLES.items():
         source = source.replace(f"({expression})", f"variables.{name}")
@@ -137,7 +137,7 @@ class Native:
 
 
 class _Fact(NamedTuple):
-    """A fact of ``gpu`` in an expression: the fact's key in ``EXPANDED``, and where the fact's text ends."""
+    """A field of the CEL variable ``gpu`` in an expression: its name, and where its text ends."""
 
     field: str
     last: int
@@ -146,10 +146,10 @@ class _Fact(NamedTuple):
 
 
 def _fact(tokens: Sequence[Token], index: int) -> _Fact:
-    """Return the fact of ``gpu`` whose text begins at the token ``index``, which is ``gpu``.
+    """Return the field of the CEL variable ``gpu`` whose text begins at the token ``index``, which is ``gpu``.
 
-    ``gpu.count > 0`` and ``gpu.count == 0`` are read as the fact ``ASKED``, whose expression is shorter than the
-    expression of the count.
+    The comparisons ``gpu.count > 0`` and ``gpu.count == 0`` have a field of their own, whose native expression is
+    shorter than the native expression of ``gpu.count``.
     """
     field = _text(tokens, index + 2) if _text(tokens, index + 1) == "." else ""
     compared = (_text(tokens, index + 3), _text(tokens, index + 4))
@@ -170,7 +170,10 @@ def _unsaid(tokens: Sequence[Token], index: int, fact: _Fact) -> str:
 
 
 def _replaced(source: str, by: Callable[[str], str]) -> str:
-    """Return an expression with each fact of ``gpu`` replaced by ``by(name)``; ``name`` is the fact's variable."""
+    """Return an expression with each field of ``gpu`` replaced by ``by(name)``.
+
+    The argument ``name`` is the name of the variable that a native policy has for the field.
+    """
     tokens, text, behind = tokens_of(source), "", 0
     for index, token in enumerate(tokens):
         if token.text == "gpu" and _is_name(tokens, index):

@@ -57,10 +57,10 @@ def _plain(container: str) -> str:
 
 
 def _count() -> str:
-    """Return the CEL expression of ``gpu.count``.
+    """Return the CEL expression of the field ``gpu.count``: the number of accelerators that a pod requests.
 
-    The value is the sum over containers and sidecars, which run together, plus, for each resource of init containers,
-    the amount by which the peak of the init containers exceeds that sum.
+    Containers and sidecars run together, so their requests are added. If the init containers need more of a resource at
+    one time, the difference is added.
     """
     running = f"({_MAIN} + {_INIT}.filter(c, {_sidecar('c')}))"
     first = f"{_is_accelerator('k')} && !{_INIT}.exists(j, d, j < i && {_plain('d')} && k in {_limits('d')})"

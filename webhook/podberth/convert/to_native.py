@@ -50,7 +50,7 @@ def to_native(parsed: ParsedPolicy, environment: Environment) -> Converted:
 
 
 class _NotSaidError(Exception):
-    """The whole policy cannot be converted; the reason is in ``left_out`` already."""
+    """The GPUPolicy cannot be converted at all. The reason was added to the list ``left_out`` before."""
 
 
 class _Conversion:

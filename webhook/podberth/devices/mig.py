@@ -118,9 +118,9 @@ def table_for(product: str, pci_id: str = "") -> MigTable | None:
     """Return the MIG profiles of a GPU model; None if the model is unknown or has no MIG.
 
     Args:
-        product: the model's name, if the PCI id is not known: NVML's (``NVIDIA H100 80GB HBM3``), GFD's label with the
-            suffixes (``-MIG-1g.10gb``, ``-SHARED``), or GKE's (``nvidia-h100-80gb``).
-        pci_id: the device half of the model's PCI id (``2330``), which is looked up first.
+        product: the model's name, used if the PCI id is not known: NVML's name ("NVIDIA H100 80GB HBM3"), the label of
+            GPU feature discovery with suffixes ("-MIG-1g.10gb", "-SHARED"), or GKE's name ("nvidia-h100-80gb").
+        pci_id: the device half of the model's PCI id ("2330"), which is looked up first.
     """
     wanted = pci_id.upper().removeprefix("0X")
     for table in TABLES:
@@ -136,9 +136,9 @@ _PARTS = re.compile(r"(-MIG-(?P<profile>.*?))?(-SHARED)?$")
 
 
 def profile_in(product: str) -> str:
-    """Return the profile that a product label names (``NVIDIA-A30-MIG-1g.6gb``); empty if there is none.
+    """Return the MIG profile that a product label such as "NVIDIA-A30-MIG-1g.6gb" names; empty if there is none.
 
-    MIG-INVALID names no profile.
+    The value "MIG-INVALID" names no profile.
     """
     found = _PARTS.search(product)
     try:
@@ -217,7 +217,7 @@ def smallest(memory: int, offered: Mapping[str, int], *, slices: int = 0) -> str
 def bare(name: str) -> str:
     """Return a profile name without the prefixes and the suffix that people and tools add.
 
-    The prefixes are the resource prefix, ``mig-``, ``MIG `` and ``MIG-``; the suffix is ``SHARED_SUFFIX``.
+    The prefixes are "nvidia.com/mig-", "mig-", "MIG " and "MIG-"; the suffix is ".shared".
     """
     for prefix in (RESOURCE_PREFIX, "mig-", "MIG ", "MIG-"):
         name = name.removeprefix(prefix)
@@ -250,9 +250,10 @@ MEMORY_MIB: Mapping[str, int] = MappingProxyType({name: size for size, names in 
 
 
 def most_memory_mib(name: str) -> int:
-    """Return the most MiB that a GPU of the model, or an instance of the MIG profile, ``name`` has; 0 if unknown.
+    """Return the MiB of memory of a GPU model or a MIG profile; 0 if unknown.
 
-    A profile's name rounds the memory up (``devices.mig``), so the figure in the name is never too small.
+    The result is an upper bound: several variants of a model differ in memory, and the name of a profile rounds the
+    memory up.
     """
     if name in MEMORY_MIB:
         return MEMORY_MIB[name]

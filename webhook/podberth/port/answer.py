@@ -49,7 +49,7 @@ class WholeAnswer(web.StreamResponse):
         return None
 
     async def write_eof(self, data: bytes = b"") -> None:
-        """Do nothing, because ``prepare`` has written everything."""
+        """Do nothing, because the method ``prepare`` has written the whole answer."""
 
     @property
     def keep_alive(self) -> bool | None:

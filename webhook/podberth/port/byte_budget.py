@@ -42,8 +42,8 @@ class MemoryBudget:
     def __init__(self, levels: Mapping[str, int] = LEVELS) -> None:
         """Create a budget of which nothing is used.
 
-        ``levels`` has a limit in bytes for each kind: a kind may take more bytes only while the total of all kinds
-        stays within the kind's limit.
+        ``levels`` is a mapping from a use of memory, such as "bodies" or "connections", to a limit in bytes. Memory for
+        a use is granted only while the total of all uses stays within the limit of that use.
         """
         self._levels = levels
         self._total = 0
@@ -65,7 +65,7 @@ class MemoryBudget:
         return True
 
     def give_back(self, kind: Kind, amount: int) -> None:
-        """Free ``amount`` bytes of a kind that were charged before."""
+        """Free ``amount`` bytes that were charged to the use ``kind``."""
         self._total -= amount
         self.used[kind] -= amount
 

@@ -29,7 +29,7 @@ _END_OF_HEAD: Final = b"\r\n\r\n"
 
 
 class BoundedConnection(web.RequestHandler):
-    """A caller's connection. The connection occupies a place in ``Places`` from its acceptance until it is lost."""
+    """A caller's connection. It counts against the limit of open connections from its acceptance until it is lost."""
 
     __slots__ = ("_body", "_head_bytes", "_head_timer", "_places", "_unread_timer", "proven", "shaking")
 
@@ -54,13 +54,16 @@ class BoundedConnection(web.RequestHandler):
         self._unread_timer: asyncio.TimerHandle | None = None
 
     def prove(self) -> None:
-        """Note that the caller is a legitimate client of the port, so that the connection keeps its place."""
+        """Note that the caller is a legitimate client of the port.
+
+        The connection is then not closed in favour of another.
+        """
         if not self.proven:
             self.proven = True
             self._places.prove(self)
 
     def displace(self) -> None:
-        """Close the connection, because another connection needs the place.
+        """Close the connection, because the number of connections is limited and a new connection was accepted.
 
         If a request has begun, the caller first gets the answer 503.
         """

@@ -47,7 +47,7 @@ class Leaving:
             task.cancel()
 
     def depend_on(self, task: asyncio.Task[None]) -> None:
-        """Request the shutdown if ``task`` fails; ``leave`` then raises the task's error."""
+        """Request the shutdown of the process if ``task`` fails. The method ``leave`` then raises the task's error."""
         task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:

@@ -85,10 +85,11 @@ def show_pair(context: ssl.SSLContext, certificate: bytes, key: bytes, where: st
 
 
 def _load(context: ssl.SSLContext, pem: bytes) -> None:
-    """Load certificate and key from memory. ``ssl`` takes only paths, and the files may change between two reads.
+    """Load certificate and key from memory, because the files may change between two reads.
 
-    The PEM is passed in an anonymous memory file instead of one in a tmpfs: no other process can open a memory file by
-    name, it needs no writable directory, and it disappears with its descriptor, however this process ends.
+    Python's ssl module accepts only paths, so the PEM is written to an anonymous memory file. No other process can open
+    a memory file by name, a memory file needs no writable directory, and disappears with its descriptor, however this
+    process ends.
     """
     descriptor = os.memfd_create("podberth-certificate")
     try:
@@ -205,6 +206,6 @@ class WatchedClientAuthority:
 
 
 def names_of(certificate: Mapping[str, Any]) -> set[str]:
-    """Return the common name and the alternative names in a client's certificate, as ``ssl`` decodes it."""
+    """Return the common name and the alternative names in a client's certificate, as Python's ssl module decodes it."""
     subject = {value for part in certificate.get("subject", ()) for key, value in part if key == "commonName"}
     return subject | {value for _, value in certificate.get("subjectAltName", ())}

@@ -46,10 +46,12 @@ class Watched(Protocol):
 
     @property
     def what(self) -> str:
-        """The name of the loaded thing, for errors that do not name a part of the thing."""
+        """The name of what is loaded, such as "policies" or "certificate", for error messages."""
 
     async def refresh(self) -> None:
-        """Load the thing if it has changed since the last call. A failed load is repeated only after a change.
+        """Load the files or objects if they have changed since the last call.
+
+        A failed load is repeated after the next change.
 
         Raises:
             PodberthError: the new version cannot be used; the previous version stays in force.
@@ -325,7 +327,7 @@ async def watch(watched: Sequence[Watched], interval_seconds: float, metrics: Me
 
 
 async def _refresh(watched: Watched, metrics: Metrics, log: Log) -> None:
-    """Call ``refresh`` of one watched thing, and log the error if ``refresh`` fails."""
+    """Call ``refresh`` of ``watched``, and log the error if ``refresh`` fails."""
     try:
         await watched.refresh()
     except PodberthError as error:

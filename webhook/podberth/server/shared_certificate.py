@@ -42,7 +42,8 @@ _LEAST_SHARE: Final = 0.5
 class SharedCertificate:
     """Keeps the shared CA certificates and this replica's serving certificate up to date.
 
-    The caller runs ``run`` as a task. The port has no certificate until ``run`` has signed the first one.
+    The caller runs ``run`` as a task. The port has no certificate until ``run`` has signed the first serving
+    certificate.
     """
 
     shared: SharedAuthorities
@@ -90,7 +91,8 @@ class SharedCertificate:
     async def _look(self) -> bool:
         """Read the Secret and the webhook configurations, and take at most one action; return whether more may be due.
 
-        The webhook configurations are read first: ``pki.rotation`` says why.
+        The webhook configurations are read before the Secret. So a new CA certificate in the Secret is never taken for
+        one that all webhook configurations have already.
         """
         configurations = await self.shared.configurations()
         read_at = datetime.now(UTC)

@@ -39,7 +39,7 @@ class Log:
         return self._writer.dropped
 
     def write(self, fields: dict[str, Any]) -> None:
-        """Write one line of JSON; the caller puts ``time`` and ``level`` first."""
+        """Write one line of JSON; the caller puts the fields ``time`` and ``level`` first."""
         self._writer.write(encode(fields))
 
     def event(self, level: Level, message: str, **fields: Any) -> None:
@@ -72,7 +72,8 @@ class Spared:
     def pass_on(self) -> dict[str, int] | None:
         """Return additional fields for the next log line, or None if the line must be left out.
 
-        The only additional field is ``left_out``, the number of lines left out since the last one, if there were any.
+        The only additional field is ``left_out``: the number of lines that were left out since the last written line,
+        if not 0.
         """
         if not self._room.take(self._clock()):
             self._left_out += 1

@@ -174,11 +174,11 @@ class Metrics(Collector):
         self._policy_errors[(policy,)] += 1
 
     def decision(self, policy: str, verdict: str) -> None:
-        """Count one decision of a policy; ``verdict`` is the ``admission.outcome.Action``, such as ``deny``."""
+        """Count one decision of a policy; ``verdict`` is the action of the decision, such as "deny"."""
         self._decisions[policy, verdict] += 1
 
     def reloaded(self, what: str, *, ok: bool) -> None:
-        """Count one load of ``what``, such as ``policies`` or ``certificate``; ``ok`` says if the load succeeded."""
+        """Count one load of ``what``, such as "policies" or "certificate"; ``ok`` says if the load succeeded."""
         self._reloads.labels(what, "ok" if ok else "error").inc()
 
     def policy_objects(self, states: Sequence[str]) -> None:
@@ -290,7 +290,7 @@ class EventMetrics:
         _begin(self._errors, EVENT_FAULTS)
 
     def notices(self, result: str, count: int = 1) -> None:
-        """Count ``count`` notices by the result, such as ``created`` or ``limited`` (EVENT_RESULTS)."""
+        """Count ``count`` notices with the result ``result``, such as "created" or "limited"."""
         self._notices.labels(result).inc(count)
 
     def error(self, reason: str) -> None:

@@ -86,7 +86,7 @@ def _label(policy: str) -> str:
 def _line(level: Level, path: str, request: AdmissionRequest | None) -> dict[str, Any]:
     """Return the first fields of a review's log line.
 
-    Values that ``decode_review`` has not limited in length are shortened.
+    Values that may be long are shortened.
     """
     if request is None:
         return {"time": datetime.now(UTC), "level": level, "msg": "review", "path": path}

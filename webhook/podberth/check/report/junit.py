@@ -20,8 +20,7 @@ Outcome: TypeAlias = Literal["passed", "failure", "error", "skipped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JunitCase:
-    """A test case in JUnit's format. If the case failed, ``kind`` is the type of the failure; the other fields say why.
-    """
+    """A test case in JUnit's format. If the case failed, ``kind`` is the failure's type, and ``text`` says why."""
 
     file: str
     line: int

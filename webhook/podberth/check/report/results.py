@@ -10,7 +10,10 @@ STDIN = "-"
 
 
 def title(result: Result) -> str:
-    """Return a result's name: ``Kind/namespace/name``, and the template's path unless the document is the template."""
+    """Return ``Kind/namespace/name`` for a result, and the path of the pod template inside the document.
+
+    The path is left out if the document itself is the pod template.
+    """
     name = "/".join(part for part in (result.kind, result.namespace, result.name) if part) or "document"
     return f"{name} {result.path}" if result.path else name
 

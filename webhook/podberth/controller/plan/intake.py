@@ -79,7 +79,7 @@ def _templates(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def made(document: Mapping[str, Any], minimum: int = 0) -> Made:
-    """Return the facts about an object of a kind that podberth makes.
+    """Return the facts about an object that podberth makes, such as a PodGroup.
 
     ``minimum`` is the number of pods that a PodGroup waits for; 0 for an object of another kind.
     """

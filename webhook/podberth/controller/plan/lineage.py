@@ -32,8 +32,8 @@ A gang has one owner, but a gang of bare pods has one for each pod, of some 150 
 def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerReference], list[LookUp]]:
     """Return (owners by uid, missing look-ups of owners) for an object that podberth makes for ``pods``.
 
-    There are at most ``MOST_OWNERS`` owners. An owner of a kind that may itself have owners counts only after a
-    look-up. Pods whose owner no longer exists are skipped, because such pods are about to be deleted, too.
+    There are at most ``MOST_OWNERS`` owners. An owner that may itself have owners counts only after a look-up. Pods
+    whose owner no longer exists are skipped, because such pods are about to be deleted, too.
     """
     found: dict[str, OwnerReference] = {}
     asked: dict[Owned, LookUp] = {}
@@ -103,7 +103,7 @@ def metadata(place: NamespacedName, whose: Mapping[str, OwnerReference], labels:
 def joined(made: Made, whose: Mapping[str, OwnerReference]) -> list[dict[str, Any]]:
     """Return the ownerReferences of an object with the new owners added; empty if ``whose`` has no new owners.
 
-    Beyond ``MOST_OWNERS``, new owners are left out, and never present ones.
+    If there are more than ``MOST_OWNERS`` owners, new owners are left out, and never present owners.
     """
     known = {each.uid: each for each in made.owners}
     every = list({**known, **whose, **known}.values())[:MOST_OWNERS]

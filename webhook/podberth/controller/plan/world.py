@@ -18,7 +18,7 @@ for a wrong pair says nothing about the real object with the uid.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """A reference from a pod to its group: the field, the name of the group, and the kinds that the group may have."""
+    """A reference from a pod to its group: the field, the name of the group, and the possible kinds of the group."""
 
     system: str
     """The name of the group system (``workload.systems``)."""
@@ -124,7 +124,7 @@ class _Write:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Create(_Write):
-    """An action that creates an object. An existing object of the same name stays unchanged."""
+    """An action that creates an object. An existing object with an equal name stays unchanged."""
 
     document: Mapping[str, Any]
 
