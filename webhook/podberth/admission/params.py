@@ -109,8 +109,7 @@ class KnownParams:
 
 
 def missing(policy: CompiledPolicy, namespace: str) -> str:
-    """Return the message that there is no ConfigMap, in a review in ``namespace``, for the field paramRef of a policy.
-    """
+    """Return the message that a policy's paramRef finds no ConfigMap, for a review in ``namespace``."""
     reference = policy.source.spec.param_ref
     namespace = (reference.namespace if reference is not None else "") or namespace
     wanted = (reference.name if reference is not None else "") or "that the selector selects"

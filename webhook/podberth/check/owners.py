@@ -167,8 +167,7 @@ class _Owners:
         return found
 
     def _is_near(self, owner: Source, source: Source) -> bool:
-        """Return whether ``owner`` can own ``source``: the owner is cluster-scoped, or in the namespace of ``source``.
-        """
+        """Return whether ``owner``, by its namespace, can own ``source``; a cluster-scoped owner can own any object."""
         where = owner.content["metadata"].get("namespace")
         return not where or where == source.namespace(self.settings.namespace)
 

@@ -79,7 +79,7 @@ class LiveCluster:
         return [*needed, *self._policies.unlisted(), *self._namespaced.unlisted(), *self._served.unlisted()]
 
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
-        """Return whether a review may wait for the owner, because the watch of the owner's kind will report it.
+        """Return whether a review may wait for a pod's owner: the watch of the owner's kind will report the owner.
 
         False if the kind is not watched or not listed yet, if the kind's watch has failed, or if the owner exists and
         cannot be used.

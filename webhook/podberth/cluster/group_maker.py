@@ -41,7 +41,7 @@ class GroupMaker:
         return {}
 
     async def hand_on(self) -> None:
-        """Update ``is_away`` now, after each change of the Lease, and at its expiry, until cancelled."""
+        """Update ``is_away`` now, after each change of the Lease, and when the Lease expires, until cancelled."""
         while True:
             self._wake.clear()
             at = max(self._heard_at, self._sight.read(time.monotonic()) - _SILENCE_SECONDS)

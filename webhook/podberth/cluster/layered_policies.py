@@ -164,7 +164,7 @@ class LayeredPolicies:
         return Loaded(replace(snapshot, notes=(*snapshot.notes, *sorted(unused))), verdicts=verdicts)
 
     def _excepting(self) -> ParsedPolicies:
-        """Return the exceptions of files and cluster; the cluster's exception replaces a file's with the same name."""
+        """Return the exceptions of files and cluster; a cluster's exception replaces a file's with an equal name."""
         objects = [_parsed(name, each, _OF_EXCEPTIONS) for name, each in sorted(self._exceptions.items())]
         files = self._base.exceptions if self._base else ()
         found = {each.source.name: each for each in files if each.source.name not in self._exceptions}

@@ -91,7 +91,7 @@ class LiveNamespaced:
         self._compiled: dict[str, _Compiled] = {}
 
     def unlisted(self) -> list[str]:
-        """Return the name of the kind while its first list is waited for; else nothing."""
+        """Return the name of the kind NamespacedGPUPolicy in a list until the first list is complete; then []."""
         return list(self._served.unlisted())
 
     def watched(self) -> Mapping[str, WatchFacts]:

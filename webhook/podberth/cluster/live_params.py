@@ -63,10 +63,10 @@ class LiveParams:
         self._refused = ""
 
     async def known(self) -> None:
-        """Start to follow the ConfigMaps if that is not done yet; return when they, or a refusal, were passed on.
+        """Start to follow the ConfigMaps; return when ``on_change`` has got the ConfigMaps, or a refusal.
 
-        If the API server answers nothing for ``Timing.refused_seconds``, return then; until it has answered, policies
-        that look for params have an error.
+        If the API server does not answer for the configured time (``Timing.refused_seconds``), the method returns;
+        until the API server answers, policies that need params have an error.
         """
         self._wanted.set()
         try:
@@ -84,7 +84,7 @@ class LiveParams:
         return {NAMESPACE_PARAMS.name: WatchFacts(self._reflector.count, age, left_out)}
 
     def states(self) -> Mapping[str, KindState]:
-        """Return the state of the watch, as of a kind that a cluster may refuse; empty before a policy needs it."""
+        """Return a mapping from the name of the resource to the watch's state; empty before a policy needs params."""
         if not self._wanted.is_set():
             return {}
         listed = self._reflector is not None and self._reflector.listed.is_set()

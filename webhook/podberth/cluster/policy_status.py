@@ -142,7 +142,7 @@ class Freshness:
         """The names of the policies that read the topology, and so have the condition."""
 
     def look(self, at: float) -> None:
-        """Record whether the heartbeat of any agent has expired; ``at`` is the present time of ``time.monotonic``."""
+        """Record whether any agent's heartbeat has expired; ``at`` is the monotonic clock's time in seconds."""
         self._fresh.see(not self._stale_nodes(), at)
 
     def keep(self, names: Collection[str]) -> None:

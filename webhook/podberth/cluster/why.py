@@ -105,10 +105,16 @@ class WhyReader:
         return picture
 
     async def _pod(self, kind: str, name: str, namespace: str) -> Document | None:
-        """Return the pod ``name``; None if ``kind`` is no pod's, or is empty and there is no pod.
+        """Return the pod with the name ``name``; None if the name is not, or need not be, the name of a pod.
+
+        Args:
+            kind: the kind in the user's text: "pod", another kind (the result is None), or empty (None if there is no
+                such pod).
+            name: the name in the user's text.
+            namespace: the namespace in which the pod is looked for.
 
         Raises:
-            ClusterError: the pod cannot be read, or ``kind`` is ``pod`` and the pod does not exist.
+            ClusterError: the pod cannot be read, or ``kind`` is "pod" and the pod does not exist.
         """
         if kind not in {"", "pod"}:
             return None
@@ -147,7 +153,7 @@ class WhyReader:
         )
 
     async def _controllers(self, namespace: str) -> list[tuple[Document, ...] | NotRead]:
-        """Return a namespace's controllers (such as Jobs): a list or NotRead for each kind in ``_CONTROLLERS``."""
+        """Return the namespace's controllers, such as Jobs: for each kind of controllers a tuple, or an error."""
         return await asyncio.gather(
             *(
                 self._list(collection_path(version, plural, namespace), f"list {plural} in {namespace}")

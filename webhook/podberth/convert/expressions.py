@@ -64,7 +64,7 @@ def as_condition(source: str) -> str:
 
 
 def without_variables(source: str) -> str:
-    """Return a CEL expression with each variable for a fact replaced by the fact; the inverse of ``with_variables``."""
+    """Return a CEL expression in which fields of ``gpu`` replace a native policy's variables for the fields."""
     tokens, text, behind = tokens_of(source), "", 0
     for token in tokens:
         if token.text not in _FIELDS or not source[: token.start].endswith("variables."):
@@ -193,7 +193,7 @@ def _text(tokens: Sequence[Token], index: int) -> str:
 
 
 def _compares_with_a_known_kind(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether the ``gpu.kind`` at ``index`` is compared only with literals that are in ``KNOWN_KINDS``."""
+    """Return whether the ``gpu.kind`` at ``index`` is compared only with literals in ``KNOWN_KINDS``."""
     compares, other = _text(tokens, index + 3), _text(tokens, index + 4)
     if _text(tokens, index - 1) == "+":
         return False

@@ -212,7 +212,7 @@ def _own(variables: Iterable[Document]) -> Iterator[Document]:
 
 
 def _texts(entries: Iterable[Document]) -> Iterator[Document]:
-    """Yield validations or other entries of a native policy, with facts of ``gpu`` in place of the facts' variables.
+    """Yield validations or other items of a native policy, with fields of ``gpu`` in place of their variables.
 
     A message is left out if it is the default message of a GPUPolicy.
     """

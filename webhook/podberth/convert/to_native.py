@@ -80,10 +80,10 @@ class _Conversion:
         return self._converted
 
     def _whole(self) -> None:
-        """Refuse a policy with a field that a native policy has no equal of, such as ``disabled`` or ``rollout``.
+        """Refuse a policy with a field that native policies have no equivalent of, such as ``disabled`` or ``rollout``.
 
         Raises:
-            _NotSaidError: the policy has a field of this kind.
+            _NotSaidError: the policy has such a field.
         """
         if self._spec.disabled:
             self._refuse(

@@ -58,10 +58,10 @@ def table_of(
     products: Iterable[str] = (),
     gke: Iterable[str] = (),
 ) -> MigTable:
-    """Return the table of GPU models that share the profiles ``rows``, a mapping by the profiles' canonical names.
+    """Return the table of GPU models that share the profiles ``rows``, which is a mapping by profile name.
 
-    The profile with the most slices, the first if several have as many, is taken as the whole GPU. The other arguments
-    identify the models, as in ``MigTable``.
+    The profile with the most slices is taken as the whole GPU; of several such profiles, the first. The other arguments
+    identify the models.
     """
     whole = max(rows, key=_slices)
     return MigTable(

@@ -51,7 +51,7 @@ class MemoryBudget:
         self.refused: dict[str, int] = dict.fromkeys(KINDS, 0)
 
     def take(self, kind: Kind, amount: int, *, proven: bool = True) -> bool:
-        """Charge ``amount`` bytes to a kind and return True; if they do not fit, charge nothing and return False.
+        """Charge ``amount`` bytes to the use ``kind`` and return True, or return False if the bytes do not fit.
 
         ``proven`` says whether the connection's caller is known to be legitimate; the bodies of other callers get fewer
         bytes.

@@ -17,7 +17,7 @@ class Guest(Protocol):
     """A connection that occupies a place, with or without a finished TLS handshake."""
 
     def displace(self) -> None:
-        """Close the connection at once, because another connection takes its place."""
+        """Close the connection at once, because there are too many connections and a new connection arrived."""
 
 
 class Places:

@@ -319,7 +319,7 @@ class WatchedCertificate:
 
 
 async def watch(watched: Sequence[Watched], interval_seconds: float, metrics: Metrics, log: Log) -> None:
-    """Call ``refresh`` of all watched things in turn, every ``interval_seconds``, until the task is cancelled."""
+    """Call ``refresh`` of each object of ``watched`` in turn, every ``interval_seconds``, until cancelled."""
     while True:
         await asyncio.sleep(interval_seconds)
         for each in watched:

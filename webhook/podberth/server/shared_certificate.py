@@ -91,8 +91,8 @@ class SharedCertificate:
     async def _look(self) -> bool:
         """Read the Secret and the webhook configurations, and take at most one action; return whether more may be due.
 
-        The webhook configurations are read before the Secret. So a new CA certificate in the Secret is never taken for
-        one that all webhook configurations have already.
+        The webhook configurations are read before the Secret, so that a replica with outdated data cannot remove a
+        newer certificate from ``caBundle``.
         """
         configurations = await self.shared.configurations()
         read_at = datetime.now(UTC)

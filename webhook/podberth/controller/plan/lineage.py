@@ -63,7 +63,7 @@ def on_top(pod: WaitingPod, world: World) -> OwnerReference | None:
 
 
 def documents(pod: WaitingPod, world: World) -> dict[str, Mapping[str, Any]]:
-    """Return a mapping from the uid of each looked-up owner of a pod to the fields that ``workload.gangs`` reads."""
+    """Return a mapping from the uid of each looked-up owner of a pod to the fields that determine the pod's gang."""
     found: dict[str, Mapping[str, Any]] = {}
     for owner in _upwards(pod, world):
         metadata = {"name": owner.name, "namespace": pod.namespace, "uid": owner.uid}
