@@ -25,7 +25,7 @@ _ROOM_FOR_POLICIES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class CheckedReview:
-    """A review whose pod has been checked, so that later code can rely on the pod's size and shape."""
+    """A review whose pod has been checked: the pod has the shape of a Pod, and does not exceed the size bounds."""
 
     request: AdmissionRequest
     """The review. If an object exceeds the size bounds, both objects are reduced to their labels, which matching

@@ -100,9 +100,9 @@ class Matching:
     def question(self) -> Hashable:
         """A cache key for the set of policies that apply to the unchanged pod; None if the set must not be cached.
 
-        It has the results of the matchConditions, the exceptions that hold, the params of the pod's namespace, and the
-        facts about the gang and the GPUs that matter. None if the pod is too large, a watch observes the decision, or a
-        condition failed. Some matches depend on more (see ``policies``).
+        The key has the results of the matchConditions, the exceptions in force for the pod, the params of the pod's
+        namespace, and facts about the gang and the GPUs. None if the pod is too large, a watch observes the decision,
+        or a condition failed. The set may depend on more than the key has: the method ``policies`` checks that.
         """
         under, answers = self.under, self._answers
         if under.excess or self.asking.watch is not None or not all(isinstance(each, bool) for each in answers):
@@ -118,8 +118,8 @@ class Matching:
     def policies(self) -> list[CompiledPolicy] | None:
         """Return the policies that apply to the unchanged pod; None if ``question`` does not determine the set.
 
-        That is so if a policy has a rollout, params that its conditions read, or constraints on more than the operation
-        and the resource; if a condition failed; or if a matching policy reads the pod's namespace.
+        None if a policy has a rollout, params that the policy's conditions read, or constraints on more than the
+        operation and the resource; if a condition failed; or if a matching policy reads the pod's namespace.
         """
         found: list[CompiledPolicy] = []
         for policy, span in zip(self.plan.policies, self.plan.slices, strict=True):

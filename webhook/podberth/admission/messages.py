@@ -32,7 +32,10 @@ def full_line(policy: str, text: str) -> str:
 
 
 def within_budget(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return the lines in order, without duplicates, up to MAX_TOTAL characters; the last counts omitted lines."""
+    """Return the lines in order, without duplicates, up to MAX_TOTAL characters together.
+
+    If lines are left out, a last line has the number of these lines.
+    """
     unique = list(dict.fromkeys(lines))
     if sum(map(len, unique)) <= MAX_TOTAL:
         return tuple(unique)

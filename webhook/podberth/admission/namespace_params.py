@@ -44,7 +44,7 @@ NONE: Final = NamespaceParams({})
 def is_read(config_map: Params) -> bool:
     """Return whether policies may read a ConfigMap: it has the label of params, or is in podberth's own namespace.
 
-    A live cluster is followed by this label, so files and snapshots go by it, too.
+    In a live cluster, podberth follows only ConfigMaps with this label, so the rule is equal for files and snapshots.
     """
     marked = text_at(config_map, "metadata", "labels", PARAMS_LABEL) == "true"
     return marked or text_at(config_map, "metadata", "namespace") == NAMESPACE
@@ -62,14 +62,14 @@ def bounded(namespace: str, config_maps: Iterable[Params]) -> NamespaceParams:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The size of one ConfigMap, in bytes, and the message of the bound that it exceeds; empty if it exceeds none."""
+    """The size of one ConfigMap in bytes, and the message about the bound that the size exceeds; empty if no bound."""
 
     size: int
     excess: str
 
 
 def measure(config_map: Params) -> Measured:
-    """Return the size of a ConfigMap. One with values that no API server sends counts as too large."""
+    """Return the size of a ConfigMap. A ConfigMap with values that no API server sends counts as too large."""
     try:
         size = len(orjson.dumps(config_map))
     except TypeError as error:
@@ -83,7 +83,7 @@ def measure(config_map: Params) -> Measured:
 
 
 def excess_of_all(namespace: str, count: int, size: int) -> str:
-    """Return a message if a namespace has too many ConfigMaps, or if these have too many bytes; else empty."""
+    """Return a message if a namespace has too many ConfigMaps, or too many bytes in its ConfigMaps; else empty."""
     if count > MOST_OF_NAMESPACE:
         got, most = f"{count:,} ConfigMaps", f"{MOST_OF_NAMESPACE:,}"
     elif size > MOST_BYTES_OF_NAMESPACE:
@@ -94,7 +94,7 @@ def excess_of_all(namespace: str, count: int, size: int) -> str:
 
 
 def _misshapen(config_map: Params) -> str:
-    """Return a message if a map of the ConfigMap has something else than strings, as in a file; else empty."""
+    """Return a message if data or labels of a ConfigMap have values that are no strings; else empty."""
     for path in _MAPS:
         held: Any = config_map
         for step in path:

@@ -32,7 +32,7 @@ class Decision:
 class Outcome:
     """The outcome of one review. ``response`` is the AdmissionReview to send; ``patch`` is [] if nothing changes.
 
-    Callers must not modify an outcome, because outcomes of other reviews may share its lists and maps.
+    Callers must not modify an outcome, because other outcomes may share lists and maps with it.
     """
 
     response: dict[str, Any]

@@ -72,7 +72,7 @@ class KnownParams:
             return str(error)
 
     def _in(self, namespace: str) -> NamespaceParams:
-        """Return the ConfigMaps of a namespace; the result is kept unless there are none."""
+        """Return the ConfigMaps of a namespace; the result is cached unless the namespace has no ConfigMap."""
         found = self._there.get(namespace)
         if found is not None:
             return found
@@ -118,10 +118,10 @@ def missing(policy: CompiledPolicy, namespace: str) -> str:
 
 
 def identity(params: Params | None) -> Hashable:
-    """Return a value that differs between any two params objects of which answers are remembered together.
+    """Return a value that differs between any two params objects with which results are cached together.
 
-    An object of the API server has a uid and a version, so that an answer for an earlier version is never used, however
-    long answers are remembered. Another object is a part of the snapshot, and exists as long as its answers do.
+    For an object of the API server, the value has uid and resourceVersion, so that a result for an earlier version is
+    never used. Any other object is a part of the snapshot, and exists as long as the cached results.
     """
     if params is None:
         return None

@@ -36,8 +36,8 @@ def validate_policy(
     """Return the outcome for a GPUPolicy or GPUPolicyException: denied if too large or with errors, else admitted.
 
     The expressions of a disabled policy are not compiled, so that any policy can be switched off. A GPUPolicyException
-    is denied if it is broken, too, or if it lasts more than a year, and a NamespacedGPUPolicy if it is broken, or alone
-    exceeds the bounds of its namespace.
+    is denied, too, if it lasts more than a year. A NamespacedGPUPolicy is denied if it has errors or alone exceeds the
+    bounds of its namespace.
 
     Args:
         request: the review.
@@ -46,7 +46,7 @@ def validate_policy(
         now: the present time, with which the end of an exception is compared.
 
     Raises:
-        ReviewError: the object is none of these, or not a Kubernetes object at all.
+        ReviewError: the object is no GPUPolicy, GPUPolicyException or NamespacedGPUPolicy.
     """
     policy = request.object
     if request.kind not in (POLICY_KIND, EXCEPTION_KIND, NAMESPACED_KIND) or policy is None:
@@ -118,7 +118,7 @@ def _denied(request: AdmissionRequest, found: Iterable[Problem]) -> Outcome:
 def _as_written(policy: Mapping[str, Any]) -> dict[str, Any]:
     """Return the policy without the fields that the API server and kubectl added, with keys in kubectl's order.
 
-    The creationTimestamp of an exception stays, because the year that an exception may last begins then.
+    The creationTimestamp of an exception stays, because an exception may last a year from its creation.
     """
     dropped = _SERVERS - {"creationTimestamp"} if policy.get("kind") == EXCEPTION_KIND else _SERVERS
     metadata = {key: value for key, value in (policy.get("metadata") or {}).items() if key not in dropped}

@@ -249,7 +249,7 @@ def _without_index(gang: Gang) -> Gang:
 
 
 def _within(known: Footprint, draft: Draft) -> bool:
-    """Return whether all paths that the mutations read from the draft are in the footprint ``known``."""
+    """Return whether the footprint ``known`` has all paths that the mutations read from the draft."""
     places = frozenset(known.paths)
     return all(
         not places.isdisjoint(path[:length] for length in range(1, len(path) + 1))

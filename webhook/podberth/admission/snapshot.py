@@ -181,16 +181,17 @@ class Snapshot:
         return known
 
     def with_namespaced(self, policies: Mapping[str, tuple[NamespacedPolicy, ...]]) -> "Snapshot":
-        """Return the snapshot with other policies of namespaces; all else, cached answers included, is shared."""
+        """Return the snapshot with other policies of namespaces; both snapshots share the cached results."""
         changed = self._sharing(replace(self, namespaced=policies))
         same = {name: own for name, own in self._own.items() if own.policies is policies.get(name)}
         object.__setattr__(changed, "_own", same)
         return changed
 
     def of_namespace(self, namespace: str) -> "Snapshot | None":
-        """Return the snapshot that has the namespace's own policies in place of the cluster's; None if it has none.
+        """Return a snapshot with the policies of ``namespace`` instead of the cluster's; None if there are none.
 
-        Its cached answers are its own: a namespace's policies neither use nor displace answers of the cluster's.
+        The result has a separate cache, so that results of a namespace's policies do not displace results of the
+        cluster's policies.
         """
         policies = self.namespaced.get(namespace)
         if not policies:
@@ -227,10 +228,10 @@ class Snapshot:
         return self._planned(replace(self, facts=self.facts.with_tables(tables)))
 
     def with_followed_params(self, followed: Mapping[str, NamespaceParams] | str) -> "Snapshot":
-        """Return the snapshot with other params objects of tenants, or with a message if they cannot be followed.
+        """Return the snapshot with other ConfigMaps of tenants as params, or with the reason why there are none.
 
-        Both snapshots share the cached answers: the key of an answer has the version of the params object, so a tenant
-        who writes ConfigMaps makes nobody else's answers be computed again.
+        Both snapshots share the cached results: the cache key of a result has the version of the params object. So a
+        tenant who writes ConfigMaps does not cause results of other tenants to be computed again.
         """
         return self._sharing(replace(self, followed_params=followed))
 
@@ -300,7 +301,7 @@ def takes_part(phase: Phase, policy: CompiledPolicy) -> bool:
 
 
 def reads_namespace_params(policy: CompiledPolicy) -> bool:
-    """Return whether a policy's params are in other namespaces than podberth's own, such as that of the request."""
+    """Return whether a policy's params are in a namespace other than podberth's own."""
     reference = policy.source.spec.param_ref
     return reference is not None and reference.namespace != NAMESPACE
 
@@ -359,8 +360,8 @@ def load_snapshot(
 ) -> Snapshot:
     """Compile the policies, and return a snapshot of the policies and of the cluster's facts.
 
-    ConfigMaps in the policies' files are default params; a ConfigMap of the cluster replaces the default params of the
-    same name.
+    ConfigMaps in the policies' files are default params; a ConfigMap of the cluster replaces default params with an
+    equal name.
 
     Raises:
         PolicyError: a policy cannot be parsed or does not compile; the error lists all problems.

@@ -94,7 +94,7 @@ class PodUnderReview:
         )
 
     def wrote(self, pod: dict[str, Any], paths: tuple[Path, ...]) -> None:
-        """Replace the pod by ``pod``, which differs from the present one at ``paths``."""
+        """Replace the pod by ``pod``, which differs from the present pod at ``paths``."""
         self.pod = pod
         self.written += paths
         self._undescribed += paths
@@ -125,7 +125,10 @@ class PodUnderReview:
         return known
 
     def activation_of(self, params: Mapping[str, Any] | None, read: Tree | None) -> Activation:
-        """Return the values of the CEL variables as ``activation`` does, but without a cache."""
+        """Return the values of the CEL variables for an evaluation with ``params``; nothing is cached.
+
+        The variable ``object`` has the paths ``read`` of the pod; the whole pod if ``read`` is None.
+        """
         description = self.description
         bindings = {
             "object": self.pod if read is None else pruned(self.pod, read),

@@ -19,10 +19,10 @@ _PERCENT = 100
 
 
 def usage_of(addresses: Iterable[tuple[int, str]]) -> Usage:
-    """Return the usage of GPUs, read now; ``addresses`` has the index in NVML and the PCI address of each.
+    """Return the usage of GPUs, read now; ``addresses`` has (index in NVML, PCI address) for each GPU.
 
     Raises:
-        Gone: the driver was restarted or is gone.
+        Gone: the driver was restarted, or does not answer any more.
     """
     asking = NvmlRound()
     gpus = []

@@ -272,9 +272,9 @@ def uncorrectable_errors(gpu: Any) -> int:
 
 
 def remap_state(gpu: Any) -> tuple[bool, bool]:
-    """Return whether a GPU has memory rows that wait to be remapped, and whether a remapping has failed.
+    """Return (whether memory rows of a GPU wait to be remapped, whether a remapping has failed).
 
-    On GPUs that retire pages instead, the first value is whether pages wait to be retired.
+    On GPUs that retire pages instead of remapping rows, the first value says whether pages wait to be retired.
     """
     try:
         _, _, pending, failed = pynvml.nvmlDeviceGetRemappedRows(gpu)
@@ -289,7 +289,7 @@ def recovery_action(gpu: Any) -> int:
     """Return the action that would repair a GPU, as an nvmlDeviceGpuRecoveryAction_t.
 
     Raises:
-        pynvml.NVMLError: the driver does not report it, or is older than this field.
+        pynvml.NVMLError: the driver does not report the action, or is older than the NVML field for the action.
     """
     [value] = pynvml.nvmlDeviceGetFieldValues(gpu, [pynvml.NVML_FI_DEV_GET_GPU_RECOVERY_ACTION])
     if value.nvmlReturn == pynvml.NVML_ERROR_INVALID_ARGUMENT:  # the driver does not know this field
@@ -359,7 +359,7 @@ def platform(gpu: Any) -> ObservedPlatform:
     """Return the GPU's position in its rack; without a rack (H100), the chassis's serial number may be all zeros.
 
     Raises:
-        pynvml.NVMLError: the driver does not report it.
+        pynvml.NVMLError: the driver does not report the position.
     """
     try:
         v2 = pynvml.c_nvmlPlatformInfo_v2_t()

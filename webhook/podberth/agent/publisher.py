@@ -248,8 +248,7 @@ def _stored(answer: SendResult, uid: str) -> _Stored:
 
 
 def _about(purpose: Purpose, node: str) -> str:
-    """Return the name, in messages, of the object that a request is about, such as "ConfigMap podberth-system/node-1".
-    """
+    """Return the name of the object that a request is about, such as "ConfigMap podberth-system/node-1"."""
     subjects = {"node": f"Node {node}", "heartbeat": f"Lease {NAMESPACE}/{node}", "label": f"labels of {node}"}
     return subjects.get(purpose, f"ConfigMap {NAMESPACE}/{node}")
 

@@ -40,7 +40,7 @@ class Client(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Kubeconfig:
-    """The files of a kubeconfig. If several files set a field, the first file wins."""
+    """The files of a kubeconfig. If several files set a field, the first file takes precedence."""
 
     files: tuple[Path, ...]
     context: str = ""
@@ -54,9 +54,9 @@ class Kubeconfig:
 
 
 def find_kubeconfig(flag: Path | None, context: str, environ: Mapping[str, str]) -> Kubeconfig | None:
-    """Return the kubeconfig to use: the flag's, else KUBECONFIG's, else ~/.kube/config; None if no file exists.
+    """Return the kubeconfig of the flag, of KUBECONFIG or ~/.kube/config, in this order; None if no file exists.
 
-    Without a kubeconfig, the process uses the service account of the process's pod.
+    Without a kubeconfig, the process uses the service account of its pod.
 
     Raises:
         UsageError: a context is named, but there is no kubeconfig.

@@ -21,10 +21,10 @@ _LAZY, _EAGER = "#unused", "@unused"
 
 
 class Bodies:
-    """Compiles the CEL bodies of library functions, each at the first use of the function."""
+    """Compiles the CEL expressions that implement library functions, each at the first use of the function."""
 
     def __init__(self, config: Any) -> None:
-        """Create the compiler of library functions' CEL bodies; ``config`` names the CEL extensions that bodies use."""
+        """Create the compiler; ``config`` names the CEL extensions that the expressions use."""
         dyn = cel.Type.DYN
         internal = {row.name: len(row.parameters) for row in INTERNAL} | {FOLD: 3}
         self._engine = cel.NewEnv(
@@ -80,7 +80,7 @@ class Bodies:
 
 
 def _may_hide(body: Node, name: str, operand: Node) -> bool:
-    """Return whether the body may have a value even if the operand ``name`` has an error."""
+    """Return whether the expression ``body`` may have a value even if the operand ``name`` has an error."""
     return ast.kind(operand) != "const_expr" and not _fails_with(body, name)
 
 
@@ -103,9 +103,9 @@ def _fails_with(node: Node, name: str) -> bool:
 
 
 def _behind(names: list[str], body: Node) -> Node:
-    """Return an expression with the value of the body, or with an error if a variable in ``names`` has an error.
+    """Return an expression with the value of ``body``, or with an error if a variable in ``names`` has an error.
 
-    The value of a function is an error if an operand is an error.
+    The expression is a function call, which has an error if an operand has an error.
     """
     if not names:
         return body
@@ -123,13 +123,13 @@ def _behind(names: list[str], body: Node) -> Node:
 
 
 def _loop_names(body: Node) -> set[str]:
-    """Return the names of the loop variables and accumulators in the CEL body of a library function."""
+    """Return the names of the loop variables and accumulators in the expression ``body``."""
     loops = [node.comprehension_expr for node in ast.walk(body) if ast.kind(node) == "comprehension_expr"]
     return {name for loop in loops for name in (loop.iter_var, loop.iter_var2, loop.accu_var)}
 
 
 def _put(name: str, value: Node, body: Node) -> None:
-    """Replace the argument ``name`` in a function's body by a literal or a variable, which cost nothing to repeat."""
+    """Replace the argument ``name`` in the expression ``body`` by a literal or a variable, which is cheap to repeat."""
     for node in list(ast.walk(body)):
         if ast.kind(node) == "ident_expr" and node.ident_expr.name == name:
             node.CopyFrom(value)

@@ -17,9 +17,9 @@ class Apply(Protocol):
     """The type of a function that returns a CEL expression with the given operands in place of its arguments."""
 
     def __call__(self, source: Body, operands: list[Node], *, skips: str = "") -> Node:
-        """Return the CEL body ``source`` as an expression, with ``operands`` as the values of the arguments.
+        """Return the CEL expression ``source`` with ``operands`` in place of its arguments ``a``, ``b`` and ``c``.
 
-        An error of the operand that ``skips`` names counts only where the body reads the operand.
+        An error of the operand that ``skips`` names counts only if the operand is evaluated in ``source``.
         """
 
 
@@ -79,7 +79,7 @@ class Correcting:
         return self._corrected(node, body, [ast.copy_of(select.operand), self._field(node, select)], skips=_KEY)
 
     def call(self, node: Node) -> bool:
-        """Replace a call if the value differs from the API server's; return whether there was a replacement."""
+        """Replace a call if the value differs from the API server's value; return whether the call was replaced."""
         call = node.call_expr
         operands = list(ast.children(node))
         if call.function == _OPTIONAL_FIELD:
@@ -110,9 +110,10 @@ class Correcting:
             self._replace(node, _BEHIND, [values, kept])
 
     def keys_as_written(self) -> None:
-        """Have each entry of a map left out whose key equals a later one, where only the evaluation shows it.
+        """Leave out an entry of a map literal if a later key has an equal value at the time of evaluation.
 
-        Keys that are more than the field of a variable are not compared: they would be evaluated again for each.
+        Only keys that are literals, variables or fields of variables are compared, because each comparison evaluates
+        the keys again.
         """
         for node in list(ast.walk(self._checked.expr)):
             if ast.kind(node) == "struct_expr" and not node.struct_expr.message_name:

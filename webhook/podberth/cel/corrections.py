@@ -19,7 +19,7 @@ from .typing import NULLABLE
 
 @dataclass(frozen=True, slots=True)
 class NativeCall:
-    """A call of an engine's function: the types and literals of the operands, on which the correction depends."""
+    """A call of a function of the CEL engine: the operands' types and literals, which determine the correction."""
 
     kinds: Sequence[CelType]
     """The types of the operands; the receiver comes first."""
@@ -99,7 +99,8 @@ _OF_NON_ZERO = f"{_OF_TIMESTAMP.format('a')} ? ({_OF_TIME}) : optional.ofNonZero
 def _by_kind(known: Mapping[str, Body], otherwise: Body) -> Correct:
     """Return the correction of a function with one operand, by the type of the operand.
 
-    ``known`` has the CEL body for each type; ``otherwise`` is the body for any other type.
+    ``known`` has the CEL expression that replaces the call for each type; ``otherwise`` is the expression for any other
+    type.
     """
 
     def correct(call: NativeCall) -> Body:
@@ -119,10 +120,10 @@ _TYPES: Mapping[str, str] = {
 
 
 def _converts(native: Body, known: Mapping[str, Body], dyn: str = "") -> Correct:
-    """Return the correction of a type conversion; ``known`` has the CEL body by the type of the operand.
+    """Return the correction of a type conversion; ``known`` is a mapping from the operand's type to a CEL expression.
 
-    If the checker does not know the operand's type, the body tests the type. ``dyn`` is the beginning of that body: the
-    test for the type of most values.
+    If the type of the operand is not known before the evaluation, the CEL expression tests the type. ``dyn`` is the
+    beginning of that expression: the test for the type of most values.
     """
     asked = " : ".join(f"{_TYPES[kind]} ? ({body})" for kind, body in known.items())
     return _by_kind(known, f"{dyn}{asked} : {native}")

@@ -109,7 +109,7 @@ class Expression:
 
     @property
     def parts(self) -> int:
-        """The number of parts (``cel.compile_limits``) of the expression, without the parts of variables."""
+        """The number of nodes in the expression's tree, without the nodes of the variables."""
         return self._lowered.parts
 
     def load(self, room: Room) -> None:
@@ -364,7 +364,7 @@ class Environment:
         return self._check(text, self._declared(variables, self._every_name), frozenset(), checker)
 
     def _checker_of(self, source: str, want: Want) -> tuple[Checker, str]:
-        """Return the checker of an expression, and the text that it checks."""
+        """Return (the type checker for an expression, the text of the expression for that type checker)."""
         if not patch_types.may_be_named(source, want):
             return self._checker, source
         text = patch_types.flattened(source)

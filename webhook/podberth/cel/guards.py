@@ -69,7 +69,7 @@ def _sized(checked: Node, function: str, left: Node, right: Node) -> Mapping[str
 
 
 def _is_named_text(checked: Node, node: Node) -> bool:
-    """Return whether an expression is a variable of type string; a dyn variable could hold a list of long texts."""
+    """Return whether an expression is a variable of type string. A dyn variable could hold a list of long texts."""
     return ast.kind(node) == "ident_expr" and ast.type_of(checked, node).name == "string"
 
 

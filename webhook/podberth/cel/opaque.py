@@ -48,7 +48,7 @@ def shown(value: Any) -> Any:
 
 
 def unwrap(operand: Any) -> tuple[str, Any]:
-    """Return the type name and the text of an opaque value; for other operands, ("", the operand itself)."""
+    """Return (type name, text) of a value of an opaque type; ("", operand) for any other operand."""
     if isinstance(operand, Message):
         name = operand.DESCRIPTOR.full_name
         if name in _CLASSES:

@@ -113,7 +113,7 @@ class _Reader:
         self.opening = {last: first for first, last in self.closing.items()}
 
     def read(self, node: Node) -> SubExpression | None:
-        """Return an expression as a part, with the parts within it; None for a literal and the like."""
+        """Return an expression as a part, with the parts within it; None for a literal or a bare variable."""
         kind = ast.kind(node)
         if not kind or _is_literal(node) or (kind == "ident_expr" and node.ident_expr.name in VARIABLES):
             return None
@@ -158,7 +158,7 @@ class _Reader:
         return self._part(node, "macro", (operand, *free), self._loop(target, parenthesis))
 
     def _target(self, node: Node, parenthesis: int) -> Node:
-        """Return the receiver of a macro; the receiver's place in an expansion depends on the macro."""
+        """Return the receiver of a macro; the position of the receiver in the expansion depends on the macro."""
         if ast.kind(node) == "call_expr":
             return node.call_expr.args[0].call_expr.target
         loop = node.comprehension_expr

@@ -48,7 +48,7 @@ _NON_ZERO: Final = "optional.ofNonZeroValue"
 
 
 def may_be_named(source: str, want: Want) -> bool:
-    """Return whether an expression may name these types: a patch, or a part of one."""
+    """Return whether an expression may use the types ``Object`` and ``JSONPatch`` of mutating policies."""
     return want in WANTS or (want is Want.PART and _MAY.search(source) is not None)
 
 
@@ -74,9 +74,9 @@ def is_patch_type(name: str) -> bool:
 
 
 def lower(checked: Node, node: Node, apply: Apply) -> str:
-    """Rewrite an object of such a type in place to a map; return what podberth cannot do with it, or an empty text.
+    """Change an ``Object`` or ``JSONPatch`` literal to a map, in place; return a message if podberth cannot, else "".
 
-    ``apply`` fills in the body of a function.
+    ``apply`` returns a CEL expression with given operands in place of its arguments.
     """
     struct = node.struct_expr
     for entry in struct.entries:
@@ -113,7 +113,7 @@ def unjudged(checked: Node, node: Node) -> str:
 
 
 def settled(value: Any) -> Any:
-    """Return an Object, or a list of JSONPatches, as plain JSON; any other value as it is.
+    """Return an Object, or a list of JSONPatches, as plain JSON; any other value unchanged.
 
     Raises:
         EvaluationError: a type's name is not the path of the field with the object (CheckTypeNamesMatchFieldPathNames,

@@ -82,9 +82,9 @@ def unread(size: float) -> Pattern:
 
 
 def read(text: str) -> Pattern:
-    """Return the properties of a literal pattern.
+    """Return the properties of the regular expression in a literal.
 
-    For an invalid pattern, which is refused elsewhere, the properties are arbitrary.
+    The properties of an invalid regular expression are arbitrary, because a policy with such an expression is refused.
     """
     groups, last, whole_ways = [_Group()], _Group(), 1
     folded = _FOLDED if "(?" in text and re.search(r"\(\?[a-zA-Z]*i", text) else 1

@@ -118,7 +118,7 @@ class Meter:
         return handed + _CHECKED * min(within, MOST_VALUES)
 
     def _handed(self, node: Node, value: Bounds, times: float) -> float:
-        """Return the price of converting a value to Python ``times`` times; each conversion copies the whole value."""
+        """Return the price of converting a value to Python ``times`` times. Each conversion copies the whole value."""
         kind = ast.type_of(self._checked, node).name
         if kind in _SCALARS:
             return 0.0
@@ -139,7 +139,10 @@ class Meter:
         return found
 
     def _visit(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
-        """Add the price as ``visit`` does; return the bounds of the value before the value's type narrows them."""
+        """Add the price of an expression; return the bounds of the value, without the limits of the value's type.
+
+        ``times`` is the number of evaluations; ``scope`` has the bounds of the loop variables by name.
+        """
         self.sum += _PART * times
         match ast.kind(node):
             case "const_expr":
@@ -247,7 +250,7 @@ class Meter:
         return self._result(node, values, times)
 
     def _charge_answer(self, node: Node, times: float) -> None:
-        """Add the price of reading a field of Nodes: of each read, and of one computation for each node set."""
+        """Add the price of reading a field of the type Nodes, and of computing the field once for each node set."""
         name = node.select_expr.field
         price = field_price(name)
         self._charge(node, price.call * times, _LOOP_ADVICE)

@@ -38,9 +38,9 @@ class Element:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traced:
-    """A part of an expression in a trace: the text, the result, and the parts within the part.
+    """A part of an expression in a trace: the text, the result, and the smaller parts inside the part.
 
-    ``asked`` is False if the engine did not need the part; then the part has neither a value nor parts.
+    ``asked`` is False if the engine did not evaluate the part; then the part has neither a result nor smaller parts.
     """
 
     text: str
@@ -127,7 +127,7 @@ class Tracer:
         return Traced(text=part.text, answer=answer, variable=part.variable, parts=parts, elements=elements, more=more)
 
     def _operands(self, part: SubExpression, activation: Activation) -> list[tuple[SubExpression | None, bool]]:
-        """Return the operands of a part, each with whether the CEL engine evaluates the operand."""
+        """Return (operand, whether the CEL engine evaluates the operand) for each operand of a part."""
         first = part.children[0] if part.children else None
         if first is None or part.kind not in ("and", "or", "choice", "macro"):
             return [(child, True) for child in part.children]

@@ -103,7 +103,7 @@ _JSON: Mapping[str, str] = {
 def messages(schema: PodSchema) -> dict[str, Fields]:
     """Return a mapping from each message type that an expression may use to the types of the message's fields.
 
-    The name of a type is the last part of its definition's name after "k8s.", such as "k8s.Container".
+    The name of a message type is "k8s." and the last part of the definition's name, as in "k8s.Container".
 
     Raises:
         ValueError: two definitions would have one name, or one of Pod, Namespace and ConfigMap is missing.

@@ -134,10 +134,10 @@ def _words(name: str) -> list[str]:
 
 
 def _place(key: str, level: _Level, around: tuple[_Level, ...]) -> Path | None:
-    """Return the path of the object to which a misplaced field belongs; None if that is unclear.
+    """Return the path of the object to which the misplaced field ``key`` belongs; None if that is unclear.
 
-    The object does not have a field of this name yet. Objects inside the value ``level`` come first, then objects
-    around the value. Inside, objects that the document has come first, then objects that are less deep.
+    The object may have a field ``key``, but does not have one yet. Objects inside the value ``level`` come first, then
+    objects around the value. Inside, objects that the document has come first, then objects that are less deep.
     """
     found: list[tuple[bool, int, Path]] = []
     for path, fields in _objects_below(level.fields):

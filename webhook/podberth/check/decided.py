@@ -79,10 +79,7 @@ def decide(
 
 
 def unasked(template: Template, earlier: Sequence[Written]) -> Decided:
-    """Return a template's pod with the writes of MutatingAdmissionPolicies alone.
-
-    The function is for pods that never reach podberth.
-    """
+    """Return the decisions on a template's pod that never reaches podberth: MutatingAdmissionPolicies alone write."""
     patches = [each.patch for each in earlier]
     whole = [operation for each in patches for operation in each]
     return Decided(apply(template.pod, whole), (), earlier, project(template, patches, whole))

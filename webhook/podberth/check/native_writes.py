@@ -57,7 +57,7 @@ class OnPod:
 
     @property
     def said(self) -> NativeFindings:
-        """The findings of MutatingAdmissionPolicies about the pod, at the place of the pod's template."""
+        """The findings of MutatingAdmissionPolicies about the pod, at the path of the pod's template."""
         return _said(self.source, self.path, self.mutated.decisions if self.mutated else ())
 
     @property

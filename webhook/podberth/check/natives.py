@@ -23,7 +23,7 @@ from .sources import Document, Source, SourceFile, without_place
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The documents of the policies' folder that are neither GPUPolicies nor ConfigMaps, each with the file."""
+    """The documents of the policies' folder that are neither GPUPolicies nor ConfigMaps, each with its file."""
 
     documents: tuple[tuple[str, PositionedDocument], ...] = ()
 
@@ -53,7 +53,7 @@ class Natives:
             beside: the policies of the policies' folder, with params and CRDs.
             documents: the policies of the checked files, with params and CRDs.
             snapshot: the cluster's Namespaces and ConfigMaps.
-            about: the namespace of documents that name none, and the user who applies them.
+            about: the namespace of documents that name no namespace, and the user who applies the documents.
         """
         located = [*beside.located(), *(_nowhere(each) for each in documents if is_native(each))]
         self._given: dict[tuple[str, str], list[Located]] = {}
@@ -77,7 +77,7 @@ class Natives:
         """The problems of policies in the policies' folder; ``added`` has the problems of policies in checked files."""
 
     def problems_of(self, source: Source) -> list[Problem]:
-        """Return the problems of a native policy in a checked file, each a reason to refuse the policy."""
+        """Return the problems for which the API server would refuse a native policy in a checked file."""
         place = source if not source.root else without_place(source.file, source.content)
         located = Located(source.file, source.content, place.positions)
         return [replace(each, line=each.line or source.line()) for each in self._judge.compiled([located])[2]]

@@ -71,7 +71,7 @@ def asserts(file: SourceFile) -> bool:
 
 
 def is_part_of_a_tool(source: Source) -> bool:
-    """Return whether an object is the content of a file of Helm or kustomize, by the file's name."""
+    """Return whether an object is part of a file of Helm or kustomize, by the file's name."""
     name = _split(source.file)[1]
     return name in KUSTOMIZATIONS or (name in _OF_HELM and not source.kind)
 

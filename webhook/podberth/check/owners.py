@@ -219,7 +219,7 @@ def _ended(content: Document) -> bool:
 
 
 def as_created(source: Source) -> Source:
-    """Return an object of the cluster as at creation: a Pod without the fields that the cluster has set since.
+    """Return an object of the cluster as the user created it: a Pod without the fields that the cluster has set since.
 
     The object has no line numbers, because finding a line in the JSON of thousands of objects takes long.
     """

@@ -127,9 +127,9 @@ def _container(message: str, pod: dict[str, Any]) -> Path | None:
 
 
 def _keys_named(message: str, pod: dict[str, Any]) -> Iterator[Path]:
-    """Yield the paths of the pod's annotations, labels and nodeSelector entries whose key is in a message.
+    """Yield the paths of the pod's annotations, labels and nodeSelector fields whose key is in a message.
 
-    Only keys that have a domain count.
+    Only keys with a domain, such as "nvidia.com/gpu", count.
     """
     for holder, keys in zip(_KEYED, (annotations(pod), labels(pod), spec(pod).get("nodeSelector") or {}), strict=True):
         for key in keys:

@@ -49,7 +49,7 @@ def shown(names: Sequence[str], separator: str = ", ") -> str:
 
 
 def skips_once(found: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the findings, without repetitions of a skipped mutation: same message and same line."""
+    """Yield the findings. A skipped mutation with an equal message and an equal line is yielded once."""
     said: set[tuple[str, int]] = set()
     for each in found:
         if each.action != "skip" or (each.message, each.line) not in said:
@@ -157,7 +157,7 @@ class PolicyCount:
 class Live:
     """The numbers of a cluster's workloads, by verdict and by policy.
 
-    A workload with several templates has the most severe verdict of the templates.
+    A workload with several templates counts under the most severe verdict of its templates.
     """
 
     workloads: int

@@ -27,7 +27,7 @@ _SPEC: Final = ("spec",)
 
 
 class UnknownField(NamedTuple):
-    """A field of an object that the object's type does not have."""
+    """A field of an object that the object's API does not have."""
 
     path: Path
     message: str
@@ -118,7 +118,7 @@ def _of_spec(form: Form, whole: Typed, fields: Mapping[str, Schema]) -> Iterator
 
 
 def _with_others(typed: Typed) -> Iterator[Typed]:
-    """Yield a value; if the operator permits further fields in containers, yield the containers one by one."""
+    """Yield a value of a known type; yield its containers one by one if the operator permits further fields in them."""
     element = typed.kind.element
     if typed.others and element is not None and element.message == _CONTAINER and isinstance(typed.value, list):
         for at, each in enumerate(typed.value):

@@ -40,7 +40,10 @@ class LiveRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """The objects of a cluster that were read. ``missing`` lists what could not be read, with the reasons."""
+    """The objects of a cluster that were read.
+
+    ``missing`` lists the objects that could not be read, with the reasons.
+    """
 
     files: Sequence[SourceFile]
     problems: Sequence[Problem] = ()

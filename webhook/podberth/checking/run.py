@@ -139,7 +139,7 @@ class Policies:
         return snapshot.at(now), parsed, problems
 
     def look_for_tenants_params(self) -> bool:
-        """Return whether a policy has params in other namespaces than podberth's own, such as that of the request."""
+        """Return whether a policy has params in a namespace other than podberth's own."""
         parsed = [self._files(), *(parse_policies([each]) for each in self.objects)]
         references = (each.policy.spec.param_ref for one in parsed for each in one.policies)
         return any(each is not None and each.namespace != NAMESPACE for each in references)
@@ -285,9 +285,9 @@ def _items(listing: Listing, templates: Container[str], stdin: BinaryIO) -> list
 
 
 class _Share:
-    """A part of the files to check.
+    """A part of the files of a check.
 
-    One process decides on this part's objects once all processes have read their files.
+    Several processes read the parts. When all processes have read their files, each process decides on its objects.
     """
 
     def __init__(self, items: Iterable[_Item], settings: CheckSettings, beside: Beside) -> None:
@@ -373,7 +373,11 @@ def _apart(
 
 
 def _gathered(pipes: "Sequence[Connection]") -> list[Document]:
-    """Receive the objects that each process has read, send all objects to every process, and return all objects."""
+    """Receive the objects that each process has read, and send the objects of all processes to every process.
+
+    Returns:
+        The objects of all processes.
+    """
     found = [document for pipe in pipes for document in pipe.recv()]
     for pipe in pipes:
         pipe.send(found)

@@ -69,10 +69,10 @@ class SurveyedCluster:
         return Survey(gathered=inventory.gathered, policies=judging, talk=talk)
 
     async def write(self, report: Report) -> ReportWriter:
-        """Write the findings to the cluster's reports; return the writer, which has the number of reports.
+        """Write the findings to the cluster's PolicyReports; return the writer, which counts the written PolicyReports.
 
         Raises:
-            ClusterError: the cluster serves no API for reports, or the reports cannot be listed.
+            ClusterError: the cluster serves no API for PolicyReports, or the PolicyReports cannot be listed.
         """
         async with connected("--cluster", self.kubeconfig, self.timing) as client:
             lister = Lister(client, self.timing, page=self.page)

@@ -187,8 +187,8 @@ async def _begin(shared: SharedAuthorities, *, force: bool) -> None:
 async def _left(shared: SharedAuthorities) -> str:
     """Return the condition that a rotation of the CA still waits for; empty if the rotation is complete.
 
-    If the API server cannot be reached, the result is the error, because a rotation may outlast an outage of the API
-    server.
+    If the API server cannot be reached, the result is the error message, because a rotation may outlast an outage of
+    the API server.
 
     Raises:
         ClusterError: the API server refuses the request.

@@ -101,7 +101,7 @@ def _values(action: argparse.Action) -> tuple[str, ...]:
 
 
 def _first(text: str) -> str:
-    """Return the first part of a help text, which a shell shows beside the completed word."""
+    """Return the first clause of a flag's help text, which a shell shows beside the completed word."""
     return text.partition(" (")[0].partition(";")[0].partition(": ")[0] if text != argparse.SUPPRESS else ""
 
 
@@ -109,7 +109,7 @@ def _first(text: str) -> str:
 
 
 def _filled(script: str, **parts: str) -> str:
-    """Return the text of a packaged script with ``@part@`` replaced by the argument of that name."""
+    """Return the text of a packaged script with ``@name@`` replaced by the value of ``name`` in ``parts``."""
     text = resources.files(__package__).joinpath("data", script).read_text(encoding="utf-8")
     for name, part in parts.items():
         text = text.replace(f"@{name}@", part)

@@ -27,7 +27,7 @@ _HELD: Final = "\ue0ff"
 
 
 def columns(text: str) -> int:
-    """Return the number of columns that a line of text takes: two for a wide character, 0 for a combining one."""
+    """Return the number of columns that a line of text takes: 2 for a wide character, 0 for a combining character."""
     return cell_len(text)
 
 

@@ -223,7 +223,7 @@ def _title(each: KindCount) -> str:
 def _level(level: LevelSummary, parts: list[str], top: float) -> float:
     """Append a bar of a level's domains to ``parts``, and return the y coordinate below the bar.
 
-    The width of a domain is proportional to the domain's number of nodes; the smallest domains are drawn as one.
+    The width of a domain is proportional to the domain's number of nodes; the smallest domains are drawn as one domain.
     """
     room = _WIDTH - 2 * _MARGIN
     ordered = sorted(level.domains, key=lambda one: (-one[1], one[0]))

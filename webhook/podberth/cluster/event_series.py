@@ -66,7 +66,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Series:
-    """The notices with the same text about one object, which become one Event with a count."""
+    """The notices with one text about one object, which become one Event with a count."""
 
     notice: Notice
     first: datetime

@@ -43,7 +43,7 @@ class ClusterConsumer(Protocol):
 
 @dataclass
 class LiveCluster:
-    """Follows the objects of one cluster; no object is known before ``run``."""
+    """Follows the objects of one cluster. No object is known before ``run`` is called."""
 
     connect: Callable[[], Client]
     topology: LiveTopology

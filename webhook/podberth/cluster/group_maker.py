@@ -69,7 +69,7 @@ class GroupMaker:
         self._wake.set()
 
     def lost(self, at: float) -> None:
-        """Record that the watch of the Lease is lost: until the watch is regained, the Lease does not expire."""
+        """Record that the watch of the Lease is lost. The Lease does not expire until the watch works again."""
         self._sight.lose(at)
 
     def regained(self, at: float) -> None:

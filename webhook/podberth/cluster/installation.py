@@ -233,6 +233,6 @@ def _runs(pod: Document) -> bool:
 
 
 def _port(pod: Document) -> int:
-    """Return the port number of a pod's metrics; podberth's default if the pod does not declare that port."""
+    """Return the port number of a pod's metrics; podberth's default port if the pod does not declare the port."""
     ports: list[Any] = [each for one in pod["spec"]["containers"] for each in one.get("ports") or ()]
     return next((int(each["containerPort"]) for each in ports if each.get("name") == _METRICS_PORT), 8080)

@@ -226,7 +226,7 @@ def texts_of_exceptions(documents: Iterable[Mapping[str, Any]]) -> tuple[tuple[s
 
 
 def file_of(name: str) -> str:
-    """Return the text in place of a file name for the problems of a GPUPolicy: the name in kubectl's format."""
+    """Return the name of a GPUPolicy in kubectl's format, for problems, which show it like a file name."""
     return f"{_PREFIX}{name}"
 
 

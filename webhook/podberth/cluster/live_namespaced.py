@@ -63,7 +63,10 @@ def status_path(name: str) -> ApiPath:
 
 
 def texts_of_namespaced(documents: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return NamespacedGPUPolicies in the form of policy files: pairs of a name in place of a file's, and YAML text."""
+    """Return NamespacedGPUPolicies in the form of policy files: pairs of (file name, YAML text).
+
+    The file name is the name of the policy in kubectl's format.
+    """
     return tuple((_file(each), _text(each)) for each in documents)
 
 
@@ -79,7 +82,10 @@ class LiveNamespaced:
         timing: Timing,
         pod_schema: PodSchema,
     ) -> None:
-        """Create the object without policies. Both functions are first called when the policies are compiled."""
+        """Create the object without policies.
+
+        The two functions ``takes`` are first called when the policies are compiled.
+        """
         self._on_change, self._on_verdicts = takes
         self._pod_schema = pod_schema
         self._log = log
@@ -95,7 +101,7 @@ class LiveNamespaced:
         return list(self._served.unlisted())
 
     def watched(self) -> Mapping[str, WatchFacts]:
-        """Return the facts about the watch for the metrics."""
+        """Return a mapping from the name of the kind NamespacedGPUPolicy to facts about the watch, for the metrics."""
         return self._served.watched()
 
     def states(self) -> Mapping[str, KindState]:
@@ -141,7 +147,7 @@ class LiveNamespaced:
         self._on_verdicts(self._sink.documents(), verdicts)
 
     def _compile(self, namespace: str, documents: Mapping[str, "Kept"], environment: Environment) -> None:
-        """Compile the policies of a namespace; this runs in a thread."""
+        """Compile the policies of a namespace. The method runs in a thread."""
         self._compiled.pop(namespace, None)
         if documents:
             taken = sum(each.parts for each in self._compiled.values())
@@ -159,7 +165,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    """The policies of one namespace that compile, the verdicts on all, and the parts of what was compiled."""
+    """The policies of one namespace that compile, the verdicts on all, and the number of compiled parts."""
 
     policies: tuple[NamespacedPolicy, ...]
     verdicts: tuple[Verdict, ...]
@@ -208,10 +214,10 @@ def _text(document: Mapping[str, Any]) -> str:
 
 
 class TenantPolicies(Filed):
-    """A sink that keeps policies as whole documents, within bounds of each namespace and of all together."""
+    """Receives policies and keeps them as whole documents, within bounds for each namespace and for all namespaces."""
 
     def __init__(self, notify: Callable[[], None], log: Log) -> None:
-        """Create the sink without policies; ``notify`` is called when one changes."""
+        """Create the object without policies; ``notify`` is called when a policy changes."""
         super().__init__(NAMESPACED, notify, log)
         self._changed_by = notify
         self._spaces: dict[str, dict[str, Kept]] = {}
@@ -224,7 +230,7 @@ class TenantPolicies(Filed):
         return dict(self._spaces.get(namespace, {}))
 
     def documents(self) -> dict[str, Document]:
-        """Return all kept policies by NAMESPACE/NAME."""
+        """Return a mapping from NAMESPACE/NAME to the policy, for all kept policies."""
         return {
             f"{namespace}/{name}": each.document
             for namespace, those in self._spaces.items()
@@ -237,7 +243,10 @@ class TenantPolicies(Filed):
         return found
 
     def put(self, name: str, document: Document) -> None:
-        """Keep a policy; a change that keeps its generation, such as a new status, does not count as one."""
+        """Keep a policy.
+
+        A change that leaves the generation as it was, such as a new status, does not count as a change.
+        """
         namespace, _, own = name.partition("/")
         those = self._spaces.setdefault(namespace, {})
         before = those.get(own)

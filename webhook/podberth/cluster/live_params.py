@@ -44,7 +44,7 @@ TakesParams = Callable[[Mapping[str, NamespaceParams] | str], None]
 
 
 class LiveParams:
-    """Keeps the ConfigMaps with the label of params, and passes all of them on whenever one changes."""
+    """Keeps the ConfigMaps with the label of params, and passes all ConfigMaps on whenever a ConfigMap changes."""
 
     def __init__(
         self, on_change: TakesParams, connect: Callable[[], Client], metrics: Counts, log: Log, timing: Timing
@@ -76,7 +76,7 @@ class LiveParams:
             self._log.event("warning", "params: ConfigMaps of namespaces are not listed yet")
 
     def watched(self) -> Mapping[str, WatchFacts]:
-        """Return the facts about the watch for the metrics; empty if nothing is followed."""
+        """Return a mapping from the resource's name to facts about the watch; empty before a policy needs params."""
         if self._reflector is None:
             return {}
         age = time.monotonic() - self._reflector.contact_at
@@ -155,10 +155,10 @@ class _Space:
 
 
 class TenantParams:
-    """A sink that keeps ConfigMaps by namespace, within bounds."""
+    """Receives ConfigMaps and keeps them by namespace, within bounds."""
 
     def __init__(self, notify: Callable[[], None]) -> None:
-        """Create the sink without ConfigMaps; ``notify`` is called when one changes."""
+        """Create the object without ConfigMaps; ``notify`` is called when a ConfigMap changes."""
         self._notify = notify
         self._spaces: dict[str, _Space] = {}
         self._found: dict[str, NamespaceParams] = {}
@@ -171,7 +171,10 @@ class TenantParams:
         return sum(len(each.wrong) for each in self._spaces.values())
 
     def take(self) -> Mapping[str, NamespaceParams]:
-        """Return the ConfigMaps by namespace. Only what has changed since the last call is computed again."""
+        """Return the ConfigMaps by namespace.
+
+        Only the namespaces that have changed since the last call are computed again.
+        """
         if self._changed:
             found = dict(self._found)
             for namespace in self._changed:
@@ -184,7 +187,7 @@ class TenantParams:
         return self._found
 
     def put(self, name: str, document: Document) -> None:
-        """Keep a ConfigMap; ``name`` is NAMESPACE/NAME. Those of podberth's own namespace are followed elsewhere."""
+        """Keep a ConfigMap; ``name`` is NAMESPACE/NAME. ConfigMaps in podberth's own namespace are ignored."""
         namespace, _, own = name.partition("/")
         if namespace == NAMESPACE or not text_at(document, "metadata", "uid"):
             return
@@ -211,7 +214,7 @@ class TenantParams:
         self._mark(namespace)
 
     def forget(self) -> None:
-        """Forget all ConfigMaps, because they are not followed any more."""
+        """Forget all ConfigMaps, because ConfigMaps are not followed any more."""
         self._changed.update(self._spaces)
         self._spaces, self._bytes = {}, 0
 
@@ -219,7 +222,7 @@ class TenantParams:
         """Keep the ConfigMaps while the watch is lost."""
 
     def regained(self, at: float) -> None:
-        """Do nothing: the ConfigMaps were kept."""
+        """Do nothing, because the ConfigMaps were kept while the watch was lost."""
 
     def _no_room(self, space: _Space, size: int) -> str:
         if len(space.sizes) >= _KEPT_BEYOND * MOST_OF_NAMESPACE:

@@ -42,7 +42,7 @@ TakesExceptions = Callable[[Mapping[str, Document]], None]
 
 
 class LivePolicies:
-    """Keeps the GPUPolicies of one cluster, and passes on all of them whenever a GPUPolicy changes."""
+    """Keeps the GPUPolicies of one cluster, and passes all GPUPolicies on whenever a GPUPolicy changes."""
 
     def __init__(
         self,

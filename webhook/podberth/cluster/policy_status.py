@@ -46,12 +46,13 @@ A text in place of the bool says why the answer is unknown.
 
 
 async def entries(client: Client, name: str) -> Entries:
-    """Read the two webhook configurations called ``name``; return which configurations have an entry for every pod.
+    """Read the two webhook configurations with the name ``name``; return whether each sends every pod to podberth.
 
-    A configuration that does not exist has no entry.
+    A configuration that does not exist sends no pod. If podberth may not read a configuration, the result has the text
+    of the refusal.
 
     Raises:
-        ClusterError: a configuration cannot be read. If podberth lacks the right, the result has the refusal's text.
+        ClusterError: a configuration cannot be read for another reason.
     """
     return {kind: await _entry(client, path.below(name)) for kind, path in KINDS.items()}
 
@@ -129,9 +130,7 @@ class Freshness:
     """
 
     def __init__(self, stale_nodes: Callable[[], int], settle_seconds: float) -> None:
-        """Create the object without conditions.
-
-        ``stale_nodes`` returns the number of nodes whose agent sends no heartbeats.
+        """Create the object without conditions. ``stale_nodes`` returns the number of nodes with an expired heartbeat.
 
         A state of the heartbeats counts after it has lasted for ``settle_seconds``.
         """

@@ -78,7 +78,7 @@ class WhyReader:
 
         Raises:
             ClusterError: the API server does not answer, or the pod or workload does not exist.
-            UsageError: ``text`` has neither form.
+            UsageError: ``text`` is neither NAME nor KIND/NAME.
         """
         kind, name = parse_name(text)
         groups, nodes, pod = await asyncio.gather(
@@ -251,9 +251,10 @@ def _descends(document: Document, picture: Picture, known: Mapping[str, Document
 
 
 def _chosen(pods: Iterable[Document]) -> Document | None:
-    """Return the pod to explain for a workload: the oldest pod without a node, else the oldest that is not ready.
+    """Return the pod to explain for a workload; None if there are no pods.
 
-    If all pods are ready, the result is the oldest. Pods that are being deleted come last. None: there are no pods.
+    The result is the oldest pod without a node, else the oldest pod that is not ready, else the oldest pod. Pods that
+    are being deleted come last.
     """
 
     def rank(pod: Document) -> tuple[bool, bool, bool, bool, str, str]:

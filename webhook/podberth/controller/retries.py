@@ -66,7 +66,7 @@ class Waits:
     def due(self, action: Action, at: float) -> bool:
         """Return whether the request for an action may be sent at the time ``at``.
 
-        A refused request whose content has changed need not wait.
+        If a request was refused and its content has changed since, the request may be sent at any time.
         """
         wait = self._each.get(key_of(action))
         if wait is None or wait.until <= at:
@@ -104,8 +104,8 @@ class Waits:
     def overtaken(self, action: Action, answer: RequestResult, at: float) -> None:
         """Record that a write was not executed, for a reason that is no error, and postpone the next try.
 
-        Another writer was faster, or a group's minimum cannot change. Mostly the watch then shows that the action is no
-        longer needed. Earlier errors of the action are forgotten.
+        Either another writer changed the object first, or a group's minimum cannot change. Usually the watch then shows
+        that the action is no longer needed. Earlier errors of the action are forgotten.
         """
         wait = self._later(action, answer, at)
         wait.notice, wait.failed, wait.refused = None, "", None

@@ -106,14 +106,14 @@ class Native:
     """Compiles the expressions of one native policy, one after the other."""
 
     def __init__(self, environment: Environment) -> None:
-        """Create the compiler from the environment of native policies (``cel.typing.NATIVE_VARIABLES``)."""
+        """Create the compiler; ``environment`` must be a CEL environment of native policies."""
         self._environment = environment
         self._room = Room.of_policy(None)
         self.variables: dict[str, Expression | CelType] = {}
         """The variables of the policy that were compiled before; later expressions may use these variables."""
 
     def compiled(self, source: str, names: frozenset[str] = _NAMES | {"variables"}) -> Expression:
-        """Return the compiled expression, whatever its type.
+        """Return the compiled expression; its value may have any type.
 
         Raises:
             CompileError: the expression does not compile.

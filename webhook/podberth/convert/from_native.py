@@ -239,7 +239,7 @@ def _is_default(rule: Document) -> bool:
 
 
 def _both(one: Document | None, other: Document | None) -> Document | None:
-    """Return the label selector that selects what both selectors select; None if nothing is required.
+    """Return a label selector that selects only what both selectors select; None if everything is selected.
 
     The requirements that exclude exempt namespaces are left out, because the webhook configurations have them.
     """

@@ -81,7 +81,7 @@ def _asks_for(condition: str) -> str:
 
 
 def _one_of(groups: Mapping[str, list[str]], besides: str) -> str:
-    """Return a CEL expression whose value is the key of ``groups`` with a resource that the pod requests.
+    """Return a CEL expression whose value is the key of ``groups`` that lists a resource which the pod requests.
 
     The value is 'mixed' if several keys have a requested resource, and '' if no key has.
     """

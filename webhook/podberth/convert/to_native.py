@@ -156,7 +156,8 @@ class _Conversion:
         """Yield the matchConditions of the native policy.
 
         Raises:
-            _NotSaidError: a condition cannot be converted, and without it the policy would apply to more pods.
+            _NotSaidError: a condition cannot be converted, and the policy would apply to more pods without the
+                condition.
         """
         if not any(_rule(each) for each in self._spec.match_constraints.resource_rules):
             self._refuse(("matchConstraints", "resourceRules"), "no rule is about pods that podberth is asked about")
@@ -270,10 +271,9 @@ class _Conversion:
 
 
 def _parts(condition: str) -> list[str]:
-    """Return the match conditions that together mean ``condition``.
+    """Return a list of matchConditions that are all true if and only if ``condition`` is true.
 
-    There is one condition, unless the expressions of facts make the condition too long: then there is one condition for
-    each operand of ``&&``.
+    There is one matchCondition, unless native expressions make it too long: then there is one for each operand of "&&".
     """
     is_long = len(as_condition(condition).encode()) > MAX_EXPRESSION_BYTES
     return list(conjuncts(condition)) if is_long else [condition]

@@ -150,7 +150,7 @@ NO_DEVICES: Final = KnownDevices()
 
 
 def is_generated(claim: Mapping[str, Any]) -> bool:
-    """Return whether a ResourceClaim was generated for a Pod whose entry names a template or an extended resource.
+    """Return whether a ResourceClaim was generated for a Pod, from a claim template or for an extended resource.
 
     Sources: resourceclaim.PodResourceClaimAnnotation and resourceapi.ExtendedResourceClaimAnnotation.
     """
@@ -170,14 +170,14 @@ def read_claim(document: Mapping[str, Any]) -> tuple[ClaimRequest, ...]:
 
 
 def read_template(document: Mapping[str, Any]) -> tuple[ClaimRequest, ...]:
-    """Return the devices that each claim from a ResourceClaimTemplate asks for, one entry for each DeviceClass."""
+    """Return the devices that each claim from a ResourceClaimTemplate requests, by DeviceClass."""
     return _device_requests(document, "spec", "spec")
 
 
 def read_compute_domain(document: Mapping[str, Any]) -> tuple[str, tuple[ClaimRequest, ...]] | None:
-    """Return (name of a ComputeDomain's channel template, devices that the template asks for); None without a name.
+    """Return (name of a ComputeDomain's channel template, devices that the template requests); None without a name.
 
-    The ComputeDomain's driver makes the template. A claim from the template asks for one channel or for all channels
+    The ComputeDomain's driver makes the template. A claim from the template requests one channel or all channels
     (resource.nvidia.com/v1beta1, ComputeDomainChannelSpec).
     """
     channel = mapping_at(document, "spec", "channel")

@@ -91,10 +91,10 @@ class Profile:
 def parse(name: str) -> Profile:
     """Return the parsed MIG profile of a profile name or resource name in any spelling.
 
-    The name may have a prefix or not, ``+me`` or ``.me``, and the suffix of shared resources.
+    The name may have a prefix, "+me" or ".me", and the suffix of shared resources.
 
     Raises:
-        ValueError: the name is no profile; the message has the name and the form of a valid one.
+        ValueError: the name is no profile; the message has the name and an example of a valid name.
     """
     text = bare(name)
     match = _PROFILE.fullmatch(text) if len(text) <= LONGEST else None
@@ -149,12 +149,12 @@ def profile_in(product: str) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def live_table(name: str, offers: tuple[tuple[str, int, int], ...], table: MigTable | None) -> MigTable | None:
-    """Return the table of the MIG profiles that a node reports for a GPU model; it takes precedence over ``table``.
+    """Return the table of the MIG profiles that a node reports for a GPU model; ``table`` if the node reports none.
 
     Args:
         name: the name of the model in the new table.
         offers: name, maximum on one GPU, and MiB of each profile; a 0 is replaced by the value in ``table``.
-        table: the known table of the model, if any. The result is this table if the node reports no profiles.
+        table: the known table of the model, if any.
     """
     known_rows = table.rows if table else {}
     rows = {}
@@ -194,11 +194,12 @@ def memory_mib(name: str, table: MigTable | None = None) -> int:
 
 
 def smallest(memory: int, offered: Mapping[str, int], *, slices: int = 0) -> str | None:
-    """Return the smallest offered profile with at least ``memory`` MiB and ``slices`` compute slices; None if none is.
+    """Return the smallest offered profile with at least ``memory`` MiB and ``slices`` compute slices; else None.
 
     ``offered`` has the MiB of each profile by name; names that are no MIG profiles are skipped. Among profiles of equal
-    memory, fewer compute slices win, then a profile without extensions, then one whose extensions are removed
-    (``-me``). A profile with added extensions comes last, because one with ``+me`` fits only once on a GPU.
+    memory, a profile with fewer compute slices is preferred, then a profile without extensions, then a profile with
+    removed extensions (``-me``). A profile with added extensions comes last, because a profile with ``+me`` fits only
+    once on a GPU.
     """
     fitting: list[tuple[int, Profile, str]] = []
     for name, size in offered.items():

@@ -118,9 +118,9 @@ def _mask(start: int, size: int) -> int:
 def _together(names: Sequence[str], table: MigTable) -> bool:
     """Return whether one GPU may have so many instances and media engines; placements are not checked.
 
-    One instance has the media engines (``+me``; ``+me.all`` takes the engines from all other instances, which are then
-    ``-me``). Thor, which has no separate GPU memory, has one compute and one graphics instance (MIG user guide,
-    "Supported MIG profiles").
+    Only one instance may have the media engines (``+me``). An instance with ``+me.all`` takes the engines from all
+    other instances, which then have ``-me``. Thor, which has no separate GPU memory, has one compute and one graphics
+    instance (MIG user guide, "Supported MIG profiles").
     """
     for name in set(names):
         most = table.rows[name].max_instances
@@ -144,7 +144,7 @@ def _is_bare(profile: Profile) -> bool:
 
 
 def _few(names: Iterable[str], table: MigTable) -> list[str] | None:
-    """Return the profile names in canonical spelling; None if the model lacks one, or if a GPU cannot hold so many."""
+    """Return the profile names in canonical spelling; None if the model lacks a profile, or there are too many."""
     found: list[str] = []
     for name in names:
         profile = _row(name, table)

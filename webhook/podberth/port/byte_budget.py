@@ -71,12 +71,12 @@ class MemoryBudget:
 
 
 class Hold:
-    """The bytes of the budget that one request occupies; ``release`` frees all these bytes."""
+    """The memory that one request uses, as part of a memory budget; ``release`` frees the memory."""
 
     __slots__ = ("_bodies", "_budget", "_documents", "_proven")
 
     def __init__(self, budget: MemoryBudget, *, proven: bool) -> None:
-        """Create a hold without bytes. ``proven`` says whether the request's caller is known to be legitimate."""
+        """Create the object without bytes. ``proven`` says whether the request's caller is known to be legitimate."""
         self._budget = budget
         self._proven = proven
         self._bodies = self._documents = 0
@@ -92,9 +92,9 @@ class Hold:
         return True
 
     def take_document(self, body_size: int) -> bool:
-        """Charge the most memory that a parsed body of ``body_size`` bytes can need.
+        """Charge the most memory that the parsed document of a body of ``body_size`` bytes can need.
 
-        Return False if it does not fit.
+        Return False if the budget has not so much memory left.
         """
         size = PARSED_PER_BYTE * body_size
         if not self._budget.take("documents", size):

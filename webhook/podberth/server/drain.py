@@ -56,7 +56,7 @@ class Leaving:
             self.begin(0.0)
 
     async def leave(self, state: ServingState, port: ReviewPort, log: Log) -> None:
-        """Wait until shutdown is requested, then shut down ``port`` in the three steps that the module describes.
+        """Wait until shutdown is requested, then shut down ``port`` in the three steps of the module's docstring.
 
         Raises:
             BaseException: the error of a task that was passed to ``depend_on``, after the shutdown.

@@ -40,10 +40,11 @@ class CertificateFiles:
 
 
 def new_context() -> ssl.SSLContext:
-    """Return a TLS context for the server that has no certificate yet.
+    """Return a TLS context for the server, without a certificate.
 
-    TLS 1.2 is the default minimum of the apiserver (--tls-min-version), and SIG Security's recommendation. The ciphers
-    are OpenSSL's own. The apiserver speaks only HTTP/1.1 to webhooks behind a Service.
+    The minimum version is TLS 1.2, the default minimum of the apiserver (--tls-min-version) and SIG Security's
+    recommendation. The ciphers are OpenSSL's defaults. The context offers only HTTP/1.1, the only version that the
+    apiserver uses for webhooks behind a Service.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2

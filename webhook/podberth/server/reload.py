@@ -42,16 +42,16 @@ _WHAT: tuple[tuple[type[PodberthError], str], ...] = (
 
 
 class Watched(Protocol):
-    """The interface of an object that loads something from outside the process which may change, such as a file."""
+    """The interface of an object that loads files or objects of the cluster, and loads them again after a change."""
 
     @property
     def what(self) -> str:
-        """The name of what is loaded, such as "policies" or "certificate", for error messages."""
+        """The name of the loaded files or objects, such as "policies" or "certificate", for error messages."""
 
     async def refresh(self) -> None:
-        """Load the files or objects if they have changed since the last call.
+        """Load the files or objects of the watch if they have changed since the last call.
 
-        A failed load is repeated after the next change.
+        If a load has failed, the next load follows after the next change.
 
         Raises:
             PodberthError: the new version cannot be used; the previous version stays in force.
@@ -59,7 +59,7 @@ class Watched(Protocol):
 
 
 class WatchedSnapshot:
-    """Watches policies and topology, and builds the snapshot that decides reviews."""
+    """Watches policies and topology, and builds the snapshot from which reviews are decided."""
 
     what = "policies"
 
@@ -68,8 +68,8 @@ class WatchedSnapshot:
     ) -> None:
         """Create the watcher without a snapshot.
 
-        If ``live`` is set, ``source`` is only the source of policies, and the ``adopt`` methods receive the state of
-        the cluster whenever it changes.
+        If ``live`` is set, ``source`` is only the source of policies, and the ``adopt`` methods receive changes of the
+        cluster's state.
         """
         self._live = live
         self._topology: TopologyIndex | None = None

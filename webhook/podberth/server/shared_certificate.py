@@ -61,7 +61,7 @@ class SharedCertificate:
     _failures: int = 0
 
     async def run(self) -> None:
-        """Check the shared objects and do what is due, again and again, until the task is cancelled."""
+        """Check the Secret and the webhook configurations, and do what is due, until the task is cancelled."""
         while True:
             wait_seconds = await self._turn()
             leaf = self._leaf

@@ -187,7 +187,10 @@ class Metrics(Collector):
             self._policy_objects.labels(each).set(states.count(each))
 
     def exceptions(self, ends: Mapping[str, datetime]) -> None:
-        """Set the times at which the present GPUPolicyExceptions end, by name; other exceptions' times are removed."""
+        """Set the times at which the present GPUPolicyExceptions end, by name.
+
+        Times of other exceptions are removed.
+        """
         self._exception_ends.clear()
         for name, end in ends.items():
             self._exception_ends.labels(name).set(end.timestamp())
@@ -294,7 +297,7 @@ class EventMetrics:
         self._notices.labels(result).inc(count)
 
     def error(self, reason: str) -> None:
-        """Count a request with an Event that the API server did not take, by the reason (EVENT_FAULTS)."""
+        """Count a request with an Event that the API server did not accept, by the reason."""
         self._errors.labels(reason).inc()
 
 

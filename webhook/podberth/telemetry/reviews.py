@@ -78,7 +78,7 @@ class ReviewRecorder:
 def _label(policy: str) -> str:
     """Return the value of a metric's label for a policy.
 
-    Policies of namespaces have one value together: tenants choose their names, and no label names a namespace.
+    Policies of namespaces share one value, because tenants choose the names and the number of these policies.
     """
     return NAMESPACED_KIND if "/" in policy else policy
 

@@ -19,7 +19,10 @@ _PROTOCOL = "http/protobuf"
 
 @dataclass(frozen=True, slots=True)
 class TracedReview:
-    """A review after its answer. ``request`` is None if undecodable, ``outcome`` is None if there was none."""
+    """A review after its answer.
+
+    ``request`` is None if no request could be decoded; ``outcome`` is None without a decision.
+    """
 
     headers: Mapping[str, str]
     path: str

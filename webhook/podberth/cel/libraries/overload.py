@@ -32,9 +32,9 @@ _SPACED: Mapping[str, str] = {"@in": "_ in _", "_?_:_": "_ ? _ : _", "_?._": "_.
 
 
 class LibraryError(Exception):
-    """A library function has no value for the given arguments.
+    """Raised by a library function that has no value for the given arguments.
 
-    The expression then fails, unless ``||`` or ``&&`` absorbs the error.
+    The CEL expression then fails, unless ``||`` or ``&&`` absorbs the error.
     """
 
 

@@ -53,8 +53,7 @@ class Amount(NamedTuple):
 
 
 def read(text: str) -> Amount:
-    """Return the quantity that a text such as "5e-1" represents: an integer, "e", an exponent, and "d" for a decimal.
-    """
+    """Return the quantity in a text such as "5e-1": an integer, "e", an exponent, and "d" if it is a decimal."""
     digits, _, exponent = text.partition("e")
     return Amount(int(digits), int(exponent.removesuffix("d")), is_decimal=exponent.endswith("d"))
 

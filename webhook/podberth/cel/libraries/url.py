@@ -37,7 +37,7 @@ _PORT: Final = re.compile(r"(?::[0-9]*)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlParts:
-    """The parts of a URL; each character stands for a byte. Only ``path`` and ``fragment`` keep escapes."""
+    """The parts of a URL. Each character stands for one byte. Only ``path`` and ``fragment`` keep percent escapes."""
 
     scheme: str
     user: str | None

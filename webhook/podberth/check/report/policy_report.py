@@ -93,12 +93,12 @@ def _order(entry: Document) -> tuple[int, str, bytes]:
 
 
 def _key(entry: Mapping[str, Any]) -> bytes:
-    """Return a key of a finding; findings that differ only in the times have equal keys."""
+    """Return a key of a finding; two findings that differ only in their times have equal keys."""
     return orjson.dumps({key: value for key, value in entry.items() if key != "timestamp"}, option=orjson.OPT_SORT_KEYS)
 
 
 def _within(entries: Sequence[Document]) -> list[Document]:
-    """Return the most severe findings that fit into MAX_BYTES; the last entry says how many are left out."""
+    """Return the most severe findings that fit into MAX_BYTES; the last one says how many are left out."""
     room = MAX_BYTES
     for index, each in enumerate(entries):
         # The time and the commas of an entry take about 60 bytes more

@@ -118,9 +118,9 @@ def regarding(namespace: str, owner: OwnerReference) -> Regarding:
 
 
 def _as_reference(owner: OwnerReference) -> dict[str, Any]:
-    """Return an owner as an entry of metadata.ownerReferences; the two flags keep the values that were read.
+    """Return an owner as an item of metadata.ownerReferences.
 
-    The flags are controller and blockOwnerDeletion.
+    The fields controller and blockOwnerDeletion keep the values that were read.
     """
     return {
         "apiVersion": owner.api_version,

@@ -37,7 +37,7 @@ def plan(world: World, now: float) -> ActionPlan:
 
 
 def _why(pod: WaitingPod, place: NamespacedName, world: World) -> str:
-    """Return the reason why nobody makes a claim template; empty if the template is about to be made."""
+    """Return why podberth does not make a claim template; empty if podberth is about to make the template."""
     if world.declared is None or place[1] not in world.declared:
         return f"no policy in force declares it (any more); {_REMEDY}"
     _, unknown = owners([pod], world)

@@ -78,7 +78,10 @@ def party(owner: OwnerReference) -> str:
 
 
 def words(members: Iterable[WaitingPod], world: World) -> dict[str, Word]:
-    """Return a mapping from a party to the statement about the gang's size; pods with a gone owner are ignored."""
+    """Return a mapping from each party to its statement about the gang's size.
+
+    Pods whose owner no longer exists are ignored.
+    """
     parties: dict[str, list[WaitingPod]] = {}
     for pod in sorted(members, key=lambda pod: (pod.created, pod.size)):
         top = on_top(pod, world)

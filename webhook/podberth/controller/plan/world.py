@@ -151,7 +151,7 @@ class GroupChange(_Write):
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """An action that reads an owner of a pod, to learn the owner's controller and the owner's facts about pods."""
+    """An action that reads an owner of a pod, to learn its controller and the fields that determine gangs."""
 
     namespace: str
     owner: OwnerReference
@@ -164,7 +164,7 @@ Action: TypeAlias = Create | GroupChange | LookUp
 class ActionPlan:
     """The actions that the controller takes now, and the notices that the controller publishes.
 
-    A notice is sent once, and stays in each plan until the notice's problem has ended.
+    A notice is sent once, and stays in each plan until the problem in the notice is solved.
     """
 
     actions: list[Action] = field(default_factory=list)
