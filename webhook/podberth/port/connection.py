@@ -161,7 +161,7 @@ class BoundedConnection(web.RequestHandler):
         return WholeAnswer(status, (message or "").encode("utf-8", "replace")[:200], close=True)
 
     def _begun(self, size: int) -> None:
-        """Start to count the bytes of an incomplete head that follows complete requests; ``size`` bytes have come."""
+        """Start to count the bytes of an incomplete request head, of which ``size`` bytes have arrived."""
         self._head_ended()
         if size > MAX_HEAD_BYTES:
             self.close()  # after the answer to the earlier requests

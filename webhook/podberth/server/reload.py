@@ -233,7 +233,7 @@ class WatchedSnapshot:
         self.when_loaded()
 
     def _log_replaced(self, verdicts: Sequence[Verdict]) -> None:
-        """Log once which policies from files a GPUPolicy replaces or switches off, and which take effect again."""
+        """Log once which policies of files a GPUPolicy replaces or switches off, and which are in force again."""
         replaced = {each.name: each for each in verdicts if each.replaces and each.state in _USABLE}
         for name, each in replaced.items():
             before = self._replaced.get(name)

@@ -64,7 +64,7 @@ class ServingState:
         news.set()
 
     def lacks(self, review: AdmissionRequest) -> Sought | None:
-        """Return the objects that a review lacks and a watch may still bring; None if the review should not wait."""
+        """Return the objects that a review needs and that a watch may still report; None if it need not wait."""
         return self.awaited(review, self.snapshot) if self.awaited and self.snapshot else None
 
     async def wait_for(self, sought: Sought, seconds: float) -> None:
