@@ -57,7 +57,7 @@ def checked(request: AdmissionRequest) -> CheckedReview:
 
 
 def excess_of(request: AdmissionRequest) -> str:
-    """Return the message about a size bound that the review's object or old object exceeds; empty if none does."""
+    """Return the message about a size bound that the review's object or old object exceeds; else empty."""
     found = _excess(request.object, request.size_bytes)
     if found or request.old_object is None:
         return found
@@ -76,7 +76,7 @@ def _excess(pod: object, at_most_bytes: int | None) -> str:
 
 
 def excess_after_writes(pod: Mapping[str, Any], request: AdmissionRequest) -> str:
-    """Return the message about a size bound that a pod exceeds after the policies' writes; empty if none is exceeded.
+    """Return the message about a size bound that a pod exceeds after the policies' writes; empty if it is small enough.
 
     The record annotation, which podberth writes last, counts as one more annotation. If a pod above the bounds were
     stored, every policy would fail at the pod's next review.

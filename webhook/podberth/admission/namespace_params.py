@@ -51,7 +51,7 @@ def is_read(config_map: Params) -> bool:
 
 
 def bounded(namespace: str, config_maps: Iterable[Params]) -> NamespaceParams:
-    """Return the ConfigMaps of a namespace, or a message if they exceed a bound."""
+    """Return the ConfigMaps of a namespace; if the ConfigMaps exceed a bound, a message about the bound."""
     found = {text_at(each, "metadata", "name"): each for each in config_maps}
     measured = {name: measure(each) for name, each in found.items()}
     wrong = [name for name, each in measured.items() if each.excess]

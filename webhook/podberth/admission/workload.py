@@ -122,9 +122,9 @@ def _joined(places: Sequence[str]) -> str:
 
 
 def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
-    """Return (the pod templates to decide on, a message about the templates left out; empty if none is left out).
+    """Return (the pod templates to decide on, a message about templates that are left out).
 
-    The search stops at the first template that is left out.
+    The message is empty if no template is left out. The search stops at the first template that is left out.
     """
     judged, together = list[Template](), _Together()
     for each in found:

@@ -134,7 +134,7 @@ class Publisher:
         return min(self._document_at(), self._heartbeat_at(), self._labels_at())
 
     def next_request(self, now: Instant) -> ApiRequest | None:
-        """Return the request to send now; None if none is due.
+        """Return the request to send now; None if no request is due.
 
         The answer must be passed to ``receive`` before the next call.
         """

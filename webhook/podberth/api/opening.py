@@ -35,7 +35,7 @@ class Client(Protocol):
         """Yield the body of the answer to a GET request in pieces, as the pieces arrive."""
 
     async def reset(self) -> None:
-        """Close the connections; the next request opens new ones."""
+        """Close the connections. The next request opens a new connection."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,7 @@ def constant(node: Node) -> Scalar:
 
 
 def key_of(entry: Node) -> tuple[str, Scalar]:
-    """Return (type, value) of the key of a map literal's entry; ("", None) if the key is not a literal."""
+    """Return (type, value) of the key in an item of a map literal; ("", None) if the key is not a literal."""
     return entry.map_key.const_expr.WhichOneof("which") or "", constant(entry.map_key)
 
 

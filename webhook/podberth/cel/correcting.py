@@ -41,10 +41,10 @@ _WHOLE = frozenset({"bool", "int", "uint", "double", "string", "bytes", "null_ty
 
 
 class Correcting:
-    """Corrects the calls and the field accesses of one expression in place, subexpressions first."""
+    """Corrects the calls and the field accesses of one expression by changing its tree, subexpressions first."""
 
     def __init__(self, checked: Node, apply: Apply, *, may_hold_optional: bool) -> None:
-        """Create the object for the expression ``checked``, which corrections change in place.
+        """Create the object for the expression ``checked``, whose tree the corrections change.
 
         ``apply`` returns a CEL expression with given operands in place of its arguments. ``may_hold_optional`` says
         whether a value of the expression may be or contain an optional.
@@ -92,10 +92,10 @@ class Correcting:
         return self._corrected(node, body, [ast.copy_of(each) for each in operands], skips=skips)
 
     def map_literal(self, node: Node) -> None:
-        """Remove all entries of a map literal whose key is repeated later in the literal.
+        """Remove each item of a map literal whose key is repeated later in the literal.
 
-        With the API server, the last entry of a repeated key counts; the CEL engine fails instead. If the last entry is
-        optional and absent, the map has no entry with the key.
+        For the API server, the last item with a repeated key counts; the CEL engine fails instead. If the last item is
+        optional and absent, the map has no item with the key.
 
         Source: evalMap, cel-go interpreter/interpretable.go.
         """
@@ -110,7 +110,7 @@ class Correcting:
             self._replace(node, _BEHIND, [values, kept])
 
     def keys_as_written(self) -> None:
-        """Leave out an entry of a map literal if a later key has an equal value at the time of evaluation.
+        """Leave out an item of a map literal if a later key has an equal value at the time of evaluation.
 
         Only keys that are literals, variables or fields of variables are compared, because each comparison evaluates
         the keys again.

@@ -35,7 +35,7 @@ _KINDS: Mapping[str, Any] = {
 
 
 def run_name(name: str) -> str:
-    """Return the name by which the CEL engine runs a library function; no built-in function has the same name."""
+    """Return the name by which the CEL engine runs a library function; no built-in function has this name."""
     return name if name.startswith("internal.") else f"library.{name}"
 
 

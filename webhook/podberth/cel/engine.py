@@ -177,10 +177,10 @@ class Batch:
     _runner: Runner
 
     def evaluate(self, activation: Activation) -> list[bool | EvaluationError]:
-        """Return the values of the conditions, in order; in place of the value of a failed condition is the error.
+        """Return the values of the conditions, in order; for a condition that failed, the list has the error.
 
-        If one condition fails, or all together exceed 10,000 iterations, the whole program fails. Then the conditions
-        are evaluated one by one, so that each condition gets the value of a separate evaluation.
+        If one condition fails, or all conditions together exceed 10,000 iterations, the whole program fails. Then the
+        conditions are evaluated one by one, so that each condition gets the value of a separate evaluation.
         """
         if self._loaded is not None:
             try:
@@ -348,7 +348,7 @@ class Environment:
         ]
 
     def _failure(self, constants: Sequence[Lowered]) -> str:
-        """Return the error of the first expression in ``constants`` that fails; empty if none fails."""
+        """Return the error of the first expression in ``constants`` that fails; empty if no expression fails."""
         loaded = self._runner.load(program.assemble(constants, as_list=True))
         if loaded is None:  # nested too deeply: ``load`` refuses the whole expression for that
             return ""

@@ -60,7 +60,10 @@ class ReviewContext:
 
     @cached_property
     def mig_nodes(self) -> NodeSet:
-        """The nodes that the pod selects and whose taints the pod tolerates, whatever devices the pod requests."""
+        """The nodes that the pod's node selection allows and whose taints the pod tolerates.
+
+        Requested devices do not count.
+        """
         return self.index.nodes(replace(self.need, requests=(), per_container=0, memory_mib=0))
 
     @cached_property

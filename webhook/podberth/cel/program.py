@@ -77,7 +77,7 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
 
     Args:
         checked: the expression, with the types that the checker found.
-        variables: the variables that are expressions themselves.
+        variables: the compiled variables of the policy.
         apply: returns a CEL expression with given operands in place of its arguments.
 
     Returns:

@@ -59,11 +59,11 @@ class Bounds:
         return self.total if times <= self.times else times * self.size
 
     def whole_at(self, times: float) -> float:
-        """Return the number of uses of a whole value that cost as much as ``times`` uses of the value's elements.
+        """Return the price of ``times`` uses of the elements of a value, as a number of uses of the whole value.
 
-        Up to ``self.times`` uses are of different elements, and together cost as much as ``self.whole`` uses of the
-        whole value. Any further use may be of the largest element, which may be nearly the whole value, as in
-        ``c.args.all(a, c.env.all(e, …))``. Then each use counts as a use of the whole value.
+        Up to ``self.times`` uses are of different elements, and their price is ``self.whole`` uses of the whole value.
+        Any further use may be of the largest element, which may be nearly the whole value, as in ``c.args.all(a,
+        c.env.all(e, …))``. Then each use counts as a use of the whole value.
         """
         return self.whole if times <= self.times else times
 

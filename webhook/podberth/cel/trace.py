@@ -150,7 +150,7 @@ class Tracer:
         return None if answer is None else answer.value
 
     def _elements(self, loop: MacroLoop, activation: Activation) -> tuple[tuple[Element, ...], int]:
-        """Return (the results of a loop's body for the loop's first elements, the number of other elements)."""
+        """Return (the results of a loop's body for the loop's first elements, the number of further elements)."""
         listed = f"({loop.range}).map({loop.variable}, {loop.variable})"
         everything = self.answer(listed, activation)
         if everything is None or not isinstance(everything.value, list):

@@ -122,7 +122,7 @@ class Natives:
     def _added(self, result: Result, source: Source, path: Path, document: Document | None) -> Result:
         """Return the result, and add the decisions of ValidatingAdmissionPolicies on the creation of ``document``.
 
-        ``path`` is the place of ``document`` in the object.
+        ``path`` is the path of ``document`` in the object.
         """
         if document is None:
             return result

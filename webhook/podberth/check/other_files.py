@@ -60,8 +60,8 @@ def is_other_data(content: Mapping[str, Any]) -> bool:
 def asserts(file: SourceFile) -> bool:
     """Return whether a file that was found in a folder holds assertions for the test tool Chainsaw, and no objects.
 
-    Objects of Kyverno are not searched for assertions, because conditional anchors in Kyverno's policies have the same
-    form (https://kyverno.io/docs/policy-types/cluster-policy/validate/#anchors).
+    Objects of Kyverno are not searched for assertions, because conditional anchors in Kyverno's policies look like
+    assertions (https://kyverno.io/docs/policy-types/cluster-policy/validate/#anchors).
     """
     if not file.found or not _ASSERTION.search(file.text):
         return False

@@ -114,7 +114,7 @@ class _Owners:
     def _is_sent(self, namespace: str, namespaces: Mapping[str, Mapping[str, Any]]) -> bool:
         """Return whether the API server calls podberth for the pods of a namespace.
 
-        If the webhook configuration is known, its own namespaceSelector decides.
+        If podberth's webhook configuration is known, the namespaceSelector in it decides.
         """
         if is_exempt(namespace, namespaces):
             return False
@@ -194,7 +194,7 @@ def _is_registration(source: Source) -> bool:
 
 
 def _controller(content: Document) -> Mapping[str, Any] | None:
-    """Return the ownerReference of an object's controller; the first reference if none has the controller flag."""
+    """Return the ownerReference of an object's controller; if no ownerReference is one, the first ownerReference."""
     owners = content["metadata"].get("ownerReferences")
     found = [each for each in owners if isinstance(each, dict)] if isinstance(owners, list) else []
     return next((each for each in found if each.get("controller") is True), found[0] if found else None)

@@ -177,7 +177,7 @@ def _deepest(own: Mapping[str, Any], paths: Iterable[tuple[str, ...]]) -> Path:
 
 
 def _resolve(document: object, path: tuple[str, ...]) -> Path | None:
-    """Return the first path in the document that matches ``path``; None if none does.
+    """Return the first path in the document that matches ``path``; None if no path matches.
 
     ELEMENT in ``path`` matches any element of a list.
     """

@@ -95,7 +95,7 @@ class Lister:
         return read_versions(await self._again(lambda: self._client.get(ApiPath("apis"), {})))
 
     async def kinds(self, version: str) -> dict[str, ServedKind]:
-        """Return a mapping from the name of a kind to the kind, for the listable kinds of the API version ``version``.
+        """Return a mapping from a kind's name to the kind with its resource, for the listable kinds of an API version.
 
         Raises:
             ClusterError: API discovery cannot be read.

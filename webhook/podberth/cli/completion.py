@@ -67,7 +67,7 @@ class Grammar:
 
 
 def grammars(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[Grammar]:
-    """Yield the Grammar of the command that the parser is for, and of all subcommands."""
+    """Yield the Grammar (the flags and words) of the parser's command, and of all its subcommands."""
     flags: list[Flag] = []
     words: list[tuple[str, str]] = []
     below: list[tuple[str, argparse.ArgumentParser]] = []

@@ -138,7 +138,7 @@ class _Place:
 
 @dataclass(slots=True)
 class _Choice:
-    """The policies that are explained, the user who creates the pods, and what native policies leave open."""
+    """The policies that are explained, the user who creates the pods, and decisions that podberth cannot predict."""
 
     policy: str
     user: Mapping[str, Any]

@@ -282,9 +282,9 @@ def _take_in(series: Series, answer: bytes) -> None:
 class ReviewEvents:
     """Makes Events from the warnings in answers of /validate.
 
-    The API server's identity is proven by a client certificate (``--client-ca``). If no certificate is
-    required, anybody who reaches the port can send a review. Then Events have only fixed texts of policies, and are
-    only about an object that podberth knows, or at least in a namespace that podberth knows (docs/adr/0042).
+    With --client-ca, a client certificate proves the API server's identity. Otherwise, any client that reaches the port
+    can send a review. Then Events have only fixed texts of policies, and are only about an object that podberth knows,
+    or at least in a namespace that podberth knows (docs/adr/0042).
     """
 
     events: Events

@@ -157,7 +157,10 @@ class LiveNamespaced:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A policy as it was received; ``problem`` says why it is not compiled, and is empty otherwise."""
+    """A policy as podberth received it.
+
+    ``problem`` says why the policy is not compiled; empty if it can be compiled.
+    """
 
     document: Document
     problem: str = ""

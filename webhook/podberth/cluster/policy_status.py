@@ -343,9 +343,9 @@ def turn(document: Document, verdict: Verdict) -> Notice | None:
 
 
 def _reported(document: Document) -> Mapping[str, Any]:
-    """Return the part of a policy's status that podberth has written; empty if podberth has written none.
+    """Return the part of a policy's status that podberth has written; empty if podberth has written no status.
 
-    The CRD's default status, which says that nobody has read the policy, has no observedGeneration.
+    The CRD's default status, which says that no podberth has read the policy, has no observedGeneration.
     """
     status: Mapping[str, Any] = document.get("status") or {}
     return status if "observedGeneration" in status else {}

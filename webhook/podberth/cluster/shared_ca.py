@@ -146,7 +146,7 @@ class SharedAuthorities:
         await self._client.send("PATCH", configuration.path, [version, *bundles], "application/json-patch+json")
 
     async def reset(self) -> None:
-        """Close the connection; the next request opens a new one."""
+        """Close the connection. The next request opens a new connection."""
         await self._client.reset()
 
     async def _read(self, path: ApiPath) -> Document | None:

@@ -193,7 +193,7 @@ def _text(tokens: Sequence[Token], index: int) -> str:
 
 
 def _compares_with_a_known_kind(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether the ``gpu.kind`` at ``index`` is compared only with literals in ``KNOWN_KINDS``."""
+    """Return whether the ``gpu.kind`` at ``index`` is compared only with values that native policies can compute."""
     compares, other = _text(tokens, index + 3), _text(tokens, index + 4)
     if _text(tokens, index - 1) == "+":
         return False

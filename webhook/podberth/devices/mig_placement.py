@@ -32,8 +32,8 @@ class PlacedInstance:
 def placements(name: str, table: MigTable) -> tuple[tuple[int, int], ...]:
     """Return the possible placements of a MIG profile on a GPU model, each as (start, size) in memory slices.
 
-    Empty if the model lacks the profile. The size depends on the model: 1g.10gb is one memory slice of a GPU of 80 GB,
-    and two of an A100 of 40 GB.
+    Empty if the model lacks the profile. The size depends on the model: an instance 1g.10gb has one memory slice on a
+    GPU of 80 GB, and two memory slices on an A100 of 40 GB.
     """
     found = _row(name, table)
     if found is None:

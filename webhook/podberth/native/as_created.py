@@ -61,7 +61,7 @@ def as_received(document: Mapping[str, Any], kind: ResourceKind, namespace: str)
 
 
 def _applied(change: _Defaults, made: dict[str, Any]) -> bool:
-    """Change an object by ``change``; return False if a value in the object has the wrong type for that."""
+    """Change an object by ``change``; return False if a value in the object has the wrong type."""
     try:
         change(made)
     except (TypeError, AttributeError, KeyError):

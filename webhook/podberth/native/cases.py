@@ -332,7 +332,7 @@ def lacking(case: Case) -> Iterator[NativeDecision]:
 
 
 def of_conditions(case: Case, error: ConditionsError) -> Iterator[NativeDecision]:
-    """Yield the decisions about a case of which at least one matchCondition failed, and none is false."""
+    """Yield the decisions about a case in which at least one matchCondition failed, and no matchCondition is false."""
     # Equal errors count once (Aggregate, apimachinery pkg/util/errors).
     causes = list(dict.fromkeys(f"{leading(bound)}{cause}" for _, bound, cause in error.failed))
     if any(isinstance(cause, UndecidedError) for _, _, cause in error.failed):

@@ -41,7 +41,10 @@ def _selected(spec: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], Mapping
 
 
 def _complete_selector(selected: dict[str, Any], operators: Mapping[str, str], labels: Mapping[str, str]) -> None:
-    """Add the values of the pod's labels to a label selector, if there is one (applyLabelKeysToLabelSelector)."""
+    """Add the values of the pod's labels to the label selector in ``selected`` (applyLabelKeysToLabelSelector).
+
+    Without a label selector, nothing is changed.
+    """
     added = [
         {"key": key, "operator": operator, "values": [labels[key]]}
         for field, operator in operators.items()

@@ -194,7 +194,7 @@ class NativeJudge:
 
 
 def _world_of(given: Surroundings) -> tuple[Resources, tuple[ReviewContext, Objects, Mapping[str, Document]]]:
-    """Return (the known resources, (review, objects, Namespaces)); policies are evaluated with the second part."""
+    """Return (the known resources, values); ``values`` is (review, objects, Namespaces) for evaluating policies."""
     resources = Resources(given.documents)
     review = ReviewContext(TopologyIndex.build([]), Need(), authorizer=given.requester.rights)
     objects = Objects([*given.namespaces.values(), *given.documents], resources, given.namespace)

@@ -227,9 +227,9 @@ async def in_time(outcome: PendingDecision, deadline: float) -> Outcome:
 
 
 def check_head(request: web.BaseRequest, target: Target, stranger: str) -> None:
-    """Check that the client, path, method and media type of a request are those of a review.
+    """Check that the client, path, method and media type of a request are right for a review.
 
-    ``stranger`` has the names in the client's certificate if none of them is the expected name; else empty.
+    ``stranger`` has the names in the client's certificate if no name is the expected name; else empty.
 
     Raises:
         ReviewError: the client, path, method or media type is wrong.

@@ -102,7 +102,7 @@ def _question(text: str) -> Question:
 
 
 def _with(field: str) -> Callable[[str, str], str]:
-    """Return the function that sets a field of a question."""
+    """Return the function that sets the field ``field`` of a question to the authorizer."""
     changed: Callable[..., Question] = replace
     return lambda question, value: changed(_question(question), **{field: value}).text
 

@@ -147,7 +147,7 @@ def _want_number(value: str) -> None:
 
 
 def _rounded(digits: int, exponent: int) -> Amount:
-    """Return a quantity in multiples of 10^-9; a finer value is rounded away from zero."""
+    """Return a quantity in multiples of 10^-9; a more precise value is rounded away from zero."""
     if not digits:
         return Amount(0, 0, is_decimal=True)
     size = abs(digits)

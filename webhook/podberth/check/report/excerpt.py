@@ -46,7 +46,7 @@ def excerpts(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
 
 
 def _shortened(value: Any, paths: Sequence[Sequence[str]], at: tuple[str, ...], cuts: list[_Cut]) -> Any:
-    """Return ``value`` with a mark in place of each item of a long list or map that none of ``paths`` leads into."""
+    """Return ``value`` with a mark in place of each item of a long list or map that is on no path in ``paths``."""
     if not isinstance(value, dict | list) or any(len(path) < 2 for path in paths):  # noqa: PLR2004 - changed itself
         return value
     below: dict[str, list[Sequence[str]]] = {}

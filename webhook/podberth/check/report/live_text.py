@@ -25,10 +25,10 @@ _KINDS: Final = (("denied", "bold red"), ("changed", "bold green"), ("warned", "
 
 
 def lines(report: Report) -> Iterator[Line]:
-    """Yield the lines of a report about live workloads: a summary, the effects of each policy, what was left out.
+    """Yield the lines of a report about live workloads: a summary, the effects of each policy, the workloads left out.
 
     Raises:
-        ValueError: the report is about manifests.
+        ValueError: the report is not about live workloads.
     """
     live = report.live
     if live is None:

@@ -90,7 +90,7 @@ def _asked(owner: OwnerReference) -> bool:
 def metadata(place: NamespacedName, whose: Mapping[str, OwnerReference], labels: Mapping[str, str]) -> dict[str, Any]:
     """Return the metadata of an object to be made, with the owners ``whose`` (by uid) and the labels.
 
-    ``place`` is the namespace and the name. A label that names podberth as the manager is added.
+    ``place`` is (namespace, name) of the object. A label that names podberth as the manager is added.
     """
     return {
         "name": place[1],
