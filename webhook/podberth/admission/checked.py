@@ -1,7 +1,7 @@
 """Checks the pod of a review: first its size (``kube.pod_limits``), then its shape.
 
-The size is checked first, because every walk over a pod, the shape check included, takes time in proportion to the
-size.
+The size is checked first, because every walk over a pod, the shape check included, takes time in proportion to the size
+of the pod.
 """
 
 from collections.abc import Mapping

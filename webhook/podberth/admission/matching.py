@@ -1,9 +1,9 @@
 """Finds the policies that apply to the pod under review, each with its params objects.
 
 A policy applies if, in this order, its matchConstraints select the request, its rollout includes the pod, its params
-are found, and its matchConditions are true with a params object. Kubernetes' own policies have the same order, without
-the rollout. The conditions of all policies are first evaluated together. After a policy has written, the conditions of
-a later policy are evaluated again only if the conditions read a part of the pod that was written.
+are found, and its matchConditions are true with a params object. Kubernetes evaluates its own policies in this order,
+without the rollout. The conditions of all policies are first evaluated together. After a policy has written, the
+conditions of a later policy are evaluated again only if the conditions read a part of the pod that was written.
 """
 
 from collections.abc import Hashable, Iterator, Sequence

@@ -1,8 +1,8 @@
 """The ConfigMaps of one namespace that policies may read as params, within bounds.
 
-Outside podberth's own namespace, tenants write these ConfigMaps. So their number and size have bounds, for each
-namespace apart: beyond a bound, every policy that looks for params in the namespace has an error, and policies in other
-namespaces do not notice.
+Outside podberth's own namespace, tenants write these ConfigMaps. So there are bounds for the number and the size of a
+namespace's ConfigMaps: beyond a bound, every policy that looks for params in the namespace has an error. Policies that
+look for params in other namespaces are not affected.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,8 +1,8 @@
-"""The review of a policy or an exception before it is stored: a broken one is denied with lint's messages.
+"""The review of a policy or an exception before it is stored: a broken policy is denied.
 
-Any client of the port may send any document. So the document's size is checked before it is parsed, and
-``cel.compile_limits`` limits its expressions. These reviews run in a separate thread (``server.judge``), so that no
-review of a pod waits for a review of a policy.
+The messages of a denial are those of ``podberth lint``. Any client of the port may send any document. So the document's
+size is checked before it is parsed, and the size of its expressions is limited (``cel.compile_limits``). These reviews
+run in a separate thread (``server.judge``), so that no review of a pod waits for a review of a policy.
 """
 
 from collections.abc import Container, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Decides to which pods a policy with a rollout percentage applies: always to whole gangs, always to the same pods."""
+"""Decides to which pods a policy with a rollout percentage applies: always to all pods of a workload, or to none."""
 
 import hashlib
 from itertools import dropwhile

@@ -1,7 +1,8 @@
 """Reads the usage of NVIDIA's GPUs through NVML after each reading of the GPUs, in the session of ``agent.nvidia``.
 
 Besides ``agent.nvml``, only this module imports ``pynvml``. Only the memory of a GPU in MIG mode needs privilege; the
-memory of its MIG devices does not. NVML reports no utilization of a GPU in MIG mode, nor of the GPU's MIG devices.
+memory of the GPU's MIG devices does not. NVML reports no utilization of a GPU in MIG mode, nor of the GPU's MIG
+devices.
 
 https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html
 """

@@ -1,4 +1,4 @@
-"""The agent's main loop: reads the devices, publishes the result, and waits for a change or the next due time."""
+"""The agent's main loop: reads the devices, publishes the result, and waits for the next change or request."""
 
 import time
 from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
 """The rules of lists and watches: the meaning of each answer or event, and the wait before the next request.
 
-The module is pure: no clock, no random numbers, no I/O; ``reflector`` acts on the module's decisions. The rules are the
-same as in client-go's reflector (k8s.io/client-go tools/cache/reflector.go) and in
+The module is pure: no clock, no random numbers, no I/O; ``reflector`` acts on the module's decisions. The rules are
+those of client-go's reflector (k8s.io/client-go tools/cache/reflector.go) and in
 https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes.
 """
 

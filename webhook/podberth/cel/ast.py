@@ -2,7 +2,7 @@
 
 The engine serialises a compiled expression as ``google.protobuf.Any`` holding a ``cel.expr.CheckedExpr``. The messages
 are declared here as a table, in a separate descriptor pool, so that no other package's copy of ``cel.expr`` can clash
-with this copy. The field numbers, which alone matter in the serialised form, are the same as in cel-spec's
+with this copy. The field numbers, which alone matter in the serialised form, are those of cel-spec's
 proto/cel/expr/checked.proto and syntax.proto.
 
 A ``Node`` is a protobuf message without static types, and is not used outside ``cel``.

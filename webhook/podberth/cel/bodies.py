@@ -1,4 +1,4 @@
-"""Library functions that are written in CEL: a call is replaced by the function's body, which is a CEL expression."""
+"""Library functions that are written in CEL: each call is replaced by a CEL expression, the body."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
 """The calls of engine functions whose value differs from upstream's, and the replacements in CEL (docs/adr/0044).
 
-A correction is a CEL body (``cel.bodies``), selected by the static types of the operands. If the checker does not know
-the types, the body tests the types at run time. Upstream is cel-go 0.26 as kube-apiserver 1.36 configures it, and each
-corrected value was captured from that version (tests/captured/cel_libraries.txt).
+A correction replaces a call by a CEL expression, which is selected by the static types of the operands. If the checker
+does not know the types, the CEL expression tests the types at run time. Upstream is cel-go 0.26 as kube-apiserver 1.36
+configures it, and each corrected value was captured from that version (tests/captured/cel_libraries.txt).
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,8 +1,8 @@
 """Runs library functions: one engine function for each name, which selects the overload by the types of the operands.
 
-The engine selects overloads by the kind of operands only, and all opaque values (values of types that CEL lacks) are of
-one kind, messages. So overloads with equal kinds share a function, which selects the overload by the type of each
-message.
+The engine selects overloads by the basic type of the operands, such as int, list or message. All values of types that
+CEL lacks are messages. So overloads with equal basic types share a function, which selects the overload by the type of
+each message.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,6 +1,7 @@
 """Finds calls of ``format`` that upstream refuses in a new policy: the format does not fit the listed values.
 
-The format and the list are literals there. Source: cel-go v0.26.0 ext/formatting.go, stringFormatValidator.
+Only calls with a literal format and a literal list are checked. Source: cel-go v0.26.0 ext/formatting.go,
+stringFormatValidator.
 """
 
 import re

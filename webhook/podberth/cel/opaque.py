@@ -2,7 +2,7 @@
 
 The engine has no opaque types, but messages serve as opaque types. A message keeps its type in lists, maps and ``dyn``,
 equals another message if the texts are equal, and can be passed to Python functions and back. The type checker declares
-the same type names without fields.
+message types with these names, without fields.
 """
 
 import json

@@ -1,10 +1,10 @@
 """The types of a MutatingAdmissionPolicy's patches: ``Object{...}``, ``Object.spec{...}`` and ``JSONPatch{...}``.
 
 Upstream resolves each name that begins with ``Object.`` to a type that has all fields, each of type dyn (apiserver
-pkg/cel/mutation/typeresolver.go). The checker here knows declared messages only, so each expression gets the messages
-that the expression names, with every word of the expression as a field. A nested name is written with ``_`` for ``.``,
-because a message cannot have a field and an inner message of one name; the text keeps its length, and the positions of
-problems stay right.
+pkg/cel/mutation/typeresolver.go). podberth's checker knows only declared messages. So the messages that an expression
+names are declared for the expression, with every word of the expression as a field. A nested name is written with ``_``
+for ``.``, because a message cannot have a field and an inner message of one name; the text keeps its length, and the
+positions of problems stay right.
 
 At run time, an object of such a type is a map with the type's name under ``TYPE``, which no JSON field has.
 """

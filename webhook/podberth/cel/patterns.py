@@ -1,9 +1,9 @@
 """Estimates the cost of compiling and searching a regular expression from the expression's text.
 
 RE2 compiles a pattern to a program, in which repetitions are expanded and a Unicode class takes hundreds of steps. RE2
-searches with a DFA, and computes the DFA's states during the search. If a search can be at many places of the pattern
-at once, the DFA has more states than RE2 keeps. Then RE2 falls back to a slower simulation of all places at once
-(re2/dfa.cc, "bail").
+searches with a DFA, and computes the DFA's states during the search. If a search can be at many positions in the
+pattern at one time, the DFA has more states than RE2 keeps. Then RE2 simulates all positions at one time, which is
+slower (re2/dfa.cc, "bail").
 """
 
 import re

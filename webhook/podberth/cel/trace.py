@@ -1,7 +1,7 @@
 """Computes the value of each part of an expression, by evaluating the part alone with the same variables.
 
-The values explain a decision to people; no decision depends on them. A part that the engine did not need, because
-another operand decided the value, is reported as not evaluated.
+The values explain a decision to people; no decision depends on these values. A part that the engine did not need,
+because another operand decided the value, is reported as not evaluated.
 """
 
 from collections.abc import Mapping

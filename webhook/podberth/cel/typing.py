@@ -1,7 +1,7 @@
 """The types of the names in an expression: message types from the Pod schema, and podberth's own types.
 
 Message types are used only for type checking. At run time every value is plain JSON, so this module makes no values.
-Field names are the same as in JSON.
+Field names are the names in JSON.
 """
 
 import json

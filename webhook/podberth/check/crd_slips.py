@@ -1,7 +1,8 @@
-"""Finds fields that an object's CRD lacks, and that are similar to a field of the CRD or belong in another place.
+"""Finds fields that an object's CRD lacks, but that resemble a field of the CRD or belong to another object.
 
-Other unknown fields are never reported, because the CRD may be of another release than the cluster's. If the API server
-keeps unknown fields of an object, only fields that differ from a known one by a typing error (``slips``) are reported.
+Other unknown fields are never reported, because the cluster may have another release of the CRD. If the API server
+keeps unknown fields of an object, only fields that differ from a known field by a typing error (``slips``) are
+reported.
 """
 
 import re

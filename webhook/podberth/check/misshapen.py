@@ -1,4 +1,4 @@
-"""Finds values of a wrong type and invalid amounts in a pod template, each with the path in the document."""
+"""Finds values of a wrong type and invalid quantities in a pod template, each with the path in the document."""
 
 from collections.abc import Iterator
 from typing import Final

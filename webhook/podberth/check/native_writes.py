@@ -1,7 +1,7 @@
 """Applies MutatingAdmissionPolicies to an object of a file, and to the pods of the object's templates.
 
-The API server evaluates MutatingAdmissionPolicies before calling podberth. ``native.mutating`` evaluates the policies;
-this module turns the results into changes of the document, and findings.
+The API server evaluates MutatingAdmissionPolicies before calling podberth. This module turns the results of the
+evaluation (``native.mutating``) into changes of the document, and findings.
 """
 
 from collections.abc import Sequence

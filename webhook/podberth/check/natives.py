@@ -2,7 +2,7 @@
 
 The policies come from the policies' folder and from the checked files. The API server evaluates
 MutatingAdmissionPolicies before podberth's webhook, and ValidatingAdmissionPolicies after all mutations. The API server
-evaluates both kinds for every object: for a workload itself, and for each pod of the workload.
+evaluates both for every object: for a workload itself, and for each pod of the workload.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

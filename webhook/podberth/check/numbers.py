@@ -1,7 +1,7 @@
 """Finds placeholders in place of numbers in manifests, and integers and quantities that no API server accepts.
 
-A placeholder in a name or an image does not affect a decision; a placeholder in a count makes every decision on the pod
-worthless.
+A placeholder in a name or an image does not affect a decision; a placeholder in a number makes every decision on the
+pod worthless.
 """
 
 import re

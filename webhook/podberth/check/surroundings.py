@@ -1,6 +1,6 @@
 """Collects the objects of the checked files on which decisions depend: namespaces, parameters, groups, runtimes.
 
-Users apply a folder as a whole, so an object in one file affects the decisions on pods in another.
+Users apply a folder as a whole, so an object in one file affects the decisions on pods in another file.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

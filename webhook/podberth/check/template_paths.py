@@ -1,6 +1,6 @@
 """Finds the pod template of an object to which a path belongs.
 
-A template may be inside another one, and two templates may have the same path.
+A template may be inside another template, and two templates may have one path.
 """
 
 from collections import Counter

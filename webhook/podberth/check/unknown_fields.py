@@ -1,4 +1,4 @@
-"""Finds the fields of a workload that its type lacks: fields that kubectl refuses, or that never reach the pod.
+"""Finds the fields that the API of a workload lacks: fields that kubectl refuses, or that never reach the pod.
 
 An object of one of Kubernetes' own kinds is checked completely. In an object of another kind the pod templates are
 checked, as far as the form of the templates is known. Outside the templates, only misspelt and misplaced fields are

@@ -1,6 +1,6 @@
 """Checks live workloads, from the output of ``kubectl get -o yaml`` or from the API server's lists: the I/O.
 
-``checking.run`` does the same for manifests.
+``checking.run`` checks manifests.
 """
 
 from collections.abc import Collection, Sequence

@@ -1,7 +1,7 @@
 """Lists a cluster's workloads, and the other objects on which decisions about workloads depend.
 
-The objects are listed kind by kind and in pages. API discovery is read first. A kind that may not be listed is
-reported, and the other kinds are still listed.
+API discovery is read first. The objects of each kind are listed in pages. If the objects of a kind cannot be listed,
+the kind is reported, and the objects of other kinds are still listed.
 """
 
 import asyncio

@@ -2,7 +2,8 @@
 
 A pod that podberth wrote on has a record. For each pod without a record this module decides as if the pod were created
 now, with the policies in force and the known nodes. A pod that would be changed or denied was created without podberth,
-or before the policy. This module reads policies from files; ``cluster.installation`` has read everything else.
+or before the policy. This module reads policies from files; the caller has read the objects of the cluster
+(``cluster.installation``).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

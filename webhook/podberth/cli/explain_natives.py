@@ -1,4 +1,4 @@
-"""The part of native policies in ``podberth explain``: what each decides on an object, with its expressions' values."""
+"""The part of native policies in ``podberth explain``: the decision of each policy, with values."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,6 +1,6 @@
 """Decides which Events are sent, and when: equal notices form one series, and the number of Events is limited.
 
-A notice is the text of an Event before the Event is sent. The limits are client-go's where client-go has one:
+A notice is the text of an Event before the Event is sent. Where client-go has a limit, the limit here is equal:
 tools/record/events_cache.go (the spam filter of the legacy recorder) and tools/events/event_broadcaster.go (series).
 The module has no clock and no I/O.
 """

@@ -1,4 +1,4 @@
-"""Follows the Lease of podberth's controller; without a holder, nobody makes the PodGroups that policies name."""
+"""Follows the Lease of podberth's controller; if no replica holds the Lease, the PodGroups are not made."""
 
 import asyncio
 import time

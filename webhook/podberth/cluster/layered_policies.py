@@ -1,12 +1,12 @@
 """Combines two layers of policies: the policies of files, and above them the GPUPolicies of the cluster.
 
-A GPUPolicy replaces the policy of the same name from files for as long as the object exists; a disabled GPUPolicy
-switches that policy off. Files take effect together or not at all. A GPUPolicy with errors affects no other policy: the
-GPUPolicy's last working version stays in force, else the policy of the same name from files. The problems of a
-GPUPolicy have positions in the output of ``kubectl get gpupolicy NAME -o yaml``, because the file that a user applied
-is not known.
+As long as a GPUPolicy exists, it replaces the file's policy with an equal name; a disabled GPUPolicy switches the
+file's policy off. The policies of all files take effect together, or no new policy of a file takes effect. A GPUPolicy
+with errors affects no other policy: the GPUPolicy's last working version stays in force; without such a version, the
+file's policy stays in force. The problems of a GPUPolicy have positions in the output of ``kubectl get gpupolicy NAME
+-o yaml``, because the file that a user applied is not known.
 
-A GPUPolicyException of the cluster replaces the exception of the same name from files. An exception with errors has no
+A GPUPolicyException of the cluster replaces a file's exception with an equal name. An exception with errors has no
 effect, so the policies still apply to the pods of the exception; the exception's problems become notes of the snapshot.
 """
 

@@ -1,9 +1,9 @@
-"""Follows the NamespacedGPUPolicies of a cluster, compiles them namespace by namespace, and passes them on.
+"""Follows the NamespacedGPUPolicies of a cluster, compiles the policies of each namespace, and passes them on.
 
-Tenants write them, so nothing here waits for all of them, and nothing of one namespace costs another more than a bound:
-documents are bounded before they are kept, a namespace is compiled as a whole, in a thread, and after the first pass a
-tenth of a processor's time is spent on compiling. A policy that does not compile, or has no room, decides nothing; its
-status says why.
+Tenants write these policies, so a tenant must not be able to delay other tenants or podberth. The number and size of
+the policies that are kept are limited. The policies of one namespace are compiled together, in a thread. After the
+first pass, compiling takes at most a tenth of a processor's time. A policy that does not compile, or exceeds a limit,
+is not evaluated; the status of the policy says why.
 """
 
 import asyncio

@@ -1,9 +1,9 @@
-"""Follows the ConfigMaps of tenants that policies may read as params, once a policy looks for them.
+"""Follows the ConfigMaps of tenants that policies may read as params, once a policy needs params of tenants.
 
-They are found by a label, so podberth watches only what somebody meant for it. The right to list them is not part of
-the default installation (docs/adr/0049-tenancy.md). Without it, policies that look for params in other namespaces have
-an error. Tenants write these objects: the bounds of ``admission.namespace_params`` hold for each namespace, and here
-for all of them together.
+podberth watches only ConfigMaps with a label that marks params. The default installation does not have the right to
+list the ConfigMaps (docs/adr/0049-tenancy.md). Without the right, policies that look for params in other namespaces
+have an error. Because tenants write the ConfigMaps, their number and size are limited: for each namespace by
+``admission.namespace_params``, and for all namespaces together by this module.
 """
 
 import asyncio

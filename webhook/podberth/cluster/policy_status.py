@@ -1,11 +1,11 @@
 """The conditions in the status of GPUPolicies: Compiled, Active, EveryPodSent and TopologyFresh.
 
-Compiled and Active follow from the object and from the policy files of the replicas, so replicas of one version agree,
-and the first replica writes both conditions. Replicas of different versions may disagree. Each replica then writes the
-replica's own result once for each generation of the object and each file that the object replaces, and lets later
-writers overwrite the result. EveryPodSent is only for policies of scope All. EveryPodSent follows from the webhook
-configurations, which are read again before the condition is written. TopologyFresh is only for policies that ask for
-nodes; ``Freshness`` explains the condition. Nothing here is done inside a review.
+Compiled and Active follow from the GPUPolicy and from the policy files of the replicas, so replicas of one version
+agree, and the first replica writes both conditions. Replicas of different versions may disagree. Each replica then
+writes its result once for each generation of the GPUPolicy and each version of the file's policy that the GPUPolicy
+replaces, and lets later writers overwrite the result. EveryPodSent is only for policies of scope All. EveryPodSent
+follows from the webhook configurations, which are read again before the condition is written. TopologyFresh is only for
+policies that ask for nodes; ``Freshness`` explains the condition. Nothing here is done inside a review.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Reads and writes the Secret of the CA that all replicas share, and the caBundles of the webhook configurations.
 
-Every write names the version that was read. So the API server refuses the second of two writers with 409, and that
-writer reads again.
+Every write names the resourceVersion that was read. So if two replicas write, the API server refuses the second write
+with 409, and that replica reads the object again.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Keeps whole objects by name, and passes on all objects whenever one changes."""
+"""Keeps whole objects by name, and passes on all objects whenever an object changes."""
 
 import asyncio
 import time

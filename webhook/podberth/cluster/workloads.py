@@ -1,4 +1,4 @@
-"""Keeps facts about owners, PodGroups, DRA objects and PriorityClasses, and passes the facts on when some have changed.
+"""Keeps facts about owners, PodGroups, DRA objects and PriorityClasses, and passes the facts on after each change.
 
 Unlike nodes, such objects come and go with every job, in tens of thousands. So only the fields that decisions read are
 kept, and a batch of changes copies only the tables of the changed kinds.

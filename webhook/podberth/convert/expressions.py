@@ -1,7 +1,8 @@
 """Converts expressions of GPUPolicies to expressions of native policies, and back.
 
-The facts of ``gpu`` (``gpu_facts``), such as ``gpu.count``, become variables of the native policy. A match condition
-cannot use variables, so the expression of each fact is written into the condition. All other text stays unchanged.
+A native policy has no variable ``gpu``. So each field of ``gpu``, such as ``gpu.count``, becomes a variable of the
+native policy (``gpu_facts``). A matchCondition cannot use variables, so each field is replaced by its native expression
+there. All other text stays unchanged.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,8 +1,8 @@
-"""The facts of ``gpu`` (such as ``gpu.count``) as CEL expressions over the pod alone, for native policies.
+"""The fields of the CEL variable ``gpu`` (such as ``gpu.count``) as CEL expressions of the pod, for native policies.
 
 The expressions contain the resource names of ``devices.resources``. The expressions cannot know a resource that only a
-DeviceClass of the cluster declares (its ``extendedResourceName``), nor the devices that a claim asks for. The amounts
-of init containers and sidecars are counted as ``kube.quantity.reserved`` counts them.
+DeviceClass of the cluster declares (its ``extendedResourceName``), nor the devices that a claim asks for. The requests
+of init containers and sidecars are added as in ``kube.quantity.reserved``.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,6 @@
 """DRA objects: the devices that a ResourceClaim asks for, and the accelerators that a DeviceClass offers.
 
-The objects are unchecked: no function here raises, whatever the objects contain, and unreadable parts count as unknown.
+The objects are unchecked. No function here raises an exception, and unreadable parts of an object count as unknown.
 https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation and KEP-5004.
 """
 

@@ -1,4 +1,4 @@
-"""Finds the GPU model in the labels of a node. Vendors and clouds spell the same model differently."""
+"""Finds the GPU model in the labels of a node. Vendors and clouds spell the name of a model differently."""
 
 import re
 from collections.abc import Mapping

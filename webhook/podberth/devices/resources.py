@@ -1,4 +1,4 @@
-"""The resource names of accelerators, and the kinds of accelerators: one table, with a source beside each row.
+"""The resource names of accelerators, and what each accelerator is: one table, with a source beside each row.
 
 Recognition is by exact name, because a vendor's prefix proves nothing: ``nvidia.com/rdma-vf`` is a NIC, and
 ``nvidia.com/gpumem`` only modifies another request. Two documented families of names are open: the names of MIG

@@ -1,6 +1,6 @@
 """Computes the object that validation sees when a document is created: with the API server's defaults.
 
-Kubernetes' workloads, Pods and Namespaces get all defaults that are the same in every cluster; objects of other kinds
+Kubernetes' workloads, Pods and Namespaces get all defaults that do not differ between clusters; objects of other kinds
 get only the defaults of metadata. Fields that only a cluster knows (creationTimestamp, managedFields, a Service's
 address) are left out.
 """

@@ -1,7 +1,7 @@
 """Evaluates validating and mutating native policies: bindings, params, matching of a creation, and decisions.
 
-The order and the messages are the API server's (pkg/admission/plugin/policy/generic of apiserver). If podberth cannot
-evaluate a policy, the result is a decision that says so, and never an admission.
+The order of the evaluations and the messages are those of the API server (pkg/admission/plugin/policy/generic of
+apiserver). If podberth cannot evaluate a policy, the result is a decision that says so, and never an admission.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Reads native policies and bindings as the API server does when they are created: strictly, field by field.
+"""Reads native policies and bindings as strictly as the API server does at their creation: field by field.
 
 A policy is put into the form that ``policy.compile`` compiles. The paths are the paths in the document, so problems of
 expressions have the right position.

@@ -1,7 +1,7 @@
-"""The native policies of some files, compiled with the objects that they need, and their decisions on creations.
+"""Compiles the native policies of some files, and decides by these policies on the creation of objects.
 
-``check`` and ``suite`` and ``cli.explain`` ask them here: first ``mutated``, then podberth's own mutations and
-``asked_again``, then ``judged``.
+The caller evaluates the mutating policies (``mutated``), then podberth's policies, then the mutating policies that are
+evaluated again (``asked_again``), then the validating policies (``judged``).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,9 +1,10 @@
 """Evaluates MutatingAdmissionPolicies: returns the object after the policies' mutations, before the object's creation.
 
 Source: pkg/admission/plugin/policy/mutating/dispatcher.go of apiserver. The policies are evaluated in the order of
-their names, each with each of its bindings and each params object; a mutation gets the object with the changes of
-earlier mutations. If a mutation fails, failurePolicy Fail denies the request, and the rest is evaluated nevertheless.
-After at least one mutation was evaluated, the policies with reinvocationPolicy IfNeeded are evaluated once more.
+their names: each policy with each of its bindings and each params object. A mutation gets the object with the changes
+of earlier mutations. If a mutation fails, failurePolicy Fail denies the request, and the other mutations are evaluated
+nevertheless. After at least one mutation was evaluated, the policies with reinvocationPolicy IfNeeded are evaluated
+once more.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

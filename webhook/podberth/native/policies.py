@@ -1,9 +1,9 @@
 """Evaluates ValidatingAdmissionPolicies with their bindings and params on the creation of an object.
 
-Order and messages are the API server's (pkg/admission/plugin/policy/validating/dispatcher.go and validator.go of
-apiserver): each policy, each of its bindings, each params object. ``policy.evaluate`` evaluates the expressions, as
-those of GPUPolicies. If podberth cannot evaluate something, the result is a decision that says so, and never an
-admission.
+The order of the evaluations and the messages are those of the API server
+(pkg/admission/plugin/policy/validating/dispatcher.go and validator.go of apiserver): each policy, each of its bindings,
+each params object. The module ``policy.evaluate`` evaluates the expressions, as for GPUPolicies. If podberth cannot
+evaluate something, the result is a decision that says so, and never an admission.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,7 @@
 """Finds the resource of a kind: plural, scope and equivalents, for Kubernetes' kinds and CustomResourceDefinitions.
 
-A native policy names resources (``deployments``), and a document names its kind (``Deployment``). An end-to-end test
-compares the table with the discovery of a real API server.
+A native policy names resources (such as deployments), and a document names its kind (such as Deployment). An end-to-end
+test compares the table with the discovery of a real API server.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

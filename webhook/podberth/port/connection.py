@@ -1,7 +1,7 @@
 """A caller's HTTP connection: request heads are limited in bytes and time, and error answers name no software.
 
-aiohttp limits the length and the number of headers, which together allow a megabyte, and has no time limit for an
-incomplete head.
+aiohttp limits the length and the number of headers, but these limits allow a head of a megabyte. aiohttp has no time
+limit for an incomplete head.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
-"""Accepts connections; a connection is accepted only if ``Places`` has a place for it before the TLS handshake.
+"""Accepts connections before the TLS handshake, as long as the limit of open connections is not reached.
 
-Without a free place, a connection waits in the kernel's queue.
+Beyond the limit, a connection waits in the kernel's queue.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Limits the open connections; a new connection may displace an old one whose caller is unknown."""
+"""Limits the open connections; an old connection of an unknown caller may be closed for a new connection."""
 
 from typing import Final, Protocol
 

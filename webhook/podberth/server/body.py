@@ -1,4 +1,4 @@
-"""Reads request bodies within limits of size, time and memory."""
+"""Reads the bodies of requests within limits of size, time and memory."""
 
 import asyncio
 from dataclasses import dataclass

@@ -2,8 +2,8 @@
 
 An answer is HTTP 200 with an AdmissionReview if and only if there is a decision. In every other case, also after a bug
 in podberth, the answer is an HTTP error with a reason. The apiserver then follows the webhook's failurePolicy, in which
-the cluster's operator has decided about pods that podberth cannot judge. An answer that allows the pod would fail open
-despite Fail, and an answer that denies it would block despite Ignore.
+the cluster's operator has decided about pods that podberth cannot judge. An answer that allows the pod would be wrong
+under failurePolicy Fail, and an answer that denies the pod would be wrong under Ignore.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Judges policies for ``/validate-policy``, one of each sort at a time, in separate threads.
+"""Compiles policies for ``/validate-policy`` in two threads: cluster policies, and policies of namespaces.
 
 docs/adr/0040-bounds-of-compilation.md says why a thread is enough. Compiling a policy within its bounds takes up to a
 second of one core. Meanwhile, reviews of pods are answered: the thread gives up the interpreter lock between its steps,

@@ -1,8 +1,8 @@
 """The TLS settings of the review port: the port's certificate, and the CA certificates that sign clients' certificates.
 
-Both can be replaced at run time. No CA certificate can be removed from an ``ssl.SSLContext``. So if clients must
-authenticate, each set of CA certificates has its own context, and a handshake switches to the newest context after the
-client's hello. Open connections stay open.
+The certificate and the CA certificates can be replaced at run time. No CA certificate can be removed from an
+``ssl.SSLContext``. So if clients must authenticate, each set of CA certificates has its own context, and a handshake
+switches to the newest context after the client's hello. Open connections stay open.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Reloads files when they change. The last valid version stays in force, and problems are logged.
 
 One task checks all files in turn. Reading and compiling happen in a thread: a large snapshot takes seconds, and reviews
-do not wait for it.
+do not wait for the snapshot.
 """
 
 import asyncio

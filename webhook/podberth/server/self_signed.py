@@ -1,6 +1,6 @@
 """A self-signed certificate for demos and tests in clusters without cert-manager, created at start in a directory.
 
-The CA's private key is discarded after signing the serving certificate, so nobody can sign another certificate with the
+The CA's private key is discarded after signing the serving certificate, so no other certificate can be signed with the
 key. A renewal changes the CA, so ca.crt has to be put into caBundle again.
 """
 

@@ -1,8 +1,8 @@
 """The serving certificate that each replica signs itself, with a CA that all replicas share.
 
-The module only carries out decisions: ``pki.rotation`` decides which step is due for the CA certificates, and
-``pki.replica_certificate`` decides when the serving certificate is replaced. The private key stays in this process. The
-certificate stays in force even while the API server cannot be reached.
+This module carries out decisions of other modules: ``pki.rotation`` decides which step is due for the CA certificates,
+and ``pki.replica_certificate`` decides when the serving certificate is replaced. The private key stays in this process.
+The certificate stays in force even while the API server cannot be reached.
 """
 
 import asyncio

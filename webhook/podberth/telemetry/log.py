@@ -1,4 +1,4 @@
-"""The log, with one JSON object in each line. ``event`` logs events of the process; ``reviews`` logs reviews."""
+"""The log, with one JSON object in each line. The module ``reviews`` uses it for reviews."""
 
 import logging
 import os

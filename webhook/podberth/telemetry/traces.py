@@ -1,6 +1,6 @@
 """The facts for a review's trace, and the check whether the operator wants traces.
 
-This module does not need OpenTelemetry; ``tracing`` imports it.
+This module does not import OpenTelemetry; the module ``tracing`` does.
 """
 
 from collections.abc import Mapping

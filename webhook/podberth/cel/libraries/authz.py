@@ -1,4 +1,4 @@
-"""Kubernetes' authorizer library (apiserver pkg/cel/library/authz.go): whether a user may do something.
+"""Kubernetes' authorizer library (apiserver pkg/cel/library/authz.go): the rights of users.
 
 Native policies have the variables ``authorizer`` and ``authorizer.requestResource``; GPUPolicies have neither. Each
 value of the library is the JSON of a ``Question`` or an ``Answer``. The answers come from the review's ``Authorizer``.

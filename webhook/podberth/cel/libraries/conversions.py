@@ -1,7 +1,7 @@
 """Conversions of numbers and times from and to text, with the results of Go's standard library, as upstream.
 
-The engine's own conversions read and write other texts. So this module reads a text first, and passes it to the engine
-in a form that the engine reads as the same value. The module also rewrites the engine's output. Sources: cel-go
+The engine's own conversions read and write other texts. So this module reads a text first, and passes the value to the
+engine in a form that the engine reads as that value. The module also rewrites the engine's output. Sources: cel-go
 common/types, and Go's strconv and time, which cel-go calls.
 """
 

@@ -2,7 +2,7 @@
 
 A library is a table of overloads with upstream's names, ids and types; the implementations work on plain Python values.
 A value of a type that CEL does not have (a Quantity, an IP, ...) is a canonical text in Python. Two canonical texts are
-equal if upstream's values are equal. ``cel.opaque`` makes an object of the value's own type from the text.
+equal if upstream's values are equal. For the engine, ``cel.opaque`` makes a message of the value's type from the text.
 """
 
 import re

@@ -2,8 +2,8 @@
 
 A quantity is represented by the text "<digits>e<exponent>", followed by a "d" if upstream represents the quantity as a
 decimal of any length. Upstream's isInteger and asInteger depend on upstream's representation of a quantity, not on the
-value ('1000m' is not an integer, nor is '100Ti'), so the text shows the representation. ``apart`` makes equal
-quantities equal to the engine all the same.
+value ('1000m' is not an integer, nor is '100Ti'), so the text shows the representation. For the engine, two quantities
+of equal value are equal in any representation (``apart``).
 """
 
 import math

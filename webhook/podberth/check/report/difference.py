@@ -1,8 +1,8 @@
 """Shows the difference of two documents: the changed YAML lines, each below the line's parent keys.
 
-A unified diff of a pod shows three lines around a change, and not the change's place in the pod. In this format, every
-changed line follows the lines of the parents (``spec:``, ``containers:``, ``- name: main``, ``resources:``), and all
-other lines are left out.
+A unified diff of a pod shows three lines around a change, and not the path of the change in the pod. In this format,
+every changed line follows the lines of the parents (``spec:``, ``containers:``, ``- name: main``, ``resources:``), and
+all other lines are left out.
 """
 
 import difflib

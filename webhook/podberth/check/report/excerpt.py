@@ -1,7 +1,7 @@
 """Shortens a long document to the parts that a result of a check changes, before and after the changes.
 
 The time for the difference of two documents grows faster than the documents' size, and a workload of a thousand roles
-has a thousand results. So only the entries of a long list or map that contain a change are compared.
+has a thousand results. So only the items of a long list or map that contain a change are compared.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

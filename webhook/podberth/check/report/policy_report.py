@@ -1,7 +1,7 @@
-"""Makes PolicyReports from the findings about live workloads: one for each namespace with findings.
+"""Makes PolicyReports from the findings about live workloads: one PolicyReport for each namespace with findings.
 
 https://github.com/kubernetes-sigs/wg-policy-prototypes/tree/main/policy-report defines the fields; the reports of
-openreports.io have the same fields. A policy's change is no finding.
+openreports.io have these fields, too. A policy's change is no finding.
 """
 
 from collections import Counter

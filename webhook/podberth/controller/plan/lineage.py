@@ -1,8 +1,7 @@
 """Finds the owner of an object that podberth makes: the topmost owner of the object's pods, else the pods.
 
-The object names the owner in ``metadata.ownerReferences``. If the object cannot be made, an Event about the owner
-reports the fact. Owners between a pod and the topmost owner may have facts about pods; such facts are passed on
-unchanged.
+The object names the owner in ``metadata.ownerReferences``. If the object cannot be made, an Event about the owner says
+so. Owners between a pod and the topmost owner may have facts about pods; such facts are passed on unchanged.
 
 The garbage collector deletes an object when the last owner is gone, so this module never deletes anything.
 """

@@ -1,4 +1,4 @@
-"""Plans notices about pods that wait for a claim template of a policy that nobody makes.
+"""Plans notices about pods that wait for a policy's claim template which podberth does not make.
 
 The name of a policy's template ends with a digest, so a changed policy declares a template of another name. The
 controller forgets earlier declarations when it restarts. Templates of other names belong to other authors, and

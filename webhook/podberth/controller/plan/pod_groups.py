@@ -1,8 +1,8 @@
 """Plans the PodGroups of gangs: the controller makes each missing PodGroup that admission has named on pods.
 
 The PodGroup gets the size of the gang, which is in an annotation of the pod or in an owner. A pod names a group by a
-label and a reference with the same name. PodGroups that podberth has not made stay unchanged. A missing PodGroup is
-reported, even if another program should have made it.
+label and a reference, which both have the name of the group. PodGroups that podberth has not made stay unchanged. A
+missing PodGroup is reported, even if another program should have made it.
 """
 
 import math

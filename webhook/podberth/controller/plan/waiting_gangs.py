@@ -1,6 +1,6 @@
 """Determines, from the waiting pods of a gang, how many pods must start together.
 
-A pod has the gang's size in an annotation, else the pod's owner states the size. Some owners make the last pods only
+A pod has the gang's size in an annotation, or else the pod's owner states the size. Some owners make the last pods only
 after the first pods run, and for some owners the number of pods is not known. In both cases the pods start one by one,
 because a group of all pods would wait for ever.
 """
