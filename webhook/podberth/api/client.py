@@ -204,7 +204,7 @@ async def _body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:
 def _loader(kubeconfig: Kubeconfig) -> Any:
     """Return the loader of the library kubernetes.aio for a kubeconfig.
 
-    Raises an exception of the tuple ``_NO_CONFIGURATION`` if the kubeconfig cannot be used.
+    If the kubeconfig cannot be used, one of the exceptions in ``_NO_CONFIGURATION`` is raised.
     """
     of_file: Any = KubeConfigLoader
     context = kubeconfig.context or None

@@ -1,4 +1,4 @@
-"""Checks manifests: decides on each pod template as the cluster would, and finds each decision's place in the file.
+"""Checks manifests: decides on each pod template as the cluster would, and finds the line for each decision.
 
 The functions take the texts of files and a snapshot, and return results and patches. A problem of a document raises no
 error, but becomes a result.

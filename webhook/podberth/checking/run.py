@@ -302,7 +302,7 @@ class _Share:
     def params(self, documents: Sequence[Document]) -> list[Document]:
         """Return the objects in the part's files that the native policies of any file may have as params.
 
-        ``documents`` are the surroundings from all processes, which include all native policies and ConfigMaps.
+        ``documents`` has the native policies and the ConfigMaps of all files of the check.
         """
         kinds = kinds_of_params([*self._beside.contents, *documents]) - {("", "ConfigMap")}
         return list(params_in(self._read(), kinds)) if kinds else []

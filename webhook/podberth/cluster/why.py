@@ -1,4 +1,4 @@
-"""Reads, once, the objects that ``podberth why`` needs; no request writes, or reads a Secret.
+"""Reads, once, the objects that ``podberth why`` needs; no request writes or reads a Secret.
 
 The number of requests depends on the objects that one pod names, and not on the size of the cluster. The nodes are one
 list, and so are all pods, unless only the pods of a few nodes are listed; other objects are read one by one.

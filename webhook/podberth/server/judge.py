@@ -86,7 +86,7 @@ class PolicyJudge:
     def __init__(self, validate: Callable[[AdmissionRequest, Environment, Late], Outcome] | None = None) -> None:
         """Create the judge; the judge's threads start with the first policy.
 
-        ``validate`` decides on one policy; None: the function that compiles the policy at the present time.
+        ``validate`` decides on one policy; None stands for the function that /validate-policy uses.
         """
         self._validate = validate or _validate_now
         self._of_cluster, self._of_namespaces = _Bench(), _Bench()
