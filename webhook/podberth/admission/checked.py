@@ -41,7 +41,7 @@ def checked(request: AdmissionRequest) -> CheckedReview:
     """Check the size and the shape of a review's object and old object, and return the checked review.
 
     If an object or the review itself is too large, the result has the message about the size, and only the labels of
-    both objects.
+    the object and the old object.
 
     Raises:
         ReviewError: one of the objects is not a Pod; the message names the first fields that are wrong.

@@ -112,7 +112,7 @@ _LONGEST_SLEEP_SECONDS = 3600.0  # time.sleep takes no inf
 
 
 def instant() -> Instant:
-    """Return the present moment, read from both clocks."""
+    """Return the present moment, read from the monotonic clock and the wall clock."""
     return Instant(time.monotonic(), datetime.now(UTC))
 
 

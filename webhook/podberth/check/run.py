@@ -224,7 +224,7 @@ class _Object:
             yield replace(result, warnings=(*result.warnings, *mine))
 
     def _unknown(self, found: Sequence[Template]) -> list[UnknownField]:
-        """Return the object's unknown fields; empty if it came from the API server or never reaches podberth."""
+        """Return the object's unknown fields; empty if the object is from the API server or never reaches podberth."""
         if not self.written or is_exempt(self.namespace, self.snapshot.facts.namespaces):
             return []
         every = unknown_fields_in(self.content, found, self.snapshot.environment.schema)

@@ -76,7 +76,7 @@ def _as_served(document: Document) -> Document:
 
 
 def _is_sound(source: Source) -> bool:
-    """Return whether all labels and data of an object are strings, so that selectors and policies can read both."""
+    """Return whether all labels and data of an object are strings, as selectors and policies need."""
     metadata = source.content["metadata"]
     data = source.content.get("data")
     return all(

@@ -125,7 +125,7 @@ class OpenSeries:
         return "kept"
 
     def _has_room_for(self, notice: Notice, at: float) -> bool:
-        """Count a notice that any caller may have caused; return whether the limits for such notices are kept."""
+        """Count a notice that any caller may have caused; return False if a limit for such notices is exceeded."""
         open_in = {each.notice.regarding.namespace for each in self._series.values() if not each.proved}
         elsewhere = open_in - {notice.regarding.namespace}
         return len(elsewhere) < self.limits.unproved_namespaces and self._unproved.take(at)

@@ -151,7 +151,7 @@ class Events:
         self._series.give_up(series)
 
     async def _send(self, series: Series) -> ClusterError | None:
-        """Send all notices of a series; return the error, None if there was none.
+        """Send all notices of a series; return the error, or None if all notices were sent.
 
         An error is logged once, until sending works again.
         """
@@ -243,7 +243,7 @@ def event(series: Series, controller: str, instance: str) -> dict[str, Any]:
 
 
 def name(notice: Notice) -> str:
-    """Return the name of a notice's Event: all replicas give one name to equal notices, and other notices other names.
+    """Return the name of a notice's Event, which all replicas give to equal notices and to no other notice.
 
     The name does not contain the object's name, unlike client-go's names. Some objects' names cannot be the beginning
     of an Event's name (kubernetes issue 127594), and an ownerReference may hold any text.

@@ -246,9 +246,9 @@ class TenantPolicies(Filed):
         return found
 
     def put(self, name: str, document: Document) -> None:
-        """Keep a policy.
+        """Keep a policy, and note that the policy has changed if its generation has changed.
 
-        A change that leaves the generation as it was, such as a new status, does not count as a change.
+        A new status, for example, does not change the generation.
         """
         namespace, _, own = name.partition("/")
         those = self._spaces.setdefault(namespace, {})

@@ -133,7 +133,7 @@ class ObservedCluster:
 
 
 def owners_of(pods: Sequence[WaitingPod], owners: Mapping[Owned, OwnerReference | None]) -> set[Owned]:
-    """Return the owners of ``pods``, and the owners of these owners at any distance, as far as they are known."""
+    """Return the known owners of ``pods``: owners, owners of owners, and so on."""
     found: set[Owned] = set()
     for pod in pods:
         owner = pod.owner

@@ -40,7 +40,8 @@ def check_facts(source: str) -> None:
     """Check that a native policy can read everything that an expression reads.
 
     Raises:
-        CompileError: a native policy cannot read one of the names; the error is at the position of the name.
+        CompileError: the expression has a name that a native policy cannot read; the error is at the position of the
+            name.
     """
     tokens = tokens_of(source)
     for index, token in enumerate(tokens):

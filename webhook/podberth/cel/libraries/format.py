@@ -47,7 +47,7 @@ _VALUE_WORDS: Final = (
 
 
 def _regex_error(words: str, pattern: str, *examples: str) -> str:
-    """Return the error message that RegexError of apimachinery's package validation makes of these arguments."""
+    """Return the error message that RegexError of apimachinery's package validation makes of the arguments."""
     shown = " or ".join(f"'{each}', " for each in examples)
     return f"{words} (e.g. {shown}regex used for validation is '{pattern}')"
 
