@@ -28,8 +28,8 @@ class CheckedReview:
     """A review whose pod has been checked: the pod has the shape of a Pod, and does not exceed the size bounds."""
 
     request: AdmissionRequest
-    """The review. If an object exceeds the size bounds, both objects are reduced to their labels, which matching
-    needs."""
+    """The review. If an object exceeds the size bounds, the object and the old object have only their labels, which
+    matching needs."""
     pod: dict[str, Any]
     """The pod that is decided on: the field ``object`` of the review."""
     excess: str = ""

@@ -38,10 +38,9 @@ class Fault:
     policy: CompiledPolicy
     message: str
     of_set_up: bool = False
-    """Whether the params or the namespace of the policy are missing. Under failurePolicy Fail, the policy then denies,
-    whatever the policy's validationActions are; Kubernetes calls this an error of configuration
-    (plugin/policy/validating/dispatcher.go, addConfigError).
-    """
+    """Whether the params or the namespace of the policy are missing. Under failurePolicy Fail, the policy then denies
+    even if its validationActions have no Deny; Kubernetes calls this an error of configuration
+    (plugin/policy/validating/dispatcher.go, addConfigError)."""
 
     @property
     def fatal(self) -> bool:

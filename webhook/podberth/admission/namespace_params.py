@@ -33,7 +33,7 @@ class NamespaceParams:
 
     config_maps: Mapping[str, Params]
     excess: str = ""
-    """The message of the bound that the namespace exceeds; empty if it exceeds none. Beyond a bound,
+    """The message of the bound that the namespace exceeds; empty if the namespace exceeds no bound. Beyond a bound,
     ``config_maps`` is not used."""
 
 

@@ -31,10 +31,8 @@ class PodReach:
     nodes: tuple[str, ...]
     preferred: tuple[str, ...]
     free: tuple[str, ...] | None = None
-    """The names of the nodes in ``nodes`` on which the pod's devices are free at the moment of the snapshot.
-
-    None if it is unknown which devices are free, or if the pod requests no devices.
-    """
+    """The names of the nodes in ``nodes`` on which the pod's devices are free at the moment of the snapshot. None if
+    podberth does not know which devices are free, or if the pod requests no devices."""
 
 
 class ReachableCluster:

@@ -65,8 +65,8 @@ class AdmissionRequest:
     If the message is not empty, ``envelope`` has none of the lists of the request.
     """
     unparsed: bool = False
-    """Whether the review's text has too many values to be parsed whole; then the objects are empty and their labels
-    unknown."""
+    """Whether the review's text has too many values to be parsed completely; then the objects are empty and the labels
+    of the objects are unknown."""
 
 
 def decode_review(document: object, size_bytes: int | None = None, *, unparsed: str = "") -> AdmissionRequest:

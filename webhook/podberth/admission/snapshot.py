@@ -65,7 +65,7 @@ class Plan:
     mutations (or validations) may read any field.
     """
     condition_footprints: Mapping[str, Footprint | None]
-    """The footprint of each policy's matchConditions, by the policy's name; None if it cannot be bounded."""
+    """The footprint of each policy's matchConditions, by the policy's name; None if the footprint cannot be bounded."""
     with_namespace_params: tuple[CompiledPolicy, ...]
     """The policies whose params may differ between namespaces, or change while answers are remembered."""
     read_of_pod: Tree | None
@@ -90,16 +90,17 @@ class Snapshot:
     """
     conventions: Conventions
     notes: tuple[Problem, ...]
-    """Notes about the policies for their authors, such as conflicts; a policy with a note is in force all the same."""
+    """Notes about the policies for their authors, such as conflicts; a policy with a note is in force nevertheless."""
     sealer: Sealer = OFFLINE
     """The object that signs the records that are written on pods, and verifies the records on incoming pods."""
     predicted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Owners that do not exist yet, by their future uid; they take precedence over the cluster's owners."""
+    """Owners that do not exist yet, by the uid that each owner will have; they take precedence over the cluster's
+    owners."""
     followed_params: Mapping[str, NamespaceParams] | str | None = None
-    """The followed ConfigMaps of other namespaces than podberth's own, by namespace, or a message if podberth cannot
-    follow them. None: there is no live cluster, and the ConfigMaps of ``facts`` are all."""
+    """The followed ConfigMaps in namespaces other than podberth's own, by namespace, or a message if podberth cannot
+    follow the ConfigMaps. None: there is no live cluster, and all ConfigMaps are in ``facts``."""
     exceptions: tuple[CompiledException, ...] = ()
-    """All exceptions, by name, those without effect included."""
+    """All exceptions, by name, including exceptions without effect."""
     namespaced: Mapping[str, tuple[NamespacedPolicy, ...]] = field(default_factory=dict)
     """The policies of namespaces, by namespace, and in each by name. They decide after ``policies``, and apart."""
     now: datetime | None = None
@@ -119,11 +120,12 @@ class Snapshot:
     recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
     """The cached answers of policies."""
     _own: dict[str, "Snapshot"] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """The snapshots with the policies of one namespace alone, by namespace, as far as a review has needed them."""
+    """A mapping from namespaces to snapshots with only the namespace's policies; a snapshot is made when a review needs
+    it."""
     _own_plans: dict[str, tuple[object, dict[tuple[Phase, Route], Plan]]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    """The plans for the policies of each namespace, after the policies for which they were made."""
+    """The plans for the policies of each namespace, after the policies for which the plans were made."""
 
     def __post_init__(self) -> None:
         """Compute the fields ``owners``, ``devices`` and ``params`` from the other fields."""

@@ -36,13 +36,14 @@ class ReviewContext:
     index: TopologyIndex
     need: Need
     class_resources: frozenset[str] = frozenset()
-    """The extended resources that DeviceClasses serve: these resources are available although no node lists them."""
+    """The extended resources that DeviceClasses serve: these resources are available although no node lists the
+    resources."""
     members: int = 0
     """The number of the gang's pods that request accelerators; 0 if unknown."""
     roles: Roles = ()
-    """The needs of the gang's roles, each with its number of pods; empty if all roles have the same need."""
+    """The needs of the gang's roles, each with the number of the role's pods; empty if all roles have equal needs."""
     authorizer: Authorizer | None = None
-    """The rights of all users, for native policies; None if they are not known."""
+    """The rights of all users, for native policies; None if the rights are not known."""
     _sets: list[NodeSet] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def handle(self, nodes: NodeSet) -> int:

@@ -48,7 +48,7 @@ class Activation:
     bindings: Mapping[str, object]
     """The values of the variables, by name, as plain Python."""
     runner: "Runner"
-    """The runner that made the activation, and whose programs it can be evaluated with."""
+    """The runner that made the activation; only programs of this runner can be evaluated with the activation."""
 
 
 def _keep_none() -> None:

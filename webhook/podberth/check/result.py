@@ -140,7 +140,7 @@ class PolicyCount:
 
     policy: str
     actions: tuple[str, ...]
-    """The validationActions in the policy's spec, whatever the check assumes."""
+    """The validationActions in the policy's spec, without the assumptions of the check."""
     percent: int
     """The percentage of the policy's rollout; 100 without a rollout."""
     denied: int
@@ -166,7 +166,7 @@ class Live:
     changed: int
     unchanged: int
     warned: int
-    """The number of workloads with a warning, whatever the verdict."""
+    """The number of workloads with a warning, with any verdict."""
     owned: int
     """The number of objects that are not counted because another object, their owner, is the workload."""
     finished: int

@@ -49,7 +49,7 @@ class Gathered:
     problems: Sequence[Problem] = ()
     missing: Sequence[str] = ()
     is_makerless: bool = False
-    """Whether no replica of podberth's controller runs, so that nobody makes groups of pods."""
+    """Whether no replica of podberth's controller runs, so that missing PodGroups are not made."""
     now: datetime | None = None
     """The time with which the nodes' heartbeats are compared; None if no node is to be reported as stale."""
 

@@ -63,7 +63,8 @@ class CheckRequest:
     """Whether the results keep the parsed documents, which some output formats need."""
     cluster_files: ClusterFiles = field(default_factory=ClusterFiles)
     as_if: Collection[Supposition] = ()
-    """The assumptions about the policies, such as that all of them deny (``check.live_workloads``)."""
+    """The assumptions about the policies (``check.live_workloads``), for example that all policies have
+    validationActions Deny."""
     now: datetime = field(default_factory=partial(datetime.now, UTC))
     """The time of the check, which decides whether an exception is in force."""
 

@@ -22,10 +22,8 @@ class Survey:
 
     gathered: Gathered
     policies: Policies
-    """The policies of files.
-
-    If the user wants them, GPUPolicies of the cluster replace the files' policies of the same names.
-    """
+    """The policies of files. If the user wants GPUPolicies of the cluster, too, a GPUPolicy replaces a file's policy
+    with an equal name."""
     talk: tuple[str, ...] = ()
 
 

@@ -76,7 +76,7 @@ class Series:
     interval_seconds: float
     heard: float
     version: str = ""
-    """The last known resourceVersion of the Event; empty if it is unknown whether there is an Event."""
+    """The last known resourceVersion of the Event; empty if podberth does not know whether there is an Event."""
     count: int = 0
     """The number of occurrences that the Event has at ``version``."""
     tries: int = 0

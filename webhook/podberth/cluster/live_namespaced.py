@@ -41,7 +41,8 @@ _PREFIX: Final = "namespacedgpupolicy/"
 MOST_BYTES_OF_ALL: Final = 64 * 1024 * 1024
 """The maximum size of all kept policies together: an eighth of the memory that the manifests grant."""
 _KEPT: Final = 2 * MOST_OF_NAMESPACE
-"""How many policies of a namespace are kept; one beyond that is noticed when it changes."""
+"""The number of policies of a namespace that are kept; a policy beyond that number is noticed when the policy
+changes."""
 _REST: Final = 9.0
 """How many times as long as a namespace took to compile nothing more is compiled."""
 
@@ -50,7 +51,7 @@ Policies = Mapping[str, tuple[NamespacedPolicy, ...]]
 TakesNamespaced = Callable[[Policies], None]
 """A function that receives the policies of all namespaces."""
 Statuses = Callable[[Mapping[str, Document], Sequence[Verdict]], None]
-"""A function that receives the policies as documents and the verdicts on them, by NAMESPACE/NAME."""
+"""A function that receives the policies as documents, by NAMESPACE/NAME, and the verdicts on the policies."""
 
 NAMESPACED: Final = Kind("policy", _GROUP, (_VERSION,), NAMESPACED_KIND, _PLURAL, lambda each: each)
 """The kind of a policy of one namespace."""

@@ -32,7 +32,7 @@ from .whole_objects import rounds
 
 MOST_BYTES_OF_ALL: Final = 64 * 1024 * 1024
 """The maximum size of all kept ConfigMaps together: an eighth of the memory that the manifests grant. A namespace can
-take 1/128 of it."""
+take 1/128 of that size."""
 _KEPT_BEYOND: Final = 2
 """How many times the bounds of a namespace are kept, so that a namespace is known again once some are deleted. Beyond
 that, a ConfigMap is noticed only when it changes, as with other kinds (``cluster.workloads``)."""
@@ -40,7 +40,7 @@ that, a ConfigMap is noticed only when it changes, as with other kinds (``cluste
 _REFUSED: Final = "got no right to list its ConfigMaps, want it; install the component namespace-params"
 
 TakesParams = Callable[[Mapping[str, NamespaceParams] | str], None]
-"""A function that receives the ConfigMaps by namespace, or a message if podberth cannot follow them."""
+"""A function that receives the ConfigMaps by namespace, or a message if podberth cannot follow the ConfigMaps."""
 
 
 class LiveParams:
@@ -142,7 +142,7 @@ class _Space:
 
     kept: dict[str, Document] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
-    """The sizes of all ConfigMaps, those that are not kept included."""
+    """The sizes of all ConfigMaps, including the ConfigMaps that are not kept."""
     wrong: dict[str, str] = field(default_factory=dict)
     """The message about each ConfigMap that exceeds a bound of its own or is not kept."""
 

@@ -39,10 +39,8 @@ _SILENT: Final = (
 )
 
 Entries: TypeAlias = Mapping[str, bool | str]
-"""The result of ``entries``: by kind of webhook configuration, whether it sends every pod to podberth.
-
-A text in place of the bool says why the answer is unknown.
-"""
+"""The result of ``entries``: for each kind of webhook configuration, whether the configuration sends every pod to
+podberth. A text in place of the bool says why the answer is unknown."""
 
 
 async def entries(client: Client, name: str) -> Entries:

@@ -97,12 +97,13 @@ class KnownDevices:
     ) -> int | None:
         """Return how many devices of a claim replace the devices of a requested extended resource; None if unknown.
 
-        If the resource is an accelerator, only accelerators of the claim count, else only other devices. If the claim
-        has no such devices, devices count for which podberth does not know whether they are accelerators. If the claim
-        has no such devices either, and podberth does not know the resource, the claim's accelerators count.
+        First rule: if the resource is an accelerator, only accelerators of the claim count, else only devices that are
+        no accelerators. Second rule: if the claim has no such devices, the devices count of which podberth does not
+        know what they are. Third rule: if the claim has only accelerators, and podberth does not know the resource, the
+        accelerators count.
 
-        The result is None if the claim is unknown, if a number of devices is unknown, or if the devices that count
-        belong to several DeviceClasses and are not known to be accelerators or other devices, as the resource is.
+        The result is None if the claim or a number of devices is unknown, or if the devices that count by the second or
+        the third rule belong to several DeviceClasses.
 
         Args:
             namespace: the pod's namespace.

@@ -172,7 +172,7 @@ OTHER_CLASSES: frozenset[str] = frozenset(
         "netdev.google.com",
     }
 )
-"""The names of DeviceClasses that never have accelerators, whatever the objects say."""
+"""The names of DeviceClasses that never have accelerators, even if a DeviceClass object says otherwise."""
 
 DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 """The prefix of the extended resource by which a DeviceClass can be requested; the class' name follows (KEP-5004)."""

@@ -56,7 +56,7 @@ class BoundedConnection(web.RequestHandler):
     def prove(self) -> None:
         """Note that the caller is a legitimate client of the port.
 
-        The connection is then not closed in favour of another.
+        The connection is then not closed for a new connection.
         """
         if not self.proven:
             self.proven = True

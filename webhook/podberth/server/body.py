@@ -24,7 +24,7 @@ class Body:
     """The body of a request."""
 
     text: bytes
-    """The whole body; of a body above MAX_TEXT_BYTES, its first HEAD_BYTES and its last TAIL_BYTES."""
+    """The whole body; only the first HEAD_BYTES and the last TAIL_BYTES of a body above MAX_TEXT_BYTES."""
     size: int
     """The length of the whole body in bytes."""
 

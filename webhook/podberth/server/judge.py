@@ -43,7 +43,7 @@ class Judgement:
 
     work: asyncio.Future[Outcome]
     gone: Event
-    """The event that is set when nobody waits for the verdict any more."""
+    """The event that is set when no caller waits for the verdict any more."""
 
     def __await__(self) -> Generator[Any, None, Outcome]:
         """Wait for the verdict, which is the outcome of the review, and return the verdict.

@@ -91,8 +91,8 @@ class WatchedSnapshot:
         self.when_loaded: Callable[[], None] = lambda: None
         """The function that is called after each load of policies."""
         self.when_params_wanted: Callable[[], Awaitable[None]] | None = None
-        """The function that returns once tenants' params are known. It is called before policies that look for them
-        come into force, so that no pod is judged without them."""
+        """The function that returns once tenants' params are known. The function is called before policies that need
+        tenants' params come into force, so that no pod is decided on without these params."""
 
     async def refresh(self) -> None:
         """Load policies and topology if either has changed.
@@ -150,7 +150,7 @@ class WatchedSnapshot:
         self._state.wake_waiting()
 
     def adopt_namespaced(self, policies: Mapping[str, tuple[NamespacedPolicy, ...]]) -> None:
-        """Use these policies of namespaces from now on, beside those of files."""
+        """Decide by the NamespacedGPUPolicies ``policies`` of the cluster from now on; policies of files stay."""
         first, self._namespaced = self._namespaced is None, policies
         if self._state.snapshot is None or self._loaded is None or first:
             self._put_in_force()
@@ -158,7 +158,7 @@ class WatchedSnapshot:
             self._state.snapshot = self._state.snapshot.with_namespaced(self._all_namespaced(self._loaded.snapshot))
 
     def _all_namespaced(self, loaded: Snapshot) -> Mapping[str, tuple[NamespacedPolicy, ...]]:
-        """Return the policies of namespaces: the cluster's, and those of files that none of these replaces."""
+        """Return the policies of namespaces: the cluster's policies, and policies of files with other names."""
         found = dict(self._namespaced or {})
         for namespace, of_files in loaded.namespaced.items():
             live = found.get(namespace, ())
@@ -167,7 +167,10 @@ class WatchedSnapshot:
         return found
 
     def adopt_params(self, params: Mapping[str, NamespaceParams] | str) -> None:
-        """Use these params objects of tenants from now on, or their absence if podberth cannot follow them."""
+        """Make decisions from the ConfigMaps of tenants in ``params`` from now on.
+
+        If podberth cannot follow the ConfigMaps, ``params`` is the reason.
+        """
         self._params = params
         if self._state.snapshot is not None:
             self._state.snapshot = self._state.snapshot.with_followed_params(params)

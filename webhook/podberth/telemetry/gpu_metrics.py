@@ -25,7 +25,7 @@ class NodeReading:
 
     node: str
     look: Look | None
-    """The last reading of the devices; None if there was no reading, or it failed or is too old."""
+    """The last reading of the devices; None if there was no reading, or if the reading failed or is too old."""
     allocation: Allocation | None
     """The kubelet's assignment of devices to pods; None if the kubelet was not asked or did not answer."""
     kubelet_answers: bool | None

@@ -70,7 +70,7 @@ class ReviewRecorder:
         self.log.write(line)
 
     def broke(self, path: str, error: Exception, request: AdmissionRequest | None) -> None:
-        """Log the traceback of a bug, in addition to the line that ``refused`` writes."""
+        """Log the traceback of a bug, in addition to the log line about the HTTP error."""
         if (besides := self.spared.pass_on()) is not None:
             self.log.fault("bug", error, path=path, uid=request.uid if request else "", **besides)
 

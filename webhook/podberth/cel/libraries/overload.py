@@ -74,7 +74,7 @@ class Overload:
         return self.call is None and not self.body
 
     def written(self, operands: Sequence[str]) -> str:
-        """Return a call of the function as text in a policy, with ``operands`` as the operands or placeholders."""
+        """Return a call of the function as a policy's text; ``operands`` are the operands' texts or placeholders."""
         if not self.name.replace(".", "").isalnum():
             # An operator: each "_" in its name is an operand, and spaces stand around what is between two of them.
             pieces = _SPACED.get(self.name, self.name).split("_")
@@ -91,7 +91,7 @@ def overload(each: str, signature: str, answer: Callable[..., Any] | str | None 
     """Return the overload with upstream's id ``each`` and a signature, like ``.indexOf(list(A), A): int``.
 
     A dot at the beginning marks a member function, whose receiver is the first parameter. ``answer`` is the
-    implementation: a Python function or a CEL body; None means that the engine implements the function.
+    implementation: a Python function or a CEL expression; None means that the engine implements the function.
     """
     name, _, rest = signature.partition("(")
     inside, _, result = rest.rpartition("): ")

@@ -28,7 +28,7 @@ class Word:
     size: int
     """The number of pods in the gang; 0 if the party does not know the number."""
     staged: str
-    """The field of the owner that makes some pods wait until others run; empty if there is none."""
+    """The field of the owner that makes some pods wait until other pods run; empty if there is no such field."""
     newest: float
     """The creation time of the party's newest pod, in seconds since the epoch."""
 
@@ -42,7 +42,7 @@ class Consensus:
     staged: str = ""
     """The field of an owner that makes the pods start in stages; empty if all pods are made together."""
     guessed: bool = False
-    """Whether an owner is unknown, so that nobody knows if the pods start in stages."""
+    """Whether an owner is unknown, so that podberth does not know if the pods start in stages."""
 
 
 @dataclass(frozen=True, slots=True)
