@@ -62,7 +62,10 @@ def bounded(namespace: str, config_maps: Iterable[Params]) -> NamespaceParams:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The size of one ConfigMap in bytes, and the message about the bound that the size exceeds; empty if no bound."""
+    """The size of one ConfigMap in bytes, and the message about the bound that the size exceeds.
+
+    The message is empty if the size exceeds no bound.
+    """
 
     size: int
     excess: str

@@ -37,7 +37,7 @@ class DeviceWatch:
     ) -> None:
         """Create the watch; ``look`` reads the devices.
 
-        ``say`` writes a log line, for example when the driver disappeared.
+        ``say`` writes a log line, for example that the driver disappeared.
 
         ``noted`` is called after each change of the topology.
         """

@@ -269,7 +269,7 @@ class Meter:
             self.remembered[key] = charged
 
     def _charge_plain(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
-        """Add the price of a call that reads texts and lists: by the bytes and the entries."""
+        """Add the price of a call that reads texts and lists: by the number of bytes and of items."""
         function = node.call_expr.function
         price = price_of(function)
         charged = price.call * times
@@ -363,11 +363,11 @@ class Meter:
     def _charge_compared(
         self, node: Node, listed: Node, left: tuple[float, float], right: tuple[float, float], times: float
     ) -> None:
-        """Add the price of comparing each element of one list with each element of another.
+        """Add the price of comparing each element of one list with each element of another list.
 
-        ``left`` and ``right`` are the bytes and the length of each list. The comparison of two elements ends with the
-        shorter element. The comparison of two texts ends at the first difference, so its price is part of the price of
-        a pair.
+        ``left`` and ``right`` are (bytes, length) of the lists. The comparison of two elements ends with the shorter
+        element. The comparison of two texts ends at the first difference, so the price of comparing the texts is part
+        of the price of a pair.
         """
         kind = ast.type_of(self._checked, listed)
         elements = kind.parameters[0].name if kind.name == "list" else kind.name

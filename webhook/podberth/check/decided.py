@@ -79,7 +79,10 @@ def decide(
 
 
 def unasked(template: Template, earlier: Sequence[Written]) -> Decided:
-    """Return the decisions on a template's pod that never reaches podberth: MutatingAdmissionPolicies alone write."""
+    """Return the decisions on a template's pod that never reaches podberth.
+
+    Only MutatingAdmissionPolicies, whose writes are ``earlier``, change the pod.
+    """
     patches = [each.patch for each in earlier]
     whole = [operation for each in patches for operation in each]
     return Decided(apply(template.pod, whole), (), earlier, project(template, patches, whole))

@@ -93,7 +93,10 @@ def _unusable(files: CertificateFiles, authority: Path, names: Sequence[str], no
 
 
 def _write(path: Path, data: bytes, mode: int) -> None:
-    """Replace a file atomically: a reader sees the old or the new content. The mode is set before the content."""
+    """Replace a file atomically: a reader sees the old or the new content.
+
+    The file gets its mode before its content.
+    """
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -135,7 +135,7 @@ def _said(words: str, holds: Callable[[str], object]) -> Callable[[str], list[st
 
 
 def _prefixed(problems: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
-    """Return a function that checks a prefix of a name: like ``problems``, but a dash at the end is allowed.
+    """Return a function that checks a prefix of a name as ``problems`` checks a name, but allows a dash at the end.
 
     Source: maskTrailingDash in apimachinery.
     """
