@@ -251,7 +251,7 @@ class _Conversion:
                 self._leave_out(path, error.problems[0].message, error.problems[0])
 
     def _needed(self) -> Iterator[Document]:
-        """Yield the variables that the native policy's expressions use; a used variable comes before its users."""
+        """Yield the variables that the native policy needs; a variable comes before the variables that use it."""
         every = {**FACT_VARIABLES, **self._variables}
         for name in reversed(every):
             if name in self._used:
