@@ -1,4 +1,4 @@
-"""Decides on AdmissionReviews and returns the answers, without I/O. The package ``server`` has the HTTP.
+"""Decides on AdmissionReviews and returns the answers, without I/O. The package ``server`` has the HTTP part.
 
 ``review`` reads the envelope of a review, ``checked`` checks the shape of the pod, and ``description`` collects the
 pod's accelerators and gang. Then ``decide`` runs the steps of the decision, one module each: ``matching``, ``asking``,

@@ -61,7 +61,8 @@ def of_validations(
     """Return the outcome of /validate: a denial if a policy denies, else the admission with warnings.
 
     The first denial sets the reason and the status code of the answer; the message joins the messages of all denials.
-    What the policies of the pod's namespace say comes last, so that it takes no room from what the cluster's say.
+    Messages of the namespace's policies come last, because the length of the answer is limited and messages of the
+    cluster's policies take precedence.
 
     Args:
         request: the review.
@@ -91,7 +92,7 @@ def of_validations(
 
 
 def _lines(decisions: Iterable[Decision]) -> dict[Action, list[str]]:
-    """Return the lines for the user by the action of their decision."""
+    """Return a mapping from each action, such as "warn", to the lines for the user about decisions with the action."""
     lines: dict[Action, list[str]] = {"deny": [], "error": [], "warn": []}
     for each in decisions:
         if each.action in lines:

@@ -23,9 +23,9 @@ _Answer = TypeVar("_Answer")
 
 
 class Asking:
-    """Evaluates the expressions of the policies in one ``snapshot.Plan``, for the pod under review.
+    """Evaluates the expressions of the policies that can match a review, for the pod under review.
 
-    A result that is cached for a pod with an equal fingerprint is returned instead of a new result.
+    A cached result is returned if the expressions read equal values from an earlier pod.
     """
 
     def __init__(self, plan: Plan, under: PodUnderReview, watch: Watch | None = None) -> None:
@@ -40,8 +40,8 @@ class Asking:
     def all_conditions(self) -> Sequence[bool | EvaluationError]:
         """Return the results of the matchConditions of all policies in the plan, evaluated together.
 
-        Empty if no policy of the plan can be evaluated together with others. ``Plan.slices`` has the range of each
-        policy's results.
+        The results are in the order of the policies. Empty if the engine can evaluate no two policies of the plan
+        together.
         """
         batch = self.plan.batch
         if batch is None:
@@ -96,7 +96,7 @@ class Asking:
     def _with_params(
         self, policy: CompiledPolicy, params: Params | None, ask: Callable[[Evaluation], _Answer]
     ) -> _Answer:
-        """Return the answer of ``ask`` for the policy; an error names the params object with which it occurred."""
+        """Return the result of ``ask`` for the policy. The message of an error gets the name of the params object."""
         try:
             return ask(self._evaluation(policy, params))
         except EvaluationError as error:

@@ -2,7 +2,7 @@
 
 A controller makes pods within milliseconds of their Job, and a user often creates pods right after their Namespace.
 Without the Namespace, a policy that reads the Namespace would fail. Without the owner, the first members of a gang
-could get other preferences than the rest.
+could get other preferences than later members.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Checks the pod of a review: first its size (``kube.pod_limits``), then its shape.
 
-The size is checked first, because every walk over a pod, the shape check included, takes time in proportion to the
-size.
+The size is checked first, because every walk over a pod, the shape check included, takes time in proportion to the size
+of the pod.
 """
 
 from collections.abc import Mapping
@@ -25,11 +25,11 @@ _ROOM_FOR_POLICIES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class CheckedReview:
-    """A review whose pod has been checked, so that later code can rely on the pod's size and shape."""
+    """A review whose pod has been checked: the pod has the shape of a Pod, and does not exceed the size bounds."""
 
     request: AdmissionRequest
-    """The review. If an object exceeds the size bounds, both objects are reduced to their labels, which matching
-    needs."""
+    """The review. If an object exceeds the size bounds, the object and the old object have only their labels, which
+    matching needs."""
     pod: dict[str, Any]
     """The pod that is decided on: the field ``object`` of the review."""
     excess: str = ""
@@ -40,8 +40,8 @@ class CheckedReview:
 def checked(request: AdmissionRequest) -> CheckedReview:
     """Check the size and the shape of a review's object and old object, and return the checked review.
 
-    If an object or the review itself is too large, the result has the reason (``excess``) and only the labels of both
-    objects.
+    If an object or the review itself is too large, the result has the message about the size, and only the labels of
+    the object and the old object.
 
     Raises:
         ReviewError: one of the objects is not a Pod; the message names the first fields that are wrong.
@@ -57,7 +57,7 @@ def checked(request: AdmissionRequest) -> CheckedReview:
 
 
 def excess_of(request: AdmissionRequest) -> str:
-    """Return the message about a size bound that the review's object or old object exceeds; empty if none does."""
+    """Return the message about a size bound that the review's object or old object exceeds; else empty."""
     found = _excess(request.object, request.size_bytes)
     if found or request.old_object is None:
         return found
@@ -76,7 +76,7 @@ def _excess(pod: object, at_most_bytes: int | None) -> str:
 
 
 def excess_after_writes(pod: Mapping[str, Any], request: AdmissionRequest) -> str:
-    """Return the message about a size bound that a pod exceeds after the policies' writes; empty if none is exceeded.
+    """Return the message about a size bound that a pod exceeds after the policies' writes; empty if it is small enough.
 
     The record annotation, which podberth writes last, counts as one more annotation. If a pod above the bounds were
     stored, every policy would fail at the pod's next review.

@@ -34,9 +34,9 @@ _NOBODY = "00000000-0000-0000-0000-000000000000"
 def request_of(given: Mapping[str, Any]) -> AdmissionRequest:
     """Return the request that the API server would send if the pod ``given["object"]`` were created.
 
-    ``given`` has the known fields of an AdmissionReview's ``request``, which replace the fields of a creation: with
-    ``operation`` and ``oldObject``, the request may be an update. The default namespace is the object's, or else
-    ``default``.
+    ``given`` may have further fields of an AdmissionRequest, such as ``operation`` and ``oldObject``: these fields
+    replace the fields of a creation, so the request may be an update. If ``given`` has no namespace, the namespace is
+    the object's, or else ``default``.
 
     Raises:
         ReviewError: the given fields do not make a valid review.

@@ -29,8 +29,8 @@ _SUB_RESOURCES = ("", "ephemeralcontainers")
 def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Outcome:
     """Return the outcome of /mutate: the patch with the policies' writes on the pod, or a denial.
 
-    If a ``watch`` observes the decision, nothing is cached. In an update, fields that policies wrote on the pod and
-    that the update lacks are restored (``restore``).
+    If a ``watch`` observes the decision, nothing is cached. In an update, the patch restores the fields that policies
+    wrote on the pod at creation and that the update lacks.
 
     Raises:
         ReviewError: an object of the review is not a pod.
@@ -75,9 +75,9 @@ def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None 
 
 
 def _of_namespace(under: PodUnderReview, watch: Watch | None) -> Judged:
-    """Return what the policies of the pod's own namespace say about it, whatever those of the cluster have said.
+    """Return the result of the policies of the pod's own namespace.
 
-    They are judged apart, so that they can change nothing of what the cluster's policies decide.
+    The policies of the namespace are evaluated separately, and cannot change a decision of the cluster's policies.
     """
     snapshot = under.snapshot.of_namespace(under.request.namespace)
     if snapshot is None:
@@ -103,7 +103,7 @@ def _is_of_pods(request: AdmissionRequest) -> bool:
 
 
 def _matching(phase: Phase, request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Matching:
-    """Check and describe the pod of a review; return the ``Matching`` that finds the policies that apply to the pod.
+    """Check and describe the pod of a review; return an iterable of the policies that apply to the pod.
 
     Raises:
         ReviewError: an object of the review is not a pod.
@@ -115,8 +115,8 @@ def _matching(phase: Phase, request: AdmissionRequest, snapshot: Snapshot, watch
 def _written(matching: Matching, writing: Writing) -> Outcome:
     """Let each matching policy write on the pod, in the policies' order, and return the outcome of /mutate.
 
-    Each policy is matched with the pod as the earlier policies left it. Nothing is written if two containers have the
-    same name: the record knows containers by name, and the API server refuses the pod.
+    Each policy is matched with the pod as the earlier policies left it. Nothing is written if two containers have equal
+    names: the record knows containers by name, and the API server refuses the pod.
     """
     request = matching.under.request
     if matching.under.repeats_a_name:

@@ -124,8 +124,8 @@ def describe_again(
 def parts_of(reads: frozenset[tuple[str, ...]]) -> tuple[Path, ...]:
     """Return the paths in a pod that can change the value of an expression which reads the paths ``reads``.
 
-    An access path begins with a CEL variable. The variables ``gang`` and ``gpu`` count as the pod's fields from which
-    the variable is computed.
+    A path in ``reads`` begins with a CEL variable. A path that begins with the variable ``gang`` or ``gpu`` is replaced
+    by the paths of the pod's fields from which podberth computes the variable.
     """
     parts: set[Path] = set()
     for name, *rest in reads:
@@ -136,7 +136,7 @@ def parts_of(reads: frozenset[tuple[str, ...]]) -> tuple[Path, ...]:
 
 
 def meets(written: Iterable[Path], parts: Iterable[Path]) -> bool:
-    """Return whether one of the paths ``written`` is the same as, above or below one of the paths ``parts``."""
+    """Return whether one of the paths ``written`` is equal to, above or below one of the paths ``parts``."""
     for path in written:
         for part in parts:
             if path[: len(part)] == part[: len(path)]:
@@ -167,10 +167,10 @@ def _group_asks(gang: Gang, pod: dict[str, Any], namespace: str, snapshot: Snaps
 
 
 def _taken_over(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> str:
-    """Return the group system that by the cluster's conventions places the namespace's pods; ``plain`` if none does.
+    """Return the name of the group system that the cluster's conventions name for the namespace's pods; else "plain".
 
-    A pod that names a scheduler of its own is not taken over. If the Namespace is unknown, the Namespace's only known
-    label is the label with the name, which the API server sets.
+    The result is "plain" for a pod that names a scheduler other than the default scheduler. If the Namespace is
+    unknown, its only known label is the label with the name, which the API server sets.
     """
     systems = snapshot.conventions.group_systems
     if not systems or (spec(pod).get("schedulerName") or DEFAULT_SCHEDULER) != DEFAULT_SCHEDULER:

@@ -24,7 +24,7 @@ def excepted(under: PodUnderReview, policies: Iterable[CompiledPolicy]) -> Mappi
     If several exceptions exclude a policy, the first exception by name is in the mapping.
 
     Raises:
-        ValueError: the snapshot was not made for a moment with ``Snapshot.at``, which is a bug.
+        ValueError: the snapshot has exceptions but no present time, which is a bug.
     """
     snapshot = under.snapshot
     if not snapshot.exceptions:
@@ -48,7 +48,7 @@ def excepted(under: PodUnderReview, policies: Iterable[CompiledPolicy]) -> Mappi
 
 
 def decision_of(policy: str, exception: CompiledException) -> Decision:
-    """Return the decision with the action ``except``: the policy was not evaluated, because of the exception."""
+    """Return the decision that records that a policy was not evaluated because of the exception."""
     return Decision(policy, "except", text_of(exception), exception=exception.name)
 
 

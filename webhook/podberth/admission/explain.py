@@ -96,10 +96,10 @@ class Explanation:
 def explain(
     request: AdmissionRequest, snapshot: Snapshot, *, policy: str = "", tracers: dict[str, Tracer] | None = None
 ) -> Explanation:
-    """Decide on the creation of a pod by /mutate and /validate, and explain the decisions of all policies or of one.
+    """Decide on the creation of a pod by /mutate and /validate, and explain the decisions.
 
     If ``policy`` is not empty, only the policy with that name is explained. ``tracers`` is a cache of tracers by policy
-    name: a later call with the same policies may pass the same cache again.
+    name: a later call with equal policies may pass the cache again.
 
     Raises:
         ReviewError: an object of the review is not a pod.
@@ -176,7 +176,7 @@ class Notes:
     """The watch of one review: it collects the observations about each policy."""
 
     def __init__(self, environment: Environment, wanted: set[str], tracers: dict[str, Tracer]) -> None:
-        """Collect what concerns the policies ``wanted``; ``tracers`` caches tracers by policy name."""
+        """Create the object for the policies with the names ``wanted``; ``tracers`` caches tracers by policy name."""
         self.of: dict[str, Note] = {}
         """The observations by policy name."""
         self._wanted = wanted
@@ -185,12 +185,12 @@ class Notes:
         self._places: dict[str, list[Placed]] = {}
 
     def passed_over(self, policy: CompiledPolicy, why: str) -> None:
-        """Keep why a policy does not apply."""
+        """Record the reason why a policy does not apply to the pod."""
         if policy.name in self._wanted:
             self._note(policy).why = why
 
     def matched(self, policy: CompiledPolicy, params: Params | None) -> None:
-        """Keep that a policy applies, and its params."""
+        """Record that a policy applies to the pod, with the params object."""
         if policy.name not in self._wanted:
             return
         note = self._note(policy)
@@ -202,7 +202,7 @@ class Notes:
     def answered(
         self, policy: CompiledPolicy, bound: BoundExpression, activation: Activation, answer: Any | EvaluationError
     ) -> None:
-        """Keep the value of an expression, with its parts and the variables that it needed."""
+        """Record the value of an expression, of the parts of the expression, and of the variables that it needed."""
         if policy.name not in self._wanted:
             return
         note, tracer = self._note(policy), self._tracers[policy.name]

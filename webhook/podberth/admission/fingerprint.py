@@ -50,7 +50,7 @@ _GANG_COMPARED: Mapping[str, Callable[[Gang], Hashable]] = {
 
 
 def fact_of(description: Description, variable: str, field: str) -> Any:
-    """Return the value of a field of the CEL variable ``gpu`` or ``gang``; ``field`` is the field's name in CEL."""
+    """Return the value of the field ``field`` of the CEL variable ``variable``, which is "gpu" or "gang"."""
     return _GPU_FIELDS[field](description.gpu) if variable == "gpu" else _GANG_FIELDS[field](description.gang)
 
 
@@ -60,9 +60,9 @@ def fingerprint(
     """Return the fingerprint of a pod: the values that expressions with the footprint ``read`` read from the pod.
 
     Expressions have equal results for two pods with equal fingerprints. The fingerprint has four parts: the fields of
-    ``gpu``; the fields of ``gang``; the needs of the pod and of its gang's roles (None if no expression searches
-    nodes); the JSON of the values at the footprint's paths in the pod. None if ``read`` is None, or if the values are
-    too large for a key.
+    the CEL variable ``gpu``; the fields of the CEL variable ``gang``; the needs of the pod and of the roles of the
+    pod's gang (None if no expression searches nodes); the JSON of the values at the footprint's paths in the pod. None
+    if ``read`` is None, or if the values are too large for a key.
     """
     if read is None or not description.comparable:
         return None

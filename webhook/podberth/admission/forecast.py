@@ -33,7 +33,7 @@ def forecasts(
 
     Args:
         parsed: the policies with their positions in files.
-        policies: the same policies, compiled, in the order of evaluation.
+        policies: the policies of ``parsed``, compiled, in the order of evaluation.
         environment: evaluates the constant expressions.
         review: the known nodes, for expressions that use the topology.
     """

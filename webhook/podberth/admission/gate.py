@@ -27,7 +27,7 @@ _OF_THE_POD = frozenset({"resources", "resourceClaims", "overhead"})
 
 
 def refusal(policy: CompiledPolicy, mutation: CompiledMutation, draft: Draft, known: GangFacts) -> str | None:
-    """Return the reason why a mutation may not be applied to a pod that a group system places; None if allowed.
+    """Return the reason why a mutation may not be applied to a pod that a group system places; else None.
 
     An empty reason means that the mutation is not applied, and that the user needs no message. ``known`` has the facts
     about the pod's gang. A mutation of a plain pod may always be applied.

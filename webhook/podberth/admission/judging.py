@@ -29,7 +29,7 @@ def judge(matching: Matching) -> Judged:
 
 
 def _key(matching: Matching) -> Hashable:
-    """Return the key under which the result of ``judge`` is cached; None if the result must not be cached."""
+    """Return the cache key for the result of the policies' validations; None if the result must not be cached."""
     question, under = matching.question, matching.under
     if question is None:
         return None
@@ -62,7 +62,10 @@ def _judged(matching: Matching) -> Judged:
 def _judge(
     asking: Asking, item: Matched | Fault | Excepted, audit: dict[str, list[str]]
 ) -> Iterable[tuple[Decision, str]]:
-    """Yield one policy's decisions, each with its status reason; add the policy's audit annotations to ``audit``."""
+    """Yield (decision, status reason) for each decision of a policy.
+
+    The policy's audit annotations are added to ``audit``.
+    """
     policy = item.policy
     if isinstance(item, Excepted):
         yield decision_of(policy.name, item.exception), ""

@@ -1,9 +1,9 @@
 """Finds the policies that apply to the pod under review, each with its params objects.
 
 A policy applies if, in this order, its matchConstraints select the request, its rollout includes the pod, its params
-are found, and its matchConditions are true with a params object. Kubernetes' own policies have the same order, without
-the rollout. The conditions of all policies are first evaluated together. After a policy has written, the conditions of
-a later policy are evaluated again only if the conditions read a part of the pod that was written.
+are found, and its matchConditions are true with a params object. Kubernetes evaluates its own policies in this order,
+without the rollout. The conditions of all policies are first evaluated together. After a policy has written, the
+conditions of a later policy are evaluated again only if the conditions read a part of the pod that was written.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -38,10 +38,9 @@ class Fault:
     policy: CompiledPolicy
     message: str
     of_set_up: bool = False
-    """Whether the params or the namespace of the policy are missing. Under failurePolicy Fail, the policy then denies,
-    whatever the policy's validationActions are; Kubernetes calls this an error of configuration
-    (plugin/policy/validating/dispatcher.go, addConfigError).
-    """
+    """Whether the params or the namespace of the policy are missing. Under failurePolicy Fail, the policy then denies
+    even if its validationActions have no Deny; Kubernetes calls this an error of configuration
+    (plugin/policy/validating/dispatcher.go, addConfigError)."""
 
     @property
     def fatal(self) -> bool:
@@ -76,8 +75,8 @@ class Matching:
     def __iter__(self) -> Iterator[Matched | Fault | Excepted]:
         """Yield each policy that applies, once for each params object, or a fault if an error prevents the comparison.
 
-        A policy that an exception excludes for the pod is yielded as ``Excepted``; the policy's constraints and
-        conditions are ignored.
+        If an exception excludes the policy for the pod, the object that is yielded holds the policy and the exception.
+        The policy's constraints and conditions are then not evaluated.
         """
         for index, policy in enumerate(self.plan.policies):
             if not self._in_scope(policy):
@@ -100,9 +99,9 @@ class Matching:
     def question(self) -> Hashable:
         """A cache key for the set of policies that apply to the unchanged pod; None if the set must not be cached.
 
-        It has the results of the matchConditions, the exceptions that hold, the params of the pod's namespace, and the
-        facts about the gang and the GPUs that matter. None if the pod is too large, a watch observes the decision, or a
-        condition failed. Some matches depend on more (see ``policies``).
+        The key has the results of the matchConditions, the exceptions in force for the pod, the params of the pod's
+        namespace, and facts about the gang and the GPUs. None if the pod is too large, a watch observes the decision,
+        or a condition failed. The set may depend on more than the key has: the method ``policies`` checks that.
         """
         under, answers = self.under, self._answers
         if under.excess or self.asking.watch is not None or not all(isinstance(each, bool) for each in answers):
@@ -118,8 +117,8 @@ class Matching:
     def policies(self) -> list[CompiledPolicy] | None:
         """Return the policies that apply to the unchanged pod; None if ``question`` does not determine the set.
 
-        That is so if a policy has a rollout, params that its conditions read, or constraints on more than the operation
-        and the resource; if a condition failed; or if a matching policy reads the pod's namespace.
+        None if a policy has a rollout, params that the policy's conditions read, or constraints on more than the
+        operation and the resource; if a condition failed; or if a matching policy reads the pod's namespace.
         """
         found: list[CompiledPolicy] = []
         for policy, span in zip(self.plan.policies, self.plan.slices, strict=True):

@@ -32,7 +32,10 @@ def full_line(policy: str, text: str) -> str:
 
 
 def within_budget(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return the lines in order, without duplicates, up to MAX_TOTAL characters; the last counts omitted lines."""
+    """Return the lines in order, without duplicates, up to MAX_TOTAL characters together.
+
+    If lines are left out, a last line has the number of these lines.
+    """
     unique = list(dict.fromkeys(lines))
     if sum(map(len, unique)) <= MAX_TOTAL:
         return tuple(unique)
@@ -58,8 +61,8 @@ def of_mutations(decisions: Sequence[Decision], patch: Patch) -> tuple[str, ...]
 def changes(decisions: Iterable[Decision], room: int = MAX_LINE) -> str:
     """Return one text that lists the changes of all policies; empty if nothing changed.
 
-    If some changes do not fit, the text ends with "and N more". With the prefix that ``line`` adds, the text has at
-    most ``room`` characters, unless even the first change and that ending are longer.
+    If some changes do not fit, the text ends with "and N more". The text and the prefix that begins each line of
+    podberth have at most ``room`` characters together, unless the first change and "and N more" are longer.
     """
     phrases = list(dict.fromkeys(" ".join(item.message.split()) for item in decisions if item.action == "mutate"))
     room -= len(line("", ""))

@@ -1,8 +1,8 @@
 """The ConfigMaps of one namespace that policies may read as params, within bounds.
 
-Outside podberth's own namespace, tenants write these ConfigMaps. So their number and size have bounds, for each
-namespace apart: beyond a bound, every policy that looks for params in the namespace has an error, and policies in other
-namespaces do not notice.
+Outside podberth's own namespace, tenants write these ConfigMaps. So there are bounds for the number and the size of a
+namespace's ConfigMaps: beyond a bound, every policy that looks for params in the namespace has an error. Policies that
+look for params in other namespaces are not affected.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ class NamespaceParams:
 
     config_maps: Mapping[str, Params]
     excess: str = ""
-    """The message of the bound that the namespace exceeds; empty if it exceeds none. Beyond a bound,
+    """The message of the bound that the namespace exceeds; empty if the namespace exceeds no bound. Beyond a bound,
     ``config_maps`` is not used."""
 
 
@@ -44,14 +44,14 @@ NONE: Final = NamespaceParams({})
 def is_read(config_map: Params) -> bool:
     """Return whether policies may read a ConfigMap: it has the label of params, or is in podberth's own namespace.
 
-    A live cluster is followed by this label, so files and snapshots go by it, too.
+    In a live cluster, podberth follows only ConfigMaps with this label, so the rule is equal for files and snapshots.
     """
     marked = text_at(config_map, "metadata", "labels", PARAMS_LABEL) == "true"
     return marked or text_at(config_map, "metadata", "namespace") == NAMESPACE
 
 
 def bounded(namespace: str, config_maps: Iterable[Params]) -> NamespaceParams:
-    """Return the ConfigMaps of a namespace, or a message if they exceed a bound."""
+    """Return the ConfigMaps of a namespace; if the ConfigMaps exceed a bound, a message about the bound."""
     found = {text_at(each, "metadata", "name"): each for each in config_maps}
     measured = {name: measure(each) for name, each in found.items()}
     wrong = [name for name, each in measured.items() if each.excess]
@@ -62,14 +62,17 @@ def bounded(namespace: str, config_maps: Iterable[Params]) -> NamespaceParams:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The size of one ConfigMap, in bytes, and the message of the bound that it exceeds; empty if it exceeds none."""
+    """The size of one ConfigMap in bytes, and the message about the bound that the size exceeds.
+
+    The message is empty if the size exceeds no bound.
+    """
 
     size: int
     excess: str
 
 
 def measure(config_map: Params) -> Measured:
-    """Return the size of a ConfigMap. One with values that no API server sends counts as too large."""
+    """Return the size of a ConfigMap. A ConfigMap with values that no API server sends counts as too large."""
     try:
         size = len(orjson.dumps(config_map))
     except TypeError as error:
@@ -83,7 +86,7 @@ def measure(config_map: Params) -> Measured:
 
 
 def excess_of_all(namespace: str, count: int, size: int) -> str:
-    """Return a message if a namespace has too many ConfigMaps, or if these have too many bytes; else empty."""
+    """Return a message if a namespace has too many ConfigMaps, or too many bytes in its ConfigMaps; else empty."""
     if count > MOST_OF_NAMESPACE:
         got, most = f"{count:,} ConfigMaps", f"{MOST_OF_NAMESPACE:,}"
     elif size > MOST_BYTES_OF_NAMESPACE:
@@ -94,7 +97,7 @@ def excess_of_all(namespace: str, count: int, size: int) -> str:
 
 
 def _misshapen(config_map: Params) -> str:
-    """Return a message if a map of the ConfigMap has something else than strings, as in a file; else empty."""
+    """Return a message if data or labels of a ConfigMap have values that are no strings; else empty."""
     for path in _MAPS:
         held: Any = config_map
         for step in path:

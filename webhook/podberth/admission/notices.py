@@ -72,8 +72,8 @@ class Notice:
 def notices(request: AdmissionRequest, outcome: Outcome, distrust: Snapshot | None = None) -> tuple[Notice, ...]:
     """Return the notices about the ``outcome`` of /validate, each of which becomes an Event; empty for most reviews.
 
-    A dry run gets no notices, because a dry run must have no side effects. A pod without a controller gets none,
-    because the pod's author sees the warnings. An update gets none, because the creation had the same warnings.
+    There are no notices about a dry run, which must have no side effects; about a pod without a controller, because the
+    pod's author sees the warnings; and about an update, because the creation had equal warnings.
 
     If the sender of the review is unknown, ``distrust`` is the snapshot: the notices then contain only fixed messages
     of the snapshot's policies, and no text from the pod. ``distrust`` is None if the sender is known.
@@ -104,8 +104,8 @@ def notices(request: AdmissionRequest, outcome: Outcome, distrust: Snapshot | No
 def is_founded(regarding: Regarding, snapshot: Snapshot) -> bool:
     """Return whether an Event may be published about an object that an unauthenticated sender named.
 
-    The namespace must be in the snapshot. If podberth watches objects of the same kind, the object must be in the
-    snapshot, too.
+    The namespace must be in the snapshot. If podberth watches objects of that apiVersion and kind, the object must be
+    in the snapshot, too.
     """
     if regarding.namespace not in snapshot.facts.namespaces:
         return False

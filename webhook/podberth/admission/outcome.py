@@ -14,9 +14,9 @@ Verdict: TypeAlias = Literal["allowed", "mutated", "denied"]
 class Decision:
     """One decision of one policy. ``message`` is the phrase for the user, without the policy's name.
 
-    The action ``conflict`` means that an earlier policy wrote another value, which is kept. The action ``error`` means
-    that the policy failed on the pod, and the policy's failurePolicy Ignore admits the pod. The action ``except`` means
-    that the policy was not evaluated, because of the exception in ``exception``.
+    The action "conflict" means that an earlier policy wrote another value, which is kept. The action "error" means that
+    the policy failed on the pod, and the policy's failurePolicy Ignore admits the pod. The action "except" means that
+    the policy was not evaluated, because of the GPUPolicyException with the name ``exception``.
     """
 
     policy: str
@@ -32,7 +32,7 @@ class Decision:
 class Outcome:
     """The outcome of one review. ``response`` is the AdmissionReview to send; ``patch`` is [] if nothing changes.
 
-    Callers must not modify an outcome, because outcomes of other reviews may share its lists and maps.
+    Callers must not modify an outcome, because other outcomes may share lists and maps with it.
     """
 
     response: dict[str, Any]

@@ -24,9 +24,10 @@ class KnownParams:
     def __init__(
         self, config_maps: Mapping[tuple[str, str], Params], followed: Mapping[str, NamespaceParams] | str | None = None
     ) -> None:
-        """Keep the known ConfigMaps by namespace and name, and those of a followed cluster by namespace.
+        """Keep the ConfigMaps by namespace and name, and the ConfigMaps of a followed cluster by namespace.
 
-        A followed ConfigMap replaces the known one of its namespace and name. ``followed`` is as in ``Snapshot``.
+        A followed ConfigMap replaces a ConfigMap of ``config_maps`` with an equal namespace and name. ``followed`` is
+        None if podberth follows no ConfigMaps, and a text with the reason if the ConfigMaps cannot be listed.
         """
         self._config_maps = config_maps
         self._followed = followed
@@ -71,7 +72,7 @@ class KnownParams:
             return str(error)
 
     def _in(self, namespace: str) -> NamespaceParams:
-        """Return the ConfigMaps of a namespace; the result is kept unless there are none."""
+        """Return the ConfigMaps of a namespace; the result is cached unless the namespace has no ConfigMap."""
         found = self._there.get(namespace)
         if found is not None:
             return found
@@ -108,7 +109,7 @@ class KnownParams:
 
 
 def missing(policy: CompiledPolicy, namespace: str) -> str:
-    """Return the message that a policy's ``paramRef`` finds no ConfigMap for a review in ``namespace``."""
+    """Return the message that a policy's paramRef finds no ConfigMap, for a review in ``namespace``."""
     reference = policy.source.spec.param_ref
     namespace = (reference.namespace if reference is not None else "") or namespace
     wanted = (reference.name if reference is not None else "") or "that the selector selects"
@@ -117,10 +118,10 @@ def missing(policy: CompiledPolicy, namespace: str) -> str:
 
 
 def identity(params: Params | None) -> Hashable:
-    """Return a value that differs between any two params objects of which answers are remembered together.
+    """Return a value that differs between any two params objects with which results are cached together.
 
-    An object of the API server has a uid and a version, so that an answer for an earlier version is never used, however
-    long answers are remembered. Another object is a part of the snapshot, and exists as long as its answers do.
+    For an object of the API server, the value has uid and resourceVersion, so that a result for an earlier version is
+    never used. Any other object is a part of the snapshot, and exists as long as the cached results.
     """
     if params is None:
         return None

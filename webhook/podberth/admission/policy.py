@@ -1,8 +1,8 @@
-"""The review of a policy or an exception before it is stored: a broken one is denied with lint's messages.
+"""The review of a policy or an exception before it is stored: a broken policy is denied.
 
-Any client of the port may send any document. So the document's size is checked before it is parsed, and
-``cel.compile_limits`` limits its expressions. These reviews run in a separate thread (``server.judge``), so that no
-review of a pod waits for a review of a policy.
+The messages of a denial are those of ``podberth lint``. Any client of the port may send any document. So the document's
+size is checked before it is parsed, and the size of its expressions is limited (``cel.compile_limits``). These reviews
+run in a separate thread (``server.judge``), so that no review of a pod waits for a review of a policy.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -36,8 +36,8 @@ def validate_policy(
     """Return the outcome for a GPUPolicy or GPUPolicyException: denied if too large or with errors, else admitted.
 
     The expressions of a disabled policy are not compiled, so that any policy can be switched off. A GPUPolicyException
-    is denied if it is broken, too, or if it lasts more than a year, and a NamespacedGPUPolicy if it is broken, or alone
-    exceeds the bounds of its namespace.
+    is denied, too, if it lasts more than a year. A NamespacedGPUPolicy is denied if it has errors or alone exceeds the
+    bounds of its namespace.
 
     Args:
         request: the review.
@@ -46,7 +46,7 @@ def validate_policy(
         now: the present time, with which the end of an exception is compared.
 
     Raises:
-        ReviewError: the object is none of these, or not a Kubernetes object at all.
+        ReviewError: the object is no GPUPolicy, GPUPolicyException or NamespacedGPUPolicy.
     """
     policy = request.object
     if request.kind not in (POLICY_KIND, EXCEPTION_KIND, NAMESPACED_KIND) or policy is None:
@@ -73,7 +73,7 @@ def validate_policy(
 
 
 def replacement(request: AdmissionRequest, policies: Iterable[CompiledPolicy]) -> str:
-    """Return a warning if a new GPUPolicy replaces or disables a policy of the same name from a file; else empty.
+    """Return a warning if a new GPUPolicy replaces or disables a file's policy with an equal name; else empty.
 
     For a GPUPolicyException, the warning lists the policy names in the exception that no policy has. ``policies`` are
     the policies in force.
@@ -118,7 +118,7 @@ def _denied(request: AdmissionRequest, found: Iterable[Problem]) -> Outcome:
 def _as_written(policy: Mapping[str, Any]) -> dict[str, Any]:
     """Return the policy without the fields that the API server and kubectl added, with keys in kubectl's order.
 
-    The creationTimestamp of an exception stays, because the year that an exception may last begins then.
+    The creationTimestamp of an exception stays, because an exception may last a year from its creation.
     """
     dropped = _SERVERS - {"creationTimestamp"} if policy.get("kind") == EXCEPTION_KIND else _SERVERS
     metadata = {key: value for key, value in (policy.get("metadata") or {}).items() if key not in dropped}

@@ -24,17 +24,15 @@ _REPELLING = frozenset({"NoSchedule", "NoExecute"})
 class PodReach:
     """The names of the nodes that could run a pod, and of the preferred nodes.
 
-    ``preferred`` has the nodes with the highest weight by the pod's preferred node affinity; it is empty if all nodes
-    have the same weight.
+    ``preferred`` has the nodes with the highest weight by the pod's preferred node affinity; empty if all nodes have an
+    equal weight.
     """
 
     nodes: tuple[str, ...]
     preferred: tuple[str, ...]
     free: tuple[str, ...] | None = None
-    """The names of the nodes in ``nodes`` on which the pod's devices are free at the moment of the snapshot.
-
-    None if it is unknown which devices are free, or if the pod requests no devices.
-    """
+    """The names of the nodes in ``nodes`` on which the pod's devices are free at the moment of the snapshot. None if
+    podberth does not know which devices are free, or if the pod requests no devices."""
 
 
 class ReachableCluster:

@@ -68,7 +68,7 @@ def read_of_pod(reads: Iterable[tuple[str, ...]]) -> Tree | None:
     """Return a tree of the access paths that lie below the pod; None if one access path reads most of the pod.
 
     If only the presence of an object is read, the tree has one path below the object: the field "", which no object
-    has. The same is true for the elements of a list if only the list's length is read.
+    has. If only the length of a list is read, the tree has such a path below the list.
     """
     paths = [path[1:] for path in reads if path[0] == _POD]
     return None if any(len(path) < _SHORTEST_PATH - 1 for path in paths) else tree_of(paths)
@@ -77,8 +77,8 @@ def read_of_pod(reads: Iterable[tuple[str, ...]]) -> Tree | None:
 def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:
     """Return the footprint of the expressions that read the access paths ``reads``.
 
-    None if an access path reads most of the pod, or a variable that is not known to be the same for equal pods, such as
-    ``request``.
+    None if an access path reads most of the pod, or reads a variable that may differ between equal pods, such as the
+    CEL variable ``request``.
     """
     gpu: set[str] = set()
     gang: set[str] = set()
@@ -102,9 +102,9 @@ def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:
 
 
 def _gpu_field(path: tuple[str, ...]) -> str:
-    """Return the field of the CEL variable ``gpu`` that an access path reads, such as ``requests.kind``.
+    """Return the field of the CEL variable ``gpu`` that an access path reads, such as "requests.kind".
 
-    The result ``requests.``, with nothing after the dot, means that only the number of requests is read.
+    The result "requests.", with nothing after the dot, means that only the number of requests is read.
     """
     parts = path[1:]
     of_each = len(parts) >= _PART_OF_EACH and parts[:2] == (_REQUESTS, ELEMENT)
@@ -112,11 +112,11 @@ def _gpu_field(path: tuple[str, ...]) -> str:
 
 
 class Recall:
-    """A cache of results within one snapshot; the key of a result is the values that it was computed from.
+    """A cache of results within one snapshot; the key of a result is the values that the result was computed from.
 
-    A new answer is kept on trial: newer answers evict the answer, unless another pod uses the answer first. So an
-    answer that only one pod needs, such as one about the pod's name, neither fills the memory nor removes the answers
-    that most pods share.
+    A new result is removed soon, unless the result is used for another pod before newer results arrive. So a result
+    that only one pod needs, such as a result about the pod's name, neither fills the memory nor removes results that
+    most pods share.
     """
 
     __slots__ = ("_kept", "_on_trial")
@@ -142,7 +142,7 @@ class Recall:
         return found
 
     def find(self, key: Hashable, default: Any = None) -> Any:
-        """Return the answer that is cached under the key; the default if there is none."""
+        """Return the result that is cached under the key; ``default`` if there is none."""
         found = self._kept.get(key, _NOTHING)
         if found is not _NOTHING:
             return found
@@ -155,7 +155,7 @@ class Recall:
         return found
 
     def keep(self, key: Hashable, answer: object) -> None:
-        """Cache an answer under the key and replace an earlier answer; callers must not modify it afterwards."""
+        """Cache an answer under the key in place of an earlier one; callers must not modify the answer afterwards."""
         self._kept.pop(key, None)
         if len(self._on_trial) >= _ON_TRIAL:
             self._on_trial.popitem(last=False)

@@ -55,7 +55,7 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class DecisionKey:
-    """The cache key of a decision: the ``Inputs`` of the decision, and the values of the inputs for one pod."""
+    """The cache key of a decision: what the decision depends on, and the values of that for one pod."""
 
     values: Hashable
     inputs: Inputs
@@ -95,9 +95,9 @@ class GangAgain:
         return cls(written=written, gang=_without_index(gang))
 
     def holds(self, under: PodUnderReview) -> bool:
-        """Return whether another pod would be in the same gang if the same labels and annotations were written on it.
+        """Return whether a pod would be in the gang ``gang`` if policies wrote ``written`` on the pod.
 
-        The pod's index in the gang may differ. ``under`` is the review of the other pod.
+        The index of the pod in the gang may differ. ``under`` is the review of the pod.
         """
         if under.gang_facts.group_of(self.gang.name):
             return False
@@ -109,7 +109,7 @@ class GangAgain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptDecision:
-    """A cached decision on a pod: the outcome, and the conditions under which another pod gets the same outcome."""
+    """A cached decision on a pod: the outcome, and the conditions under which another pod gets an equal outcome."""
 
     patch: Patch
     """The JSON patch of the decision. The record in the patch has the seal for the pod that was decided on first."""
@@ -130,7 +130,7 @@ class KeptDecision:
         return all(each.holds(under) for each in self.gangs)
 
     def for_pod(self, under: PodUnderReview) -> Outcome:
-        """Return the outcome of the cached decision for another pod, whose ``DecisionKey`` has the same values.
+        """Return the outcome of the cached decision for another pod, whose cache key has equal values.
 
         The record in the patch is sealed again for the other pod.
 
@@ -165,10 +165,11 @@ def key_of(matching: Matching) -> DecisionKey | None:
 
 
 def keep(key: DecisionKey, outcome: Outcome, matching: Matching, writing: Writing) -> None:
-    """Cache a decision for other pods with an equal key, unless the decision depends on more or is too long.
+    """Cache a decision, so that later pods with an equal cache key get the decision without an evaluation.
 
-    A decision is not cached if more was read than the key has, if a policy denied, failed or conflicted, or if the gang
-    after a write cannot be compared (``GangAgain.of``).
+    The decision is not cached if the policies read values that are not part of the key; if a policy denied, failed or
+    conflicted with another policy; if a write changed the gang in a way that cannot be checked for later pods; or if
+    the decision is too long.
     """
     faulty = any(each.action in ("deny", "error", "conflict") for each in outcome.decisions)
     if faulty or not _within(key.inputs.footprint, writing.draft) or not _expected(key.inputs, matching):
@@ -248,7 +249,7 @@ def _without_index(gang: Gang) -> Gang:
 
 
 def _within(known: Footprint, draft: Draft) -> bool:
-    """Return whether all paths that the mutations read from the draft are in the footprint ``known``."""
+    """Return whether the footprint ``known`` has all paths that the mutations read from the draft."""
     places = frozenset(known.paths)
     return all(
         not places.isdisjoint(path[:length] for length in range(1, len(path) + 1))
@@ -260,8 +261,8 @@ def _within(known: Footprint, draft: Draft) -> bool:
 def _expected(inputs: Inputs, matching: Matching) -> bool:
     """Return whether all that was evaluated again after a write depends only on ``inputs``, which the key covers.
 
-    A gang that was computed again also depends on labels and annotations outside the key; ``GangAgain`` compares these
-    labels and annotations.
+    A gang that was computed again also depends on labels and annotations outside the key, which are compared
+    separately.
     """
     known, changed = inputs.footprint, matching.under.changed_facts
     return (

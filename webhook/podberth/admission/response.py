@@ -56,8 +56,8 @@ def denied(
 ) -> dict[str, Any]:
     """Return the AdmissionReview response that denies the object, with the message for the user.
 
-    ``uid`` is the request's uid; ``audit`` has the audit annotations by key. ``reason`` is one of the status reasons in
-    CODES, which has the HTTP status code of each.
+    ``uid`` is the request's uid; ``audit`` has the audit annotations by key. ``reason`` is a key of CODES, the mapping
+    from status reasons to HTTP status codes.
     """
     status = {"status": "Failure", "message": message, "reason": reason, "code": CODES[reason]}
     return _review(uid, {"allowed": False, "status": status}, warnings, audit)

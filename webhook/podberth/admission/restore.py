@@ -47,7 +47,7 @@ def restore(draft: Draft, old: dict[str, Any], known: Record) -> list[tuple[str,
     """Restore in the updated pod ``draft`` the writes that the record ``known`` lists and that the pod ``old`` has.
 
     Returns:
-        The name of the policy and a phrase for the user, for each restored concern.
+        A pair (the name of the policy, a phrase for the user) for each field that was restored.
     """
     before = Draft(old)
     held = record.held(before, known)

@@ -34,10 +34,11 @@ _MOST_PROBLEMS = 5
 class AdmissionRequest:
     """The field ``request`` of an AdmissionReview, decoded.
 
-    ``object`` and ``old_object`` are decoded JSON or None. ``envelope`` is the rest of the request without the uid; CEL
-    expressions see it as ``request``. ``name`` is empty on creation by generateName. On creation, ``name`` may hold any
-    characters: the API server calls mutating webhooks before checking the name, and refuses a wrong name afterwards.
-    Code that makes a path or an Event from ``name`` has to check the name (``kube.api_path``, ``notices.Regarding``).
+    ``object`` and ``old_object`` are decoded JSON or None. ``envelope`` has the other fields of the request, without
+    the uid; CEL expressions see ``envelope`` as the variable ``request``. ``name`` is empty on creation by
+    generateName. On creation, ``name`` may hold any characters: the API server calls mutating webhooks before checking
+    the name, and refuses a wrong name afterwards. Code that makes a path or an Event from ``name`` has to check
+    ``name``.
     """
 
     uid: str
@@ -64,8 +65,8 @@ class AdmissionRequest:
     If the message is not empty, ``envelope`` has none of the lists of the request.
     """
     unparsed: bool = False
-    """Whether the review's text has too many values to be parsed whole; then the objects are empty and their labels
-    unknown."""
+    """Whether the review's text has too many values to be parsed completely; then the objects are empty and the labels
+    of the objects are unknown."""
 
 
 def decode_review(document: object, size_bytes: int | None = None, *, unparsed: str = "") -> AdmissionRequest:
@@ -127,7 +128,7 @@ def _check_values(request: AdmissionRequest) -> None:
 
 
 def _check_kinds(request: AdmissionRequest, kind: tuple[str, str, str]) -> None:
-    """Check that the request's resource, the request's kind and the objects belong to the same kind.
+    """Check that the resource and the kind in the request, and the kinds of the objects, belong together.
 
     The API server converts the objects to the kind that the request names: apiserver
     pkg/admission/plugin/webhook/request/admissionreview.go.

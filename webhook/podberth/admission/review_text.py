@@ -22,14 +22,13 @@ def read_review(
 ) -> AdmissionRequest:
     """Return the request of the review in a JSON text.
 
-    Of a text that is too large or too dense to be parsed, only the part before the objects is read
-    (``admission.unparsed``).
+    If a text is too large or too dense to be parsed, only the part before the objects is read.
 
     Args:
         text: the JSON text, or only its ends if it is too large to be parsed.
         size: the length of the whole text in bytes, if ``text`` has only its ends.
-        has_room: called with the length of a text before it is parsed; returns whether there is memory for the parsed
-            document.
+        has_room: called with the length of a text before the text is parsed; returns whether there is memory for the
+            parsed document.
 
     Raises:
         ReviewError: the text is no review, or there is no memory for the parsed document now. If the text is no JSON,

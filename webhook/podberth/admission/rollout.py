@@ -1,4 +1,4 @@
-"""Decides to which pods a policy with a rollout percentage applies: always to whole gangs, always to the same pods."""
+"""Decides to which pods a policy with a rollout percentage applies: always to all pods of a workload, or to none."""
 
 import hashlib
 from itertools import dropwhile
@@ -19,12 +19,13 @@ _POD_TEMPLATE_HASH = "pod-template-hash"
 def rollout_key(policy: str, pod: dict[str, Any], namespace: str, snapshot: Snapshot, known: Record) -> str:
     """Return the text whose hash decides a policy's rollout: the name of the pod's operator object, gang or controller.
 
-    A Deployment counts in place of its ReplicaSet, and a CronJob in place of its Job. For a pod without operator
-    object, gang and controller, the text is the pod's name, or the prefix of a generated name.
+    A pod of a Deployment gets the name of the Deployment, not of the ReplicaSet; a pod of a CronJob gets the name of
+    the CronJob, not of the Job. For a pod without operator object, gang and controller, the text is the pod's name, or
+    the prefix of a generated name.
 
-    The text has no uid and no pod-template-hash, so that a new revision of a workload gets the same result. The text
-    depends only on fields that the policy saw on /mutate, so that /validate gets the same result. So a gang does not
-    count if the record ``known`` says that this policy or a later policy wrote the gang's fields on the pod.
+    The text has no uid and no pod-template-hash: a new revision of a workload gets an equal text. The text depends only
+    on fields that the policy saw on /mutate: /validate gets an equal text. So a gang does not count if the record
+    ``known`` says that this policy or a later policy wrote the gang's fields on the pod.
     """
     pod = _as_seen_by(policy, pod, snapshot, known)
     group = gang_in(pod, namespace, snapshot)

@@ -65,7 +65,7 @@ class Plan:
     mutations (or validations) may read any field.
     """
     condition_footprints: Mapping[str, Footprint | None]
-    """The footprint of each policy's matchConditions, by the policy's name; None if it cannot be bounded."""
+    """The footprint of each policy's matchConditions, by the policy's name; None if the footprint cannot be bounded."""
     with_namespace_params: tuple[CompiledPolicy, ...]
     """The policies whose params may differ between namespaces, or change while answers are remembered."""
     read_of_pod: Tree | None
@@ -90,16 +90,17 @@ class Snapshot:
     """
     conventions: Conventions
     notes: tuple[Problem, ...]
-    """Notes about the policies for their authors, such as conflicts; a policy with a note is in force all the same."""
+    """Notes about the policies for their authors, such as conflicts; a policy with a note is in force nevertheless."""
     sealer: Sealer = OFFLINE
     """The object that signs the records that are written on pods, and verifies the records on incoming pods."""
     predicted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Owners that do not exist yet, by their future uid; they take precedence over the cluster's owners."""
+    """Owners that do not exist yet, by the uid that each owner will have; they take precedence over the cluster's
+    owners."""
     followed_params: Mapping[str, NamespaceParams] | str | None = None
-    """The followed ConfigMaps of other namespaces than podberth's own, by namespace, or a message if podberth cannot
-    follow them. None: there is no live cluster, and the ConfigMaps of ``facts`` are all."""
+    """The followed ConfigMaps in namespaces other than podberth's own, by namespace, or a message if podberth cannot
+    follow the ConfigMaps. None: there is no live cluster, and all ConfigMaps are in ``facts``."""
     exceptions: tuple[CompiledException, ...] = ()
-    """All exceptions, by name, those without effect included."""
+    """All exceptions, by name, including exceptions without effect."""
     namespaced: Mapping[str, tuple[NamespacedPolicy, ...]] = field(default_factory=dict)
     """The policies of namespaces, by namespace, and in each by name. They decide after ``policies``, and apart."""
     now: datetime | None = None
@@ -119,11 +120,12 @@ class Snapshot:
     recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
     """The cached answers of policies."""
     _own: dict[str, "Snapshot"] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """The snapshots with the policies of one namespace alone, by namespace, as far as a review has needed them."""
+    """A mapping from namespaces to snapshots with only the namespace's policies; a snapshot is made when a review needs
+    it."""
     _own_plans: dict[str, tuple[object, dict[tuple[Phase, Route], Plan]]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    """The plans for the policies of each namespace, after the policies for which they were made."""
+    """The plans for the policies of each namespace, after the policies for which the plans were made."""
 
     def __post_init__(self) -> None:
         """Compute the fields ``owners``, ``devices`` and ``params`` from the other fields."""
@@ -181,16 +183,17 @@ class Snapshot:
         return known
 
     def with_namespaced(self, policies: Mapping[str, tuple[NamespacedPolicy, ...]]) -> "Snapshot":
-        """Return the snapshot with other policies of namespaces; all else, cached answers included, is shared."""
+        """Return the snapshot with other policies of namespaces; both snapshots share the cached results."""
         changed = self._sharing(replace(self, namespaced=policies))
         same = {name: own for name, own in self._own.items() if own.policies is policies.get(name)}
         object.__setattr__(changed, "_own", same)
         return changed
 
     def of_namespace(self, namespace: str) -> "Snapshot | None":
-        """Return the snapshot that has the namespace's own policies in place of the cluster's; None if it has none.
+        """Return a snapshot with the policies of ``namespace`` instead of the cluster's; None if there are none.
 
-        Its cached answers are its own: a namespace's policies neither use nor displace answers of the cluster's.
+        The result has a separate cache, so that results of a namespace's policies do not displace results of the
+        cluster's policies.
         """
         policies = self.namespaced.get(namespace)
         if not policies:
@@ -219,19 +222,18 @@ class Snapshot:
     ) -> "Snapshot":
         """Return the snapshot with other Namespaces and ConfigMaps of the cluster.
 
-        The ConfigMaps are added to the known ConfigMaps, and replace default params of the same namespace and name.
-        Both snapshots share ``plans``, the policies that can match each kind of review. The snapshots share no cached
-        answers.
+        The ConfigMaps are added to the known ConfigMaps, and replace default params with an equal namespace and name.
+        Both snapshots share ``plans``, the policies that can match each review. The snapshots share no cached answers.
         """
         params = {**self.facts.config_maps, **config_maps}
         tables = {NAMESPACE_KIND: Table.of(namespaces), CONFIG_MAP: Table.of(params)}
         return self._planned(replace(self, facts=self.facts.with_tables(tables)))
 
     def with_followed_params(self, followed: Mapping[str, NamespaceParams] | str) -> "Snapshot":
-        """Return the snapshot with other params objects of tenants, or with a message if they cannot be followed.
+        """Return the snapshot with other ConfigMaps of tenants as params, or with the reason why there are none.
 
-        Both snapshots share the cached answers: the key of an answer has the version of the params object, so a tenant
-        who writes ConfigMaps makes nobody else's answers be computed again.
+        Both snapshots share the cached results: the cache key of a result has the version of the params object. So a
+        tenant who writes ConfigMaps does not cause results of other tenants to be computed again.
         """
         return self._sharing(replace(self, followed_params=followed))
 
@@ -301,7 +303,7 @@ def takes_part(phase: Phase, policy: CompiledPolicy) -> bool:
 
 
 def reads_namespace_params(policy: CompiledPolicy) -> bool:
-    """Return whether a policy's params are in other namespaces than podberth's own, such as that of the request."""
+    """Return whether a policy's params are in a namespace other than podberth's own."""
     reference = policy.source.spec.param_ref
     return reference is not None and reference.namespace != NAMESPACE
 
@@ -360,8 +362,8 @@ def load_snapshot(
 ) -> Snapshot:
     """Compile the policies, and return a snapshot of the policies and of the cluster's facts.
 
-    ConfigMaps in the policies' files are default params; a ConfigMap of the cluster replaces the default params of the
-    same name.
+    ConfigMaps in the policies' files are default params; a ConfigMap of the cluster replaces default params with an
+    equal name.
 
     Raises:
         PolicyError: a policy cannot be parsed or does not compile; the error lists all problems.
@@ -393,8 +395,8 @@ def load_working(
     """Return a snapshot of the policies that compile, and all problems of the policies that do not.
 
     A disabled policy is neither compiled nor in the snapshot. Checks of manifests use this function, because they
-    continue with the policies that work. The snapshot has no ``notes``. ``checked`` means that all policies are known
-    to compile (``compile_policies``).
+    continue with the policies that work. The snapshot has no notes. ``checked`` means that all policies are known to
+    compile.
     """
     policies, problems = compile_policies(_enabled(parsed.policies), environment, checked=checked)
     exceptions, wrong = compile_exceptions(parsed.exceptions, environment)

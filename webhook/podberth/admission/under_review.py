@@ -74,7 +74,7 @@ class PodUnderReview:
 
     @cached_property
     def repeats_a_name(self) -> bool:
-        """Whether two containers of the pod have the same name, so that the API server refuses the pod."""
+        """Whether two containers of the pod have equal names; the API server refuses such a pod."""
         return bool(repeated_names(self.pod))
 
     @property
@@ -94,7 +94,7 @@ class PodUnderReview:
         )
 
     def wrote(self, pod: dict[str, Any], paths: tuple[Path, ...]) -> None:
-        """Replace the pod by ``pod``, which differs from the present one at ``paths``."""
+        """Replace the pod by ``pod``, which differs from the present pod at ``paths``."""
         self.pod = pod
         self.written += paths
         self._undescribed += paths
@@ -108,7 +108,7 @@ class PodUnderReview:
         return later
 
     def within(self, snapshot: Snapshot) -> "PodUnderReview":
-        """Return a copy of this object for the policies of another snapshot, which knows the same of the cluster."""
+        """Return a copy of this object for the policies of another snapshot with equal facts about the cluster."""
         other = self.as_if(self.pod, ())  # without the variables, which have what the other policies read
         other.snapshot = snapshot
         return other
@@ -117,8 +117,7 @@ class PodUnderReview:
         """Return the values of the CEL variables for an evaluation with these params; cached for each params object.
 
         ``read`` has the paths of the pod that the expressions read. The variable ``object`` then has only these paths,
-        because the CEL engine takes as long to convert a whole pod as for a hundred comparisons. If ``read`` is None,
-        ``object`` is the whole pod.
+        because the CEL engine needs long to convert a whole pod. If ``read`` is None, ``object`` is the whole pod.
         """
         known = self._activations.get(id(params))
         if known is None:
@@ -126,7 +125,10 @@ class PodUnderReview:
         return known
 
     def activation_of(self, params: Mapping[str, Any] | None, read: Tree | None) -> Activation:
-        """Return the values of the CEL variables as ``activation`` does, but without a cache."""
+        """Return the values of the CEL variables for an evaluation with ``params``; nothing is cached.
+
+        The variable ``object`` has the paths ``read`` of the pod; the whole pod if ``read`` is None.
+        """
         description = self.description
         bindings = {
             "object": self.pod if read is None else pruned(self.pod, read),

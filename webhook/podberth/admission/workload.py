@@ -122,9 +122,9 @@ def _joined(places: Sequence[str]) -> str:
 
 
 def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
-    """Return (the pod templates to decide on, a message about the templates left out; empty if none is left out).
+    """Return (the pod templates to decide on, a message about templates that are left out).
 
-    The search stops at the first template that is left out.
+    The message is empty if no template is left out. The search stops at the first template that is left out.
     """
     judged, together = list[Template](), _Together()
     for each in found:
@@ -135,9 +135,10 @@ def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
 
 
 class _Together:
-    """Compares the numbers of one object's pod templates, of list and map entries, and of needs with the limits.
+    """Counts what must stay within limits for all pod templates of one object together.
 
-    A single template may be as long as a pod.
+    The limits are for the number of templates, the number of list and map items in the templates, and the number of
+    different needs. A single template may be as long as a pod.
     """
 
     def __init__(self) -> None:
@@ -199,7 +200,7 @@ def _changes_pods(request: AdmissionRequest) -> bool:
 
 
 def _place(template: Template, among: Counter[str]) -> str:
-    """Return a pod template's name for messages: its role, or its path if several in ``among`` have that role."""
+    """Return a pod template's name for messages: the role, or the path if several in ``among`` have an equal role."""
     if among.total() == 1:
         return "template"
     named = template.role and among[template.role] == 1

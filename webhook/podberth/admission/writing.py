@@ -33,7 +33,7 @@ from .outcome import Action, Decision, Written
 class _Chosen(NamedTuple):
     """A change of the pod's node affinity or node selector.
 
-    The indexes are the positions of the change's decision in the step's decisions, and of the change's entry in
+    The indexes are positions in lists of the step: the position of the decision about the change, and of the change in
     ``written``.
     """
 
@@ -49,7 +49,7 @@ class _Chosen(NamedTuple):
 
 
 class _Step:
-    """The writes of one policy, kept apart from the draft until all mutations of the policy have succeeded."""
+    """The writes of one policy, which are added to the pod only after all mutations of the policy have succeeded."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
@@ -65,7 +65,7 @@ class _Step:
         return self._before | self.draft.touched
 
     def take(self, draft: Draft, change: Change) -> None:
-        """Add the change of one mutation; ``draft``, which has the change, becomes the draft of this step."""
+        """Add the change of one mutation; ``draft``, the pod after the change, becomes the pod of this step."""
         if draft is not self.draft:
             self._before = self.touched
             self.draft = draft
@@ -83,7 +83,10 @@ class Writing:
     """Applies the writes of policies, in order, to the draft of one new pod."""
 
     def __init__(self, asking: Asking, *, keep_writes: bool = False) -> None:
-        """Start with the unchanged pod; with ``keep_writes``, ``written`` gets the changes of each mutation."""
+        """Create the object with the unchanged pod.
+
+        ``keep_writes`` says whether the changes of each mutation are kept.
+        """
         under = asking.under
         snapshot, request = under.snapshot, under.request
         self.asking = asking
@@ -119,7 +122,7 @@ class Writing:
         self.step = _Step(self.draft)
 
     def write(self, matched: Matched, asked: Sequence[Asked]) -> Fault | None:
-        """Apply the mutations of one policy; if one fails, apply none and return the fault, else None."""
+        """Apply the mutations of one policy and return None; if one fails, apply none and return the fault."""
         policy = matched.policy
         self.step = step = _Step(self.draft.fork())
         try:
@@ -204,7 +207,7 @@ class Writing:
             step.note(policy, "mutate", reason)
 
     def _would_matter(self, asked: Asked, step: _Step) -> bool:
-        """Return whether a refused mutation deserves a message: it decides placement, or would change the pod."""
+        """Return whether a refused mutation gets a message: it would decide placement, or would change the pod."""
         proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves)
         return pipeline.CONCERNS[proposal.concern].decides == "placement" or isinstance(
             self._build(step.draft.fork(), proposal), Change
@@ -213,8 +216,8 @@ class Writing:
     def _came_too_early(self, policy: CompiledPolicy, awaits: Callable[[EarlierChanges, str], bool]) -> bool:
         """Return whether this policy's mutation must be skipped, because it has to follow a change of a later policy.
 
-        On an earlier call of /mutate for the same pod, the later policy made that change, and the mutation was skipped.
-        ``awaits`` is the mutation's ``Concern.awaits``.
+        On an earlier call of /mutate for this pod, the later policy made that change, and the mutation was skipped.
+        ``awaits`` returns whether the mutation has to follow the changes of the policy with a given name.
         """
         earlier = pipeline.earlier(self.before)
         later = {each.name for each in self.under.snapshot.policies if each.source.sort_key > policy.source.sort_key}

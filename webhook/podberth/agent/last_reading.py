@@ -25,7 +25,7 @@ _SLOWEST_CALL_SECONDS = 60.0
 class Meter:
     """Wraps a reader of a vendor's driver, and keeps the results for the metrics.
 
-    Other threads may use ``reading`` and ``silence_seconds``; only the agent's own thread uses the rest.
+    Other threads may use ``reading`` and ``silence_seconds``. Only the agent's own thread uses the other methods.
     """
 
     def __init__(

@@ -1,6 +1,7 @@
 """Serves the agent's metrics and liveness over plain HTTP: each request has a thread, and only a few run at once.
 
-aiohttp is not used: importing it would cost more memory than the rest of the agent (docs/adr/0020-gpu-metrics.md).
+aiohttp is not used: importing aiohttp would cost more memory than the whole agent without metrics
+(docs/adr/0020-gpu-metrics.md).
 """
 
 import socket

@@ -120,7 +120,7 @@ class NvidiaReader:
     def _take(self, identity: int, xid: int) -> bool:
         """Record the XID of an event; return whether the event can change the observation.
 
-        ``identity`` is the ``nvml.identity`` of the GPU's handle.
+        ``identity`` is the number by which the driver identifies the GPU.
         """
         index = self._listening.get(identity)
         if xid in APPLICATION_XIDS:
@@ -160,7 +160,7 @@ class NvidiaReader:
         """Return the number of the driver's GPUs that NVML does not list, because this process cannot open them.
 
         Raises:
-            DeviceError: NVML lists none of them.
+            DeviceError: NVML lists no GPU.
         """
         # nvml.h says that nvmlDeviceGetCount_v2 counts them, and driver 580 does not.
         bound = len(self._sysfs.bound_to("nvidia"))
@@ -189,7 +189,7 @@ class NvidiaReader:
         return replace(gpu, health=replace(gpu.health, faults=faults, xids=xids))
 
     def _listen(self, devices: dict[int, Any]) -> None:
-        """Subscribe to the events of ``devices``, handles by index; a GPU that has no events is left out."""
+        """Subscribe to the events of ``devices``, a mapping from index to handle; a GPU without events is left out."""
         asking = NvmlRound()
         self._listening = {nvml.identity(device): index for index, device in devices.items()}
         self._events = asking.ask("events", (), nvml.new_events)

@@ -1,7 +1,8 @@
 """Reads the usage of NVIDIA's GPUs through NVML after each reading of the GPUs, in the session of ``agent.nvidia``.
 
 Besides ``agent.nvml``, only this module imports ``pynvml``. Only the memory of a GPU in MIG mode needs privilege; the
-memory of its MIG devices does not. NVML reports no utilization of a GPU in MIG mode, nor of the GPU's MIG devices.
+memory of the GPU's MIG devices does not. NVML reports no utilization of a GPU in MIG mode, nor of the GPU's MIG
+devices.
 
 https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html
 """
@@ -19,10 +20,10 @@ _PERCENT = 100
 
 
 def usage_of(addresses: Iterable[tuple[int, str]]) -> Usage:
-    """Return the usage of GPUs, read now; ``addresses`` has the index in NVML and the PCI address of each.
+    """Return the usage of GPUs, read now; ``addresses`` has (index in NVML, PCI address) for each GPU.
 
     Raises:
-        Gone: the driver was restarted or is gone.
+        Gone: the driver was restarted, or does not answer any more.
     """
     asking = NvmlRound()
     gpus = []

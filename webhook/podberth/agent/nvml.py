@@ -122,7 +122,7 @@ class NvmlRound:
         other failure is noted in ``unseen``, under ``what``, the name of the facts that could not be read.
 
         Raises:
-            Gone: the driver was restarted or is gone.
+            Gone: the driver was restarted, or does not answer any more.
         """
         try:
             return call(*arguments)
@@ -272,9 +272,9 @@ def uncorrectable_errors(gpu: Any) -> int:
 
 
 def remap_state(gpu: Any) -> tuple[bool, bool]:
-    """Return whether a GPU has memory rows that wait to be remapped, and whether a remapping has failed.
+    """Return (whether memory rows of a GPU wait to be remapped, whether a remapping has failed).
 
-    On GPUs that retire pages instead, the first value is whether pages wait to be retired.
+    On GPUs that retire pages instead of remapping rows, the first value says whether pages wait to be retired.
     """
     try:
         _, _, pending, failed = pynvml.nvmlDeviceGetRemappedRows(gpu)
@@ -289,7 +289,7 @@ def recovery_action(gpu: Any) -> int:
     """Return the action that would repair a GPU, as an nvmlDeviceGpuRecoveryAction_t.
 
     Raises:
-        pynvml.NVMLError: the driver does not report it, or is older than this field.
+        pynvml.NVMLError: the driver does not report the action, or is older than the NVML field for the action.
     """
     [value] = pynvml.nvmlDeviceGetFieldValues(gpu, [pynvml.NVML_FI_DEV_GET_GPU_RECOVERY_ACTION])
     if value.nvmlReturn == pynvml.NVML_ERROR_INVALID_ARGUMENT:  # the driver does not know this field
@@ -359,7 +359,7 @@ def platform(gpu: Any) -> ObservedPlatform:
     """Return the GPU's position in its rack; without a rack (H100), the chassis's serial number may be all zeros.
 
     Raises:
-        pynvml.NVMLError: the driver does not report it.
+        pynvml.NVMLError: the driver does not report the position.
     """
     try:
         v2 = pynvml.c_nvmlPlatformInfo_v2_t()
@@ -386,9 +386,9 @@ def listen(events: Any, gpu: Any) -> None:
 
 
 def next_event(events: Any, seconds: float) -> tuple[int, int] | None:
-    """Wait for an event of the set; return the ``identity`` of the event's GPU, and the XID (0 for other events).
+    """Wait for an event of the set ``events``; return (the number that identifies the event's GPU, the XID).
 
-    None if no event came within ``seconds``.
+    The XID is 0 if the event is not an XID error. None if no event came within ``seconds``.
 
     Raises:
         Gone: the driver can no longer wait for the set of events.
@@ -414,7 +414,7 @@ def identity(gpu: Any) -> int:
 
 
 def _call(name: str, *arguments: object) -> None:
-    """Call a function of the NVML library by name, for a function without a usable wrapper in ``pynvml``."""
+    """Call the function ``name`` of the NVML library, for which the Python module pynvml has no usable wrapper."""
     code = pynvml._nvmlGetFunctionPointer(name)(*arguments)  # noqa: SLF001 - the wrappers' own way to the library
     if code:
         raise pynvml.NVMLError(code)

@@ -1,4 +1,4 @@
-"""The agent's main loop: reads the devices, publishes the result, and waits for a change or the next due time."""
+"""The agent's main loop: reads the devices, publishes the result, and waits for the next change or request."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -73,7 +73,7 @@ Say = Callable[[Level, str], None]
 
 
 class TopologySource(Protocol):
-    """The source of a node's topology: real devices (``watch.DeviceWatch``), or a simulated machine (``Played``)."""
+    """The source of a node's topology: real devices or a simulated machine."""
 
     @property
     def topology(self) -> NodeTopology | None:
@@ -91,7 +91,7 @@ class TopologySource(Protocol):
 
 
 class Played:
-    """The ``TopologySource`` of a simulated machine, whose topology never changes."""
+    """The source of the topology of a simulated machine, which never changes."""
 
     def __init__(self, topology: NodeTopology) -> None:
         self._topology = topology
@@ -112,7 +112,7 @@ _LONGEST_SLEEP_SECONDS = 3600.0  # time.sleep takes no inf
 
 
 def instant() -> Instant:
-    """Return the present moment, read from both clocks."""
+    """Return the present moment, read from the monotonic clock and the wall clock."""
     return Instant(time.monotonic(), datetime.now(UTC))
 
 

@@ -113,7 +113,7 @@ class Publisher:
         self._relabel_at = inf
 
     def offer(self, config_map: Mapping[str, Any], labels: Mapping[str, str] | None) -> None:
-        """Set the document to publish (made by ``encode_topology``) and the labels; None keeps the earlier labels."""
+        """Set the ConfigMap to publish and the labels of the node; None keeps the earlier labels."""
         self._wanted = config_map["data"][DATA_KEY]
         if labels is not None:
             self._labels = labels
@@ -125,7 +125,7 @@ class Publisher:
         return there is not None and there.sound and is_same_but_for_time(there.text, self._wanted or "")
 
     def next_at(self) -> float:
-        """Return the time of the next request, as ``Instant.seconds``.
+        """Return the time of the next request, in seconds of the agent's clock.
 
         A past time means now, and inf means that there is nothing to send.
         """
@@ -134,7 +134,7 @@ class Publisher:
         return min(self._document_at(), self._heartbeat_at(), self._labels_at())
 
     def next_request(self, now: Instant) -> ApiRequest | None:
-        """Return the request to send now; None if none is due.
+        """Return the request to send now; None if no request is due.
 
         The answer must be passed to ``receive`` before the next call.
         """
@@ -200,7 +200,7 @@ class Publisher:
         return self._writing.at
 
     def _heartbeat_at(self) -> float:
-        """Return the time of the next renewal of the Lease, as ``Instant.seconds``; inf if none is allowed now."""
+        """Return the time of the next renewal of the Lease, in seconds of the agent's clock; inf if none is allowed."""
         if self.silent or not self._uid or self._there is None or self._writing.failing:
             return inf
         return max(self._beat_at, self._beating.at)
@@ -248,7 +248,7 @@ def _stored(answer: SendResult, uid: str) -> _Stored:
 
 
 def _about(purpose: Purpose, node: str) -> str:
-    """Return the object that a request is about, in a message's words, such as ``ConfigMap podberth-system/node-1``."""
+    """Return the name of the object that a request is about, such as "ConfigMap podberth-system/node-1"."""
     subjects = {"node": f"Node {node}", "heartbeat": f"Lease {NAMESPACE}/{node}", "label": f"labels of {node}"}
     return subjects.get(purpose, f"ConfigMap {NAMESPACE}/{node}")
 

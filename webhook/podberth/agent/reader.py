@@ -1,8 +1,8 @@
 """Defines the interface of the readers of accelerators, one for each vendor, and lists the readers.
 
 A reader calls one vendor's driver and reports in the types of ``topology.observation``. A reader never guesses, and an
-unreadable part never makes the whole reading fail: unreadable parts are named in the observation's ``unseen``. Only a
-driver that does not answer at all is a DeviceError.
+unreadable part never makes the whole reading fail: unreadable parts are named in the observation's ``unseen``. A
+DeviceError is raised only if the driver does not answer at all.
 """
 
 from collections.abc import Callable

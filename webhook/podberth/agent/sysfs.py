@@ -28,7 +28,7 @@ class Sysfs:
         return (self.root / "bus/pci/devices").is_dir()
 
     def place(self, address: str) -> PciPlace | None:
-        """Return where the PCI device at ``address`` (``0000:17:00.0``) is attached; None if there is no device."""
+        """Return the position of a device on the PCI bus; None if there is no device at ``address`` (0000:17:00.0)."""
         device = self.root / "bus/pci/devices" / address
         if not address or not device.is_dir():
             return None

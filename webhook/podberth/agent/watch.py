@@ -19,7 +19,7 @@ class DeviceWatch:
     """Calls a reader again and again, and keeps the last topology.
 
     If the driver disappears after the first reading, the watch waits for the driver, with pauses that grow up to the
-    interval. While the watch waits, the last topology is kept; the topology counts as true until the heartbeat stops.
+    interval. Meanwhile the last topology is kept. podberth uses that topology until the heartbeat stops.
     """
 
     topology: NodeTopology | None = None
@@ -35,7 +35,9 @@ class DeviceWatch:
         say: Callable[[str], None],
         noted: Callable[[], None] = lambda: None,
     ) -> None:
-        """Create the watch; ``look`` reads the devices. ``say`` logs once that a driver disappeared.
+        """Create the watch; ``look`` reads the devices.
+
+        ``say`` writes a log line, for example that the driver disappeared.
 
         ``noted`` is called after each change of the topology.
         """

@@ -75,10 +75,10 @@ class ClusterClient:
         content_type: str = "application/json",
         limits: AnswerLimits | None = None,
     ) -> bytes:
-        """Send ``document`` to create or change an object, and return the answer's body; a JSON patch is a list.
+        """Send ``document`` to create or change an object, and return the body of the answer. A JSON patch is a list.
 
         Raises:
-            ClusterError: as for ``get``; the error's ``status`` is 409 if another writer was faster.
+            ClusterError: the request failed; the error's ``status`` is 409 if another writer changed the object first.
         """
         total = self._timing.list_seconds if limits is None else limits.seconds
         timeout = aiohttp.ClientTimeout(total=total, sock_connect=self._timing.connect_seconds)
@@ -90,7 +90,7 @@ class ClusterClient:
         """Yield the body of the answer to a GET request in pieces, as the pieces arrive.
 
         Raises:
-            ClusterError: as for ``get``, and if nothing arrives for ``silence_seconds``.
+            ClusterError: the request failed, or no data arrives for ``Timing.silence_seconds``.
         """
         silence, connect = self._timing.silence_seconds, self._timing.connect_seconds
         limits = aiohttp.ClientTimeout(total=None, sock_connect=connect, sock_read=silence)
@@ -142,7 +142,8 @@ class ClusterClient:
     async def _headers(self) -> dict[str, str]:
         """Return the HTTP headers, with the credentials.
 
-        Credentials are read for each request, because kubelets replace tokens, or only once if the client is ``brief``.
+        Credentials are read for each request, because kubelets replace tokens. A client that lives briefly reads the
+        credentials once.
         """
         if self._kept is not None:
             return dict(self._kept)
@@ -203,7 +204,7 @@ async def _body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:
 def _loader(kubeconfig: Kubeconfig) -> Any:
     """Return the loader of the library kubernetes.aio for a kubeconfig.
 
-    Raises one of ``_NO_CONFIGURATION`` if the kubeconfig cannot be used.
+    If the kubeconfig cannot be used, one of the exceptions in ``_NO_CONFIGURATION`` is raised.
     """
     of_file: Any = KubeConfigLoader
     context = kubeconfig.context or None

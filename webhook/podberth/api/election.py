@@ -99,7 +99,7 @@ class Election:
     """One replica's participation in the leader election."""
 
     def __init__(self, client: Client, identity: str, log: Log, term: Term | None = None) -> None:
-        """Create the participant, which does not lead yet; ``run`` starts to compete for the Lease."""
+        """Create a candidate for the Lease, which does not lead yet; ``run`` starts to compete for the Lease."""
         self.leads = False
         """Whether this replica is the leader now."""
         self.answered = False

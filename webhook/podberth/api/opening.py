@@ -16,7 +16,7 @@ from .protocol import AnswerLimits, Timing
 
 
 class Client(Protocol):
-    """The interface of ``client.ClusterClient``; only ``client_class`` imports that class."""
+    """The interface of the client of the API server, for code that must not import the client itself."""
 
     async def get(self, path: ApiPath, query: dict[str, str], limits: AnswerLimits | None = None) -> bytes:
         """Return the body of the answer to a GET request."""
@@ -35,12 +35,12 @@ class Client(Protocol):
         """Yield the body of the answer to a GET request in pieces, as the pieces arrive."""
 
     async def reset(self) -> None:
-        """Close the connections; the next request opens new ones."""
+        """Close the connections. The next request opens a new connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kubeconfig:
-    """The files of a kubeconfig. If several files set a field, the first file wins."""
+    """The files of a kubeconfig. If several files set a field, the first file takes precedence."""
 
     files: tuple[Path, ...]
     context: str = ""
@@ -54,9 +54,9 @@ class Kubeconfig:
 
 
 def find_kubeconfig(flag: Path | None, context: str, environ: Mapping[str, str]) -> Kubeconfig | None:
-    """Return the kubeconfig to use: the flag's, else KUBECONFIG's, else ~/.kube/config; None if no file exists.
+    """Return the kubeconfig of the flag, of KUBECONFIG or ~/.kube/config, in this order; None if no file exists.
 
-    Without a kubeconfig, the process uses the service account of the process's pod.
+    Without a kubeconfig, the process uses the service account of its pod.
 
     Raises:
         UsageError: a context is named, but there is no kubeconfig.
@@ -77,9 +77,9 @@ def find_kubeconfig(flag: Path | None, context: str, environ: Mapping[str, str])
 
 
 def client_class(what: str) -> Callable[..., Client]:
-    """Return the class ``client.ClusterClient``, which is imported only now.
+    """Return the class of the client of the API server, which is imported only when this function is called.
 
-    ``what`` is the flag or command that needs the cluster; the message of the error has this name.
+    ``what`` is the flag or command that needs the cluster, as the error message names it.
 
     Raises:
         UsageError: the client library is not installed.
@@ -97,7 +97,8 @@ async def connected(
 ) -> AsyncIterator[Client]:
     """Yield a client of the cluster that the kubeconfig names, or of the pod's cluster; close the client at the end.
 
-    ``what`` is as in ``client_class``, and ``brief`` as in ``client.ClusterClient``.
+    ``what`` is the flag or command that needs the cluster, as the error message names it. A ``brief`` client reads the
+    credentials only once.
 
     Raises:
         UsageError: the client library is not installed, or no address of the API server is configured.

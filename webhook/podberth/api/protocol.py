@@ -1,7 +1,7 @@
 """The rules of lists and watches: the meaning of each answer or event, and the wait before the next request.
 
-The module is pure: no clock, no random numbers, no I/O; ``reflector`` acts on the module's decisions. The rules are the
-same as in client-go's reflector (k8s.io/client-go tools/cache/reflector.go) and in
+The module is pure: no clock, no random numbers, no I/O; ``reflector`` acts on the module's decisions. The rules are
+those of client-go's reflector (k8s.io/client-go tools/cache/reflector.go) and in
 https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes.
 """
 
@@ -273,7 +273,7 @@ def read_page(body: bytes, what: str, *, of_all_namespaces: bool = False) -> Pag
 
 
 class ServedKind(NamedTuple):
-    """A kind in one version that the API server serves."""
+    """A kind of Kubernetes objects, in one version that the API server serves."""
 
     version: str
     """The API group and version, for example ``batch/v1``."""
@@ -456,7 +456,7 @@ class Refusals:
     def lasting(self, error: ClusterError, at: float) -> bool:
         """Record a failure at the time ``at``, in seconds; return whether the API server's refusals are now final.
 
-        The refusals are final if every failure in the last ``Timing.refused_seconds`` was a refusal.
+        The refusals are final if every failure in the configured time, ``Timing.refused_seconds``, was a refusal.
         """
         if error.reason != "refused":
             self._since = None

@@ -106,9 +106,9 @@ class Reflector:
         """List and watch the resource until the task is cancelled.
 
         Raises:
-            ClusterError: a retry would not help. Either the API server has refused every request for
-                ``Timing.refused_seconds`` before the first list was complete; or an optional resource is refused at
-                the first list; or an optional resource is not served.
+            ClusterError: a retry would not help. Either the API server has refused every request for the configured
+                time (``Timing.refused_seconds``) before the first list was complete; or an optional resource is refused
+                at the first list; or an optional resource is not served.
         """
         while True:
             lived, asked, reason = 0.0, 0.0, "ended"
@@ -256,7 +256,7 @@ async def pages(client: Client, resource: Resource, *, size: int = PAGE) -> Asyn
 
 
 async def run_together(endless: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Run all coroutines until one coroutine ends or the caller is cancelled; then cancel the rest.
+    """Run all coroutines until one coroutine ends or the caller is cancelled; then cancel the other coroutines.
 
     All coroutines have ended when this function returns.
 

@@ -2,7 +2,7 @@
 
 The engine serialises a compiled expression as ``google.protobuf.Any`` holding a ``cel.expr.CheckedExpr``. The messages
 are declared here as a table, in a separate descriptor pool, so that no other package's copy of ``cel.expr`` can clash
-with this copy. The field numbers, which alone matter in the serialised form, are the same as in cel-spec's
+with this copy. The field numbers, which alone matter in the serialised form, are those of cel-spec's
 proto/cel/expr/checked.proto and syntax.proto.
 
 A ``Node`` is a protobuf message without static types, and is not used outside ``cel``.
@@ -132,7 +132,7 @@ def new_checked() -> Node:
 
 
 def new_expression() -> Node:
-    """Return an empty Expr, whose kind is not set."""
+    """Return an empty Expr (a node of cel-spec's syntax.proto), which is no expression yet."""
     return _Expr()
 
 
@@ -152,7 +152,7 @@ def put(checked: Node, node: Node, made: Node) -> None:
 
 
 def kind(node: Node) -> str:
-    """Return the kind of an Expr, for example "const_expr" or "select_expr"; "" if the kind is not set."""
+    """Return the sort of expression that an Expr is, such as "const_expr" or "select_expr"; "" for an empty Expr."""
     return node.WhichOneof("which") or ""
 
 
@@ -163,7 +163,7 @@ def constant(node: Node) -> Scalar:
 
 
 def key_of(entry: Node) -> tuple[str, Scalar]:
-    """Return the kind and the value of the key of a map literal's entry; ("", None) if the key is not a literal."""
+    """Return (type, value) of the key in an item of a map literal; ("", None) if the key is not a literal."""
     return entry.map_key.const_expr.WhichOneof("which") or "", constant(entry.map_key)
 
 
@@ -262,7 +262,7 @@ def functions(checked: Node) -> frozenset[str]:
 
 
 def added(loop: Node) -> Node | None:
-    """Return the expression that a ``map`` or ``filter`` loop adds to the loop's result in each round; else None."""
+    """Return the expression that a ``map`` or ``filter`` loop adds to its result in each round; else None."""
     step, accumulated = loop.loop_step.call_expr, loop.accu_var
     if step.function == "_?_:_":
         if step.args[2].ident_expr.name != accumulated:

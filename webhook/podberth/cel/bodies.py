@@ -1,4 +1,4 @@
-"""Library functions that are written in CEL: a call is replaced by the function's body, which is a CEL expression."""
+"""Library functions that are written in CEL: each call is replaced by a CEL expression, the body."""
 
 from typing import Any
 
@@ -21,10 +21,10 @@ _LAZY, _EAGER = "#unused", "@unused"
 
 
 class Bodies:
-    """Compiles the CEL bodies of library functions, each at the first use of the function."""
+    """Compiles the CEL expressions that implement library functions, each at the first use of the function."""
 
     def __init__(self, config: Any) -> None:
-        """Create the compiler of library functions' CEL bodies; ``config`` names the CEL extensions that bodies use."""
+        """Create the compiler; ``config`` names the CEL extensions that the expressions use."""
         dyn = cel.Type.DYN
         internal = {row.name: len(row.parameters) for row in INTERNAL} | {FOLD: 3}
         self._engine = cel.NewEnv(
@@ -39,11 +39,11 @@ class Bodies:
         self._known: dict[str, Node] = {}
 
     def apply(self, source: str, operands: list[Node], *, skips: str = "") -> Node:
-        """Return the body ``source`` as an expression, with the operands as the arguments ``a``, ``b`` and ``c``.
+        """Return the CEL expression ``source`` with the operands in place of its arguments ``a``, ``b`` and ``c``.
 
-        An operand is evaluated once, however often the body uses it; only literals and variables are repeated. If an
-        operand has an error, the call has the same error, even if the body does not read the operand. An error of the
-        operand that ``skips`` names counts only if the body reads the operand.
+        An operand is evaluated once, even if ``source`` uses the operand several times; only literals and variables are
+        repeated. If an operand has an error, the whole expression has that error, even if ``source`` does not use the
+        operand. An error of the operand that ``skips`` names counts only if the operand is evaluated in ``source``.
         """
         body = self._known.get(source)
         if body is None:
@@ -80,7 +80,7 @@ class Bodies:
 
 
 def _may_hide(body: Node, name: str, operand: Node) -> bool:
-    """Return whether the body may have a value even if the operand ``name`` has an error."""
+    """Return whether the expression ``body`` may have a value even if the operand ``name`` has an error."""
     return ast.kind(operand) != "const_expr" and not _fails_with(body, name)
 
 
@@ -103,9 +103,9 @@ def _fails_with(node: Node, name: str) -> bool:
 
 
 def _behind(names: list[str], body: Node) -> Node:
-    """Return an expression with the value of the body, or with an error if a variable in ``names`` has an error.
+    """Return an expression with the value of ``body``, or with an error if a variable in ``names`` has an error.
 
-    The value of a function is an error if an operand is an error.
+    The expression is a function call, which has an error if an operand has an error.
     """
     if not names:
         return body
@@ -123,13 +123,13 @@ def _behind(names: list[str], body: Node) -> Node:
 
 
 def _loop_names(body: Node) -> set[str]:
-    """Return the names of the loop variables and accumulators in the CEL body of a library function."""
+    """Return the names of the loop variables and accumulators in the expression ``body``."""
     loops = [node.comprehension_expr for node in ast.walk(body) if ast.kind(node) == "comprehension_expr"]
     return {name for loop in loops for name in (loop.iter_var, loop.iter_var2, loop.accu_var)}
 
 
 def _put(name: str, value: Node, body: Node) -> None:
-    """Replace the argument ``name`` in a function's body by a literal or a variable, which cost nothing to repeat."""
+    """Replace the argument ``name`` in the expression ``body`` by a literal or a variable, which is cheap to repeat."""
     for node in list(ast.walk(body)):
         if ast.kind(node) == "ident_expr" and node.ident_expr.name == name:
             node.CopyFrom(value)
@@ -148,21 +148,19 @@ def _fold(items: Node, initial: Node, step: Node) -> Node:
 
 
 def bind_at_once(node: Node) -> None:
-    """Rewrite a macro that binds a value (``optMap``, ``optFlatMap``) so that the engine evaluates the value at once.
+    """Change a loop that a macro such as ``optMap`` expands to, so that the bound value is evaluated immediately.
 
-    Other expressions are left unchanged. The macro is a loop over an empty list whose variable is ``#unused``. The
-    engine would evaluate the value at the first read, and only if the variable's slot in memory is empty. A loop that
-    ended early (``exists``) leaves the loop's slot full, so the expression after the loop would read the value of the
-    loop (cel-cpp eval/eval/comprehension_step.cc, lazy_init_step.cc).
+    Without the change, the CEL engine evaluates the value at the first read, and may read the result of an earlier loop
+    instead (cel-cpp eval/eval/comprehension_step.cc, lazy_init_step.cc). Other expressions stay unchanged.
     """
     if ast.kind(node) == "comprehension_expr" and node.comprehension_expr.iter_var == _LAZY:
         node.comprehension_expr.iter_var = _EAGER
 
 
 def _bind(name: str, value: Node, body: Node) -> Node:
-    """Return an expression that evaluates ``value`` once, binds it to ``name``, and has the value of ``body``.
+    """Return an expression that evaluates ``value`` once, binds the value to ``name``, and has the value of ``body``.
 
-    The expression is a loop over an empty list, as ``bind_at_once`` leaves the macro ``cel.bind``.
+    The expression is a loop over an empty list, as the macro ``cel.bind`` makes.
     """
     made = ast.new_expression()
     loop = made.comprehension_expr

@@ -2,10 +2,9 @@
 
 cel-expr-python 0.1.3 leaks, for each call, one reference to the tuple of operands and one to the result
 (cel_expr_python/py_cel_function.cc, Invoke): half a KiB for each call, a GiB in a million reviews. This module releases
-both references once the evaluation is over. Only one kind of callable in the standard library gets the tuple of
-operands itself: the errcheck of a foreign function
-(https://docs.python.org/3/library/ctypes.html#ctypes._CFuncPtr.errcheck). So each of podberth's functions is the
-errcheck of a foreign function that does nothing.
+both references once the evaluation is over. In the standard library, only one callable gets the tuple of operands
+itself: the errcheck of a foreign function (https://docs.python.org/3/library/ctypes.html#ctypes._CFuncPtr.errcheck). So
+each of podberth's functions is the errcheck of a foreign function that does nothing.
 """
 
 import ctypes
@@ -31,8 +30,8 @@ _give_back: Callable[[Any], None] = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("
 def _own_references() -> int:
     """Return the value of ``sys.getrefcount`` for an object that only a local variable refers to.
 
-    The value is 2 up to Python 3.13, because the argument of the call counts. Python 3.14 borrows the argument
-    (https://docs.python.org/3/whatsnew/3.14.html, "borrowing references"), so the value is 1.
+    The value is 2 up to Python 3.13, because the argument of the call to getrefcount counts. Python 3.14 borrows the
+    argument (https://docs.python.org/3/whatsnew/3.14.html, "borrowing references"), so the value is 1.
     """
     given = (object(),)
     return getrefcount(given)

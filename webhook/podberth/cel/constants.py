@@ -1,9 +1,8 @@
 """Finds the calls in an expression that have only constant operands: such a call fails for every pod or for none.
 
-The API server refuses a policy with a failing call of this kind when the policy is created. The API server evaluates
-conversions of literals, and compiles the patterns that are literals (cel-go v0.26.0 interpreter/decorators.go,
-maybeOptimizeConstUnary, and cel/validator.go, ValidateRegexLiterals; apiserver pkg/cel/library/regex.go,
-OptimizeRegex).
+The API server refuses to create a policy with such a call that fails. The API server evaluates conversions of literals,
+and compiles the patterns that are literals (cel-go v0.26.0 interpreter/decorators.go, maybeOptimizeConstUnary, and
+cel/validator.go, ValidateRegexLiterals; apiserver pkg/cel/library/regex.go, OptimizeRegex).
 """
 
 from collections.abc import Iterator, Mapping

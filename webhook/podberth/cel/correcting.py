@@ -14,12 +14,12 @@ from .typing import UNESCAPED
 
 
 class Apply(Protocol):
-    """The type of ``Bodies.apply``, which returns a CEL body as an expression with given operands as arguments."""
+    """The type of a function that returns a CEL expression with the given operands in place of its arguments."""
 
     def __call__(self, source: Body, operands: list[Node], *, skips: str = "") -> Node:
-        """Return the CEL body ``source`` as an expression, with ``operands`` as the values of the arguments.
+        """Return the CEL expression ``source`` with ``operands`` in place of its arguments ``a``, ``b`` and ``c``.
 
-        An error of the operand that ``skips`` names counts only where the body reads the operand.
+        An error of the operand that ``skips`` names counts only if the operand is evaluated in ``source``.
         """
 
 
@@ -41,13 +41,13 @@ _WHOLE = frozenset({"bool", "int", "uint", "double", "string", "bytes", "null_ty
 
 
 class Correcting:
-    """Corrects the calls and the field accesses of one expression in place, subexpressions first."""
+    """Corrects the calls and the field accesses of one expression by changing its tree, subexpressions first."""
 
     def __init__(self, checked: Node, apply: Apply, *, may_hold_optional: bool) -> None:
-        """Create the object for the expression ``checked``, which corrections change in place.
+        """Create the object for the expression ``checked``, whose tree the corrections change.
 
-        ``apply`` is ``Bodies.apply``. ``may_hold_optional`` says whether a value of the expression may be or contain an
-        optional.
+        ``apply`` returns a CEL expression with given operands in place of its arguments. ``may_hold_optional`` says
+        whether a value of the expression may be or contain an optional.
         """
         self._checked = checked
         self._apply = apply
@@ -59,7 +59,7 @@ class Correcting:
         """The number of the expression's nodes, including the nodes that corrections have added so far."""
 
     def times_as_read(self) -> None:
-        """Replace ``string(timestamp(text))`` by a function of the text, because a timestamp loses its time zone."""
+        """Replace ``string(timestamp(text))`` by a function of ``text``, because a timestamp has no time zone."""
         for node in ast.walk(self._checked.expr):
             if ast.kind(node) != "call_expr" or node.call_expr.function != "string" or not node.call_expr.args:
                 continue
@@ -70,7 +70,7 @@ class Correcting:
                 self._replace(node, body, [ast.copy_of(read.call_expr.args[0])])
 
     def select(self, node: Node) -> bool:
-        """Replace ``a.b`` or ``has(a.b)`` if the API server's value differs; return whether there was a replacement."""
+        """Replace ``a.b`` or ``has(a.b)`` if the API server's value differs; return whether the node was replaced."""
         select = node.select_expr
         if ast.kind(select.operand) == "ident_expr" and select.operand.ident_expr.name == _OBJECT:
             return False  # the one field of its type that is always present
@@ -79,7 +79,7 @@ class Correcting:
         return self._corrected(node, body, [ast.copy_of(select.operand), self._field(node, select)], skips=_KEY)
 
     def call(self, node: Node) -> bool:
-        """Replace a call if the value differs from the API server's; return whether there was a replacement."""
+        """Replace a call if the value differs from the API server's value; return whether the call was replaced."""
         call = node.call_expr
         operands = list(ast.children(node))
         if call.function == _OPTIONAL_FIELD:
@@ -92,9 +92,10 @@ class Correcting:
         return self._corrected(node, body, [ast.copy_of(each) for each in operands], skips=skips)
 
     def map_literal(self, node: Node) -> None:
-        """Have the last of several entries of one key win; the CEL engine has an error for the second.
+        """Remove each item of a map literal whose key is repeated later in the literal.
 
-        An optional entry that is last and absent removes the others, too.
+        For the API server, the last item with a repeated key counts; the CEL engine fails instead. If the last item is
+        optional and absent, the map has no item with the key.
 
         Source: evalMap, cel-go interpreter/interpretable.go.
         """
@@ -109,9 +110,10 @@ class Correcting:
             self._replace(node, _BEHIND, [values, kept])
 
     def keys_as_written(self) -> None:
-        """Have each entry of a map left out whose key equals a later one, where only the evaluation shows it.
+        """Leave out an item of a map literal if a later key has an equal value at the time of evaluation.
 
-        Keys that are more than the field of a variable are not compared: they would be evaluated again for each.
+        Only keys that are literals, variables or fields of variables are compared, because each comparison evaluates
+        the keys again.
         """
         for node in list(ast.walk(self._checked.expr)):
             if ast.kind(node) == "struct_expr" and not node.struct_expr.message_name:
@@ -173,8 +175,8 @@ class Correcting:
 def forget_offsets(node: Node) -> None:
     """Replace a call ``timestamp(text)`` by a call that accepts only times in UTC; do nothing for other expressions.
 
-    The function is for programs that write times as text: the engine forgets a time's zone, so the text would be in
-    UTC.
+    The function is used for programs that write times as text. The CEL engine forgets the time zone in ``text``, so the
+    program would write the time in UTC.
     """
     if ast.kind(node) == "call_expr" and node.call_expr.function == INSTANT:
         node.call_expr.function = INSTANT_OF_UTC
@@ -211,7 +213,7 @@ def _may_equal(key: Node, other: Node) -> bool:
 
 
 def _is_field(node: Node) -> bool:
-    """Return whether an expression is a literal, a variable, or a field of one."""
+    """Return whether an expression is a literal, a variable, or a field of a variable: ``object.spec.nodeName``."""
     while ast.kind(node) == "select_expr":
         node = node.select_expr.operand
     return ast.kind(node) in ("const_expr", "ident_expr")

@@ -1,8 +1,8 @@
 """The calls of engine functions whose value differs from upstream's, and the replacements in CEL (docs/adr/0044).
 
-A correction is a CEL body (``cel.bodies``), selected by the static types of the operands. If the checker does not know
-the types, the body tests the types at run time. Upstream is cel-go 0.26 as kube-apiserver 1.36 configures it, and each
-corrected value was captured from that version (tests/captured/cel_libraries.txt).
+A correction replaces a call by a CEL expression, which is selected by the static types of the operands. If the checker
+does not know the types, the CEL expression tests the types at run time. Upstream is cel-go 0.26 as kube-apiserver 1.36
+configures it, and each corrected value was captured from that version (tests/captured/cel_libraries.txt).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ from .typing import NULLABLE
 
 @dataclass(frozen=True, slots=True)
 class NativeCall:
-    """A call of an engine's function: the types and literals of the operands, on which the correction depends."""
+    """A call of a function of the CEL engine: the operands' types and literals, which determine the correction."""
 
     kinds: Sequence[CelType]
     """The types of the operands; the receiver comes first."""
@@ -63,7 +63,7 @@ def _is_sure_map(kind: CelType) -> bool:
 
 
 def present(call: NativeCall) -> Body:
-    """Return the CEL body that replaces the optional access ``a.?b`` or ``a[?b]``; empty if the CEL engine is right."""
+    """Return the CEL expression that replaces ``a.?b`` or ``a[?b]``; empty if the CEL engine's value is right."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
         return "" if _is_sure_map(kind.parameters[0]) else _IN_OPTIONAL
@@ -73,7 +73,7 @@ def present(call: NativeCall) -> Body:
 
 
 def item(call: NativeCall) -> Body:
-    """Return the CEL body that replaces ``a[b]`` or ``a.b`` (``a['b']`` on JSON); empty if the CEL engine is right."""
+    """Return the CEL expression that replaces ``a[b]``, or ``a.b`` on JSON; empty if the engine's value is right."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
         return present(call)
@@ -81,7 +81,7 @@ def item(call: NativeCall) -> Body:
 
 
 def has(call: NativeCall) -> Body:
-    """Return the CEL body that replaces ``has(a.b)``; empty if the CEL engine is right."""
+    """Return the CEL expression that replaces ``has(a.b)``; empty if the CEL engine's value is right."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
         return f"({_IN_OPTIONAL}).hasValue()" if present(call) else ""
@@ -99,7 +99,8 @@ _OF_NON_ZERO = f"{_OF_TIMESTAMP.format('a')} ? ({_OF_TIME}) : optional.ofNonZero
 def _by_kind(known: Mapping[str, Body], otherwise: Body) -> Correct:
     """Return the correction of a function with one operand, by the type of the operand.
 
-    ``known`` has the CEL body for each type; ``otherwise`` is the body for any other type.
+    ``known`` has the CEL expression that replaces the call for each type; ``otherwise`` is the expression for any other
+    type.
     """
 
     def correct(call: NativeCall) -> Body:
@@ -119,10 +120,10 @@ _TYPES: Mapping[str, str] = {
 
 
 def _converts(native: Body, known: Mapping[str, Body], dyn: str = "") -> Correct:
-    """Return the correction of a type conversion; ``known`` has the CEL body by the type of the operand.
+    """Return the correction of a type conversion; ``known`` is a mapping from the operand's type to a CEL expression.
 
-    If the checker does not know the operand's type, the body tests the type. ``dyn`` is the beginning of that body: the
-    test for the type of most values.
+    If the type of the operand is not known before the evaluation, the CEL expression tests the type. ``dyn`` is the
+    beginning of that expression: the test for the type of most values.
     """
     asked = " : ".join(f"{_TYPES[kind]} ? ({body})" for kind, body in known.items())
     return _by_kind(known, f"{dyn}{asked} : {native}")

@@ -44,9 +44,9 @@ _IN_DOCUMENT = {name: rows for name, rows in _by_name(LIBRARIES).items() if _nee
 
 
 def functions(rows: Iterable[Overload] = LIBRARIES) -> list[Any]:
-    """Return the CEL engine's declarations of the functions in ``rows`` that the Python interface can express.
+    """Return the CEL engine's declarations of the functions in ``rows`` that the engine's Python interface can express.
 
-    The engine's configuration document declares the other functions (``checked``).
+    The engine's configuration document declares the other functions.
     """
     return [
         cel.FunctionDecl(name, [_overload(row) for row in each])

@@ -1,8 +1,8 @@
 """Runs library functions: one engine function for each name, which selects the overload by the types of the operands.
 
-The engine selects overloads by the kind of operands only, and all opaque values (values of types that CEL lacks) are of
-one kind, messages. So overloads with equal kinds share a function, which selects the overload by the type of each
-message.
+The engine selects overloads by the basic type of the operands, such as int, list or message. All values of types that
+CEL lacks are messages. So overloads with equal basic types share a function, which selects the overload by the type of
+each message.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,14 +35,14 @@ _KINDS: Mapping[str, Any] = {
 
 
 def run_name(name: str) -> str:
-    """Return the name by which the CEL engine runs a library function; no built-in function has the same name."""
+    """Return the name by which the CEL engine runs a library function; no built-in function has this name."""
     return name if name.startswith("internal.") else f"library.{name}"
 
 
 def declarations(bind: Bind) -> list[Any]:
     """Return the CEL engine's declarations of the library functions, for the environment that runs programs.
 
-    ``bind`` returns the callable that the engine calls for a Python function (``Calls.bind``).
+    ``bind`` wraps a Python function into a callable that the engine can call.
     """
     rows = sorted(
         (row for row in (*LIBRARIES, *AUTHORIZATION, *INTERNAL) if row.call is not None), key=lambda row: row.name

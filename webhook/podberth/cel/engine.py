@@ -70,7 +70,7 @@ _ABORTED = "[ABORTED]"
 
 
 class CompileError(Exception):
-    """An expression cannot be used: it is not CEL, does not type-check, is too large or has a type that is not wanted.
+    """An expression cannot be used: it is no CEL, does not type-check, is too large, or its value has an unwanted type.
 
     The field ``problems`` lists all problems of the expression.
     """
@@ -88,7 +88,7 @@ class Expression:
     """
 
     def __init__(self, source: str, want: Want, lowered: Lowered, *, runner: Runner, costs: Mapping[str, Cost]) -> None:
-        """Create the expression from compiled parts; only ``Environment.compile`` does so."""
+        """Create the expression from its compiled parts."""
         self.costs = costs
         """The maximum costs of an evaluation: the key "" has the cost of the expression itself, and the name of a
         variable that the expression needs has the cost of that variable.
@@ -109,7 +109,7 @@ class Expression:
 
     @property
     def parts(self) -> int:
-        """The number of parts (``cel.compile_limits``) of the expression, without the parts of variables."""
+        """The number of nodes in the expression's tree, without the nodes of the variables."""
         return self._lowered.parts
 
     def load(self, room: Room) -> None:
@@ -135,18 +135,15 @@ class Expression:
         return self._runner.load(program.assemble([self._lowered], as_list=False))
 
     def _bind(self, runner: Runner) -> None:
-        """Load the program for the Environment of an activation, if it is not the one that compiled the expression.
-
-        Policies of namespaces are compiled apart from the cluster's, and evaluated beside them.
-        """
+        """Use another runner from now on; the next evaluation loads the program for the runner."""
         self._runner, self._loaded = runner, None
 
     def evaluate(self, activation: Activation) -> Any:
         """Return the value of the expression as plain Python: None, bool, int, float, str, list, dict.
 
-        None stands for null or an absent optional, and both mean "no change". If ``want`` is ANY, a timestamp becomes a
-        datetime, a duration a timedelta, and bytes a bytearray. A set of nodes becomes a number that is valid only in
-        the review.
+        None stands for null or an absent optional; in a mutation both mean "no change". If ``want`` is ANY, a timestamp
+        becomes a datetime, a duration a timedelta, and bytes a bytearray. A set of nodes becomes a number that is valid
+        only in the current review.
 
         Raises:
             EvaluationError: the evaluation failed, or the value does not have the wanted type.
@@ -180,10 +177,10 @@ class Batch:
     _runner: Runner
 
     def evaluate(self, activation: Activation) -> list[bool | EvaluationError]:
-        """Return the values of the conditions, in order; in place of the value of a failed condition is the error.
+        """Return the values of the conditions, in order; for a condition that failed, the list has the error.
 
-        If one condition fails, or all together exceed 10,000 iterations, the whole program fails. Then the conditions
-        are evaluated one by one, so that each condition gets the value of a separate evaluation.
+        If one condition fails, or all conditions together exceed 10,000 iterations, the whole program fails. Then the
+        conditions are evaluated one by one, so that each condition gets the value of a separate evaluation.
         """
         if self._loaded is not None:
             try:
@@ -212,10 +209,9 @@ class Environment:
         Args:
             schema: the types of pods and of the objects inside pods.
             deadline: starts the time limit for compiling one set of policies, and returns the check of that limit.
-            names: the variables that expressions may use, besides ``variables``, with their types
-                (``typing.VARIABLES`` or ``typing.NATIVE_VARIABLES``).
-            exact: whether types follow the API server's rules for native policies: the elements of a literal are
-                of one type (``literals``), and a text has the type string.
+            names: the variables that expressions may use, besides ``variables``, with the type of each variable.
+            exact: whether types follow the API server's rules for native policies: all elements of a list literal have
+                one type, and a text has the type string.
         """
         self.schema = schema
         self.deadline = deadline
@@ -227,7 +223,7 @@ class Environment:
         self._runner = Runner({**VARIABLES, **names})
 
     def native(self) -> "Environment":
-        """Return an environment for native policies, with the same Pod schema and the same time limit."""
+        """Return an environment for native policies, with the Pod schema and the time limit of this environment."""
         return Environment(self.schema, names=NATIVE_VARIABLES, exact=True, deadline=self.deadline)
 
     def compile(
@@ -245,13 +241,13 @@ class Environment:
             source: the expression.
             want: the type that the value must have.
             variables: an expression or a type for each ``variables.<key>``. An expression of this Environment becomes
-                part of the program, and is evaluated at most once, when it is first needed. The value of a type must be
-                bound as "variables.<key>" in the activation.
+                part of the program, and is evaluated at most once, at its first use. If a key has a type, the value
+                must be bound as "variables.<key>" in the activation.
             names: the names that the expression may use, among the names of the Environment and "variables"; None means
                 all.
-            room: the budget of the expression's policy (``compile_limits.Room``), which shrinks by the size of the
-                expression; the caller must call ``load`` before the expression can be evaluated. None: the expression
-                is part of no policy, and can be evaluated at once.
+            room: the budget of the expression's policy, which shrinks by the size of the expression; the caller must
+                call ``load`` before the expression can be evaluated. None: the expression is part of no policy, and can
+                be evaluated at once.
 
         Raises:
             CompileError: the expression does not compile or is too large; the error has every problem that the checker
@@ -321,10 +317,10 @@ class Environment:
         return Batch(tuple(expressions), self._runner.load(serialized), self._runner)
 
     def activation(self, bindings: Mapping[str, object], review: ReviewContext) -> Activation:
-        """Return the variables of a review with values, as the argument of ``Expression.evaluate``.
+        """Return the variables of a review with values, as the argument for the evaluation of an expression.
 
-        ``bindings`` has the values as plain JSON, by name; a missing name is null. ``topology`` and ``mig`` are taken
-        from ``review``. Callers must not modify the values while the activation is in use.
+        ``bindings`` has the values as plain JSON, by name; a missing name is null. The variables ``topology`` and
+        ``mig`` get their values from ``review``. Callers must not modify the values while the activation is in use.
         """
         return self._runner.activation({**bindings, **_OURS, "topology": {"known": review.index.known}}, review)
 
@@ -352,7 +348,7 @@ class Environment:
         ]
 
     def _failure(self, constants: Sequence[Lowered]) -> str:
-        """Return the error of the first expression in ``constants`` that fails; empty if none fails."""
+        """Return the error of the first expression in ``constants`` that fails; empty if no expression fails."""
         loaded = self._runner.load(program.assemble(constants, as_list=True))
         if loaded is None:  # nested too deeply: ``load`` refuses the whole expression for that
             return ""
@@ -368,7 +364,7 @@ class Environment:
         return self._check(text, self._declared(variables, self._every_name), frozenset(), checker)
 
     def _checker_of(self, source: str, want: Want) -> tuple[Checker, str]:
-        """Return the checker of an expression, and the text that it checks."""
+        """Return (the type checker for an expression, the text of the expression for that type checker)."""
         if not patch_types.may_be_named(source, want):
             return self._checker, source
         text = patch_types.flattened(source)

@@ -79,7 +79,7 @@ class Vocabulary:
 def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]:
     """Return the problems that the CEL engine's compilation error ``text`` reports, sorted; there is at least one.
 
-    ``words`` are the names that may be suggested for a misspelt one.
+    ``words`` are the names that may be suggested in place of a misspelt name.
     """
     found: set[CelProblem] = set()
     for match in _ENTRY.finditer(text):
@@ -96,7 +96,7 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
 
 
 def unwanted(found: CelType, want: Want) -> CelProblem:
-    """Return the problem of an expression whose type is not the one that the field wants."""
+    """Return the problem of an expression whose type ``found`` differs from the type ``want``."""
     hint = (
         "; write string(...)" if want in (Want.STRING, Want.MESSAGE) else "; take its .terms" if found == NODES else ""
     )
@@ -119,7 +119,10 @@ def _of_unquoted(source: str, problem: CelProblem) -> CelProblem | None:
 
 
 def _say(said: str, words: Vocabulary) -> tuple[str, str]:
-    """Return (podberth's message for an engine's message, the source's name that both are about or "")."""
+    """Return (podberth's message for a message of the engine, the name in the source that the message is about).
+
+    The name is "" if the message is about no name.
+    """
     if match := _FIELD.search(said):
         field, message = match["field"], match["message"]
         known = [name for name in words.fields.get(message, ()) if not name.startswith("__")]
@@ -163,7 +166,10 @@ def _overload_hint(match: re.Match[str]) -> str:
 
 
 def _placed(source: str, line: int, column: int, name: str, message: str) -> CelProblem:
-    """Return the problem at the position of ``name``; the CEL engine reports the position of a dot or bracket near."""
+    """Return the problem at the position of ``name`` in the source.
+
+    The CEL engine reports the position of a dot or bracket near the name.
+    """
     lines = source.split("\n")
     if not 1 <= line <= len(lines):
         return CelProblem(1, 1, message)

@@ -1,6 +1,7 @@
 """Finds calls of ``format`` that upstream refuses in a new policy: the format does not fit the listed values.
 
-The format and the list are literals there. Source: cel-go v0.26.0 ext/formatting.go, stringFormatValidator.
+Only calls with a literal format and a literal list are checked. Source: cel-go v0.26.0 ext/formatting.go,
+stringFormatValidator.
 """
 
 import re
@@ -31,7 +32,7 @@ _TAKEN: Final[Mapping[str, frozenset[str]]] = {
 def wrong_formats(checked: Node, *, objects_have_text: bool) -> Iterator[CelProblem]:
     """Yield a problem for each call of ``format`` with a literal text and a list literal that fails for every pod.
 
-    ``objects_have_text`` says that ``%s`` accepts objects with declared fields, which are maps at run time.
+    ``objects_have_text`` says whether "%s" accepts objects with declared fields, which are maps at run time.
     """
     for node in ast.walk(checked.expr):
         if ast.kind(node) == "call_expr" and node.call_expr.function == "format" and _is_literal(node):

@@ -36,13 +36,14 @@ class ReviewContext:
     index: TopologyIndex
     need: Need
     class_resources: frozenset[str] = frozenset()
-    """The extended resources that DeviceClasses serve: these resources are available although no node lists them."""
+    """The extended resources that DeviceClasses serve: these resources are available although no node lists the
+    resources."""
     members: int = 0
     """The number of the gang's pods that request accelerators; 0 if unknown."""
     roles: Roles = ()
-    """The needs of the gang's roles, each with its number of pods; empty if all roles have the same need."""
+    """The needs of the gang's roles, each with the number of the role's pods; empty if all roles have equal needs."""
     authorizer: Authorizer | None = None
-    """The rights of all users, for native policies; None if they are not known."""
+    """The rights of all users, for native policies; None if the rights are not known."""
     _sets: list[NodeSet] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def handle(self, nodes: NodeSet) -> int:
@@ -60,7 +61,10 @@ class ReviewContext:
 
     @cached_property
     def mig_nodes(self) -> NodeSet:
-        """The nodes that the pod selects and whose taints the pod tolerates, whatever devices the pod requests."""
+        """The nodes that the pod's node selection allows and whose taints the pod tolerates.
+
+        Requested devices do not count.
+        """
         return self.index.nodes(replace(self.need, requests=(), per_container=0, memory_mib=0))
 
     @cached_property
@@ -114,7 +118,7 @@ def _smallest(review: ReviewContext, memory_mib: int, slices: int = 0) -> dict[s
 
 
 def _profile(name: str = "", memory_mib: int = 0) -> dict[str, Any]:
-    """Return the MigProfile with the name ``name``, in any spelling; an unknown profile has ``exist`` False."""
+    """Return the MigProfile with the name ``name``, in any spelling. ``exist`` is False for an unknown profile."""
     try:
         profile = mig.parse(name)
     except ValueError:

@@ -20,7 +20,7 @@ _MOST: Mapping[str, int] = {"_<_": -1, "_<=_": 0, "_==_": 0}
 
 
 def longest_texts(checked: Node, condition: Node, *, holds: bool) -> Mapping[str, float]:
-    """Return a mapping from each text that a condition limits to the maximum number of bytes.
+    """Return a mapping from each text that a condition limits in length to the maximum number of bytes of the text.
 
     The maximum applies if ``condition`` has the value ``holds``, or has an error. The keys are the names of loop
     variables, and ``variables.<name>`` for a policy's variables. Texts that the condition does not limit are left out.
@@ -69,7 +69,7 @@ def _sized(checked: Node, function: str, left: Node, right: Node) -> Mapping[str
 
 
 def _is_named_text(checked: Node, node: Node) -> bool:
-    """Return whether an expression is a variable of type string; a dyn variable could hold a list of long texts."""
+    """Return whether an expression is a variable of type string. A dyn variable could hold a list of long texts."""
     return ast.kind(node) == "ident_expr" and ast.type_of(checked, node).name == "string"
 
 

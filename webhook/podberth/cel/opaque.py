@@ -2,7 +2,7 @@
 
 The engine has no opaque types, but messages serve as opaque types. A message keeps its type in lists, maps and ``dyn``,
 equals another message if the texts are equal, and can be passed to Python functions and back. The type checker declares
-the same type names without fields.
+message types with these names, without fields.
 """
 
 import json
@@ -30,8 +30,8 @@ _CLASSES: Mapping[str, Any] = {
 def wrap(kind: str, value: Any) -> Any:
     """Return the result of a Python function in the form that the CEL engine accepts.
 
-    ``kind`` is the CEL type of the result. A result of an opaque type is a text, and becomes a message of the same
-    type; any other result is returned unchanged.
+    ``kind`` is the name of the result's CEL type. A result of an opaque type is a text, which is wrapped in a protobuf
+    message. Any other result is returned unchanged.
     """
     made = _CLASSES.get(kind)
     if made is None:
@@ -43,12 +43,12 @@ def wrap(kind: str, value: Any) -> Any:
 
 
 def shown(value: Any) -> Any:
-    """Return a value of the library ``libraries.authz`` as JSON, without its empty parts."""
+    """Return a value of the CEL library ``authz``, such as an authorizer, as JSON without empty fields."""
     return {key: each for key, each in json.loads(value.text).items() if each not in ("", None)}
 
 
 def unwrap(operand: Any) -> tuple[str, Any]:
-    """Return the type name and the text of an opaque value; for other operands, ("", the operand itself)."""
+    """Return (type name, text) of a value of an opaque type; ("", operand) for any other operand."""
     if isinstance(operand, Message):
         name = operand.DESCRIPTOR.full_name
         if name in _CLASSES:

@@ -75,10 +75,10 @@ class MacroLoop:
 class SubExpression:
     """A part of an expression that is an expression itself.
 
-    The kind ``path`` is a name with fields and indexes; the children are the values of the shorter paths. The children
-    of the kinds ``and``, ``or`` and ``choice`` are the operands in order; some operands may not be evaluated. The first
-    child of a ``macro`` is the receiver, and the other children are parts of the body. Literals are not parts, nor are
-    bare variables such as ``object``, whose value would be too large.
+    ``kind`` says what sort of expression the part is. "path": a name with fields and indexes; the children are the
+    values of the shorter paths. "and", "or" and "choice": the children are the operands in order; some operands may not
+    be evaluated. "macro": the first child is the receiver, and the other children are parts of the body. Literals are
+    not parts, nor are bare variables such as ``object``, whose value would be too large.
     """
 
     text: str
@@ -95,7 +95,7 @@ def parts_of(checked: Node, source: str) -> SubExpression | None:
     """Return the expression as a tree of parts; None for a literal.
 
     Args:
-        checked: the checked expression, before ``program.lower`` rewrites it.
+        checked: the type-checked expression, before it is rewritten for the CEL engine.
         source: the text of the expression.
     """
     return _Reader(checked, source).read(checked.expr)
@@ -113,7 +113,7 @@ class _Reader:
         self.opening = {last: first for first, last in self.closing.items()}
 
     def read(self, node: Node) -> SubExpression | None:
-        """Return an expression as a part, with the parts within it; None for a literal and the like."""
+        """Return an expression as a part, with the parts within it; None for a literal or a bare variable."""
         kind = ast.kind(node)
         if not kind or _is_literal(node) or (kind == "ident_expr" and node.ident_expr.name in VARIABLES):
             return None
@@ -127,7 +127,7 @@ class _Reader:
         return self._part(node, "path" if _is_path(node) else "other", inner)
 
     def _lazy(self, kind: Kind, operands: Sequence[Node]) -> Iterator[SubExpression | None]:
-        """Yield the operands of a logical operator in order, as parts; ``a && b && c`` has three operands, not two."""
+        """Yield the operands of a logical operator in order, as parts; "a && b && c" has three operands, not two."""
         for operand in operands:
             part = self.read(operand)
             if part is not None and part.kind == kind != "choice":
@@ -158,7 +158,7 @@ class _Reader:
         return self._part(node, "macro", (operand, *free), self._loop(target, parenthesis))
 
     def _target(self, node: Node, parenthesis: int) -> Node:
-        """Return the receiver of a macro; the receiver's place in an expansion depends on the macro."""
+        """Return the receiver of a macro; the position of the receiver in the expansion depends on the macro."""
         if ast.kind(node) == "call_expr":
             return node.call_expr.args[0].call_expr.target
         loop = node.comprehension_expr
@@ -268,7 +268,7 @@ def _operands(node: Node) -> Iterator[Node]:
 
 
 def _is_opt_map(node: Node) -> bool:
-    """Return whether a conditional expression is the expansion of ``optMap`` or ``optFlatMap``.
+    """Return whether a conditional expression is the expansion of the macro ``optMap`` or ``optFlatMap``.
 
     The expansion has the form ``x.hasValue() ? ... : none``.
     """

@@ -1,10 +1,10 @@
 """The types of a MutatingAdmissionPolicy's patches: ``Object{...}``, ``Object.spec{...}`` and ``JSONPatch{...}``.
 
 Upstream resolves each name that begins with ``Object.`` to a type that has all fields, each of type dyn (apiserver
-pkg/cel/mutation/typeresolver.go). The checker here knows declared messages only, so each expression gets the messages
-that the expression names, with every word of the expression as a field. A nested name is written with ``_`` for ``.``,
-because a message cannot have a field and an inner message of one name; the text keeps its length, and the positions of
-problems stay right.
+pkg/cel/mutation/typeresolver.go). podberth's checker knows only declared messages. So the messages that an expression
+names are declared for the expression, with every word of the expression as a field. A nested name is written with ``_``
+for ``.``, because a message cannot have a field and an inner message of one name; the text keeps its length, and the
+positions of problems stay right.
 
 At run time, an object of such a type is a map with the type's name under ``TYPE``, which no JSON field has.
 """
@@ -48,17 +48,20 @@ _NON_ZERO: Final = "optional.ofNonZeroValue"
 
 
 def may_be_named(source: str, want: Want) -> bool:
-    """Return whether an expression may name these types: a patch, or a part of one."""
+    """Return whether an expression may use the types ``Object`` and ``JSONPatch`` of mutating policies."""
     return want in WANTS or (want is Want.PART and _MAY.search(source) is not None)
 
 
 def flattened(source: str) -> str:
-    """Return an expression of equal length with ``_`` for ``.`` in the names of types such as ``Object.spec``."""
+    """Return an expression of equal length with "_" for "." in the names of types such as ``Object.spec``."""
     return _TOKEN.sub(lambda found: found["other"] or found["name"].replace(".", "_"), source)
 
 
 def messages(source: str) -> dict[str, Mapping[str, str]]:
-    """Return a mapping from each message type of an expression from ``flattened`` to the types of the fields."""
+    """Return a mapping from the name of each message type in an expression to the types of the message's fields.
+
+    The expression has "_" for "." in the names of types.
+    """
     fields = dict.fromkeys(sorted(set(_WORD.findall(source))), "dyn")
     names = {_OBJECT} | {found["name"] for found in _TOKEN.finditer(source) if found["name"]}
     names |= {word for word in fields if word.startswith(f"{_OBJECT}_")}
@@ -71,9 +74,9 @@ def is_patch_type(name: str) -> bool:
 
 
 def lower(checked: Node, node: Node, apply: Apply) -> str:
-    """Rewrite an object of such a type in place to a map; return what podberth cannot do with it, or an empty text.
+    """Change an ``Object`` or ``JSONPatch`` literal to a map, in place; return a message if podberth cannot, else "".
 
-    ``apply`` fills in the body of a function.
+    ``apply`` returns a CEL expression with given operands in place of its arguments.
     """
     struct = node.struct_expr
     for entry in struct.entries:
@@ -110,7 +113,7 @@ def unjudged(checked: Node, node: Node) -> str:
 
 
 def settled(value: Any) -> Any:
-    """Return an Object, or a list of JSONPatches, as plain JSON; any other value as it is.
+    """Return an Object, or a list of JSONPatches, as plain JSON; any other value unchanged.
 
     Raises:
         EvaluationError: a type's name is not the path of the field with the object (CheckTypeNamesMatchFieldPathNames,

@@ -1,9 +1,9 @@
 """Estimates the cost of compiling and searching a regular expression from the expression's text.
 
 RE2 compiles a pattern to a program, in which repetitions are expanded and a Unicode class takes hundreds of steps. RE2
-searches with a DFA, and computes the DFA's states during the search. If a search can be at many places of the pattern
-at once, the DFA has more states than RE2 keeps. Then RE2 falls back to a slower simulation of all places at once
-(re2/dfa.cc, "bail").
+searches with a DFA, and computes the DFA's states during the search. If a search can be at many positions in the
+pattern at one time, the DFA has more states than RE2 keeps. Then RE2 simulates all positions at one time, which is
+slower (re2/dfa.cc, "bail").
 """
 
 import re
@@ -82,9 +82,9 @@ def unread(size: float) -> Pattern:
 
 
 def read(text: str) -> Pattern:
-    """Return the properties of a literal pattern.
+    """Return the properties of the regular expression in a literal.
 
-    For an invalid pattern, which is refused elsewhere, the properties are arbitrary.
+    The properties of an invalid regular expression are arbitrary, because a policy with such an expression is refused.
     """
     groups, last, whole_ways = [_Group()], _Group(), 1
     folded = _FOLDED if "(?" in text and re.search(r"\(\?[a-zA-Z]*i", text) else 1
@@ -129,7 +129,7 @@ def _add(group: _Group, more: _Group) -> None:
 
 
 def _repeat(group: _Group, last: _Group, token: "re.Match[str]") -> None:
-    """Add the program steps of a repetition, which RE2 expands: ``a{1000}`` has the steps of a thousand ``a``."""
+    """Add the program steps of a repetition, which RE2 expands: "a{1000}" has a thousand times the steps of "a"."""
     if token["often"]:
         group.endless |= token["often"] != "?"
         group.steps += 1

@@ -118,7 +118,7 @@ class Meter:
         return handed + _CHECKED * min(within, MOST_VALUES)
 
     def _handed(self, node: Node, value: Bounds, times: float) -> float:
-        """Return the price of converting a value to Python ``times`` times; each conversion copies the whole value."""
+        """Return the price of converting a value to Python ``times`` times. Each conversion copies the whole value."""
         kind = ast.type_of(self._checked, node).name
         if kind in _SCALARS:
             return 0.0
@@ -139,7 +139,10 @@ class Meter:
         return found
 
     def _visit(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
-        """Add the price as ``visit`` does; return the bounds of the value before the value's type narrows them."""
+        """Add the price of an expression; return the bounds of the value, without the limits of the value's type.
+
+        ``times`` is the number of evaluations; ``scope`` has the bounds of the loop variables by name.
+        """
         self.sum += _PART * times
         match ast.kind(node):
             case "const_expr":
@@ -247,7 +250,7 @@ class Meter:
         return self._result(node, values, times)
 
     def _charge_answer(self, node: Node, times: float) -> None:
-        """Add the price of reading a field of Nodes: of each read, and of one computation for each node set."""
+        """Add the price of reading a field of the type Nodes, and of computing the field once for each node set."""
         name = node.select_expr.field
         price = field_price(name)
         self._charge(node, price.call * times, _LOOP_ADVICE)
@@ -266,7 +269,7 @@ class Meter:
             self.remembered[key] = charged
 
     def _charge_plain(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
-        """Add the price of a call that reads texts and lists: by the bytes and the entries."""
+        """Add the price of a call that reads texts and lists: by the number of bytes and of items."""
         function = node.call_expr.function
         price = price_of(function)
         charged = price.call * times
@@ -360,11 +363,11 @@ class Meter:
     def _charge_compared(
         self, node: Node, listed: Node, left: tuple[float, float], right: tuple[float, float], times: float
     ) -> None:
-        """Add the price of comparing each element of one list with each element of another.
+        """Add the price of comparing each element of one list with each element of another list.
 
-        ``left`` and ``right`` are the bytes and the length of each list. The comparison of two elements ends with the
-        shorter element. The comparison of two texts ends at the first difference, so its price is part of the price of
-        a pair.
+        ``left`` and ``right`` are (bytes, length) of the lists. The comparison of two elements ends with the shorter
+        element. The comparison of two texts ends at the first difference, so the price of comparing the texts is part
+        of the price of a pair.
         """
         kind = ast.type_of(self._checked, listed)
         elements = kind.parameters[0].name if kind.name == "list" else kind.name
@@ -433,7 +436,7 @@ class Meter:
         return result
 
     def _growing(self, step: Node, added: Node, rounds: float, scope: Mapping[str, Bounds]) -> Bounds:
-        """Add the price of one round of ``map`` or ``filter``; return the bounds of the added element."""
+        """Add the price of one round of the macro ``map`` or ``filter``; return the bounds of the added element."""
         if ast.kind(step) == "call_expr" and step.call_expr.function == "_?_:_":
             condition = step.call_expr.args[0]
             self.visit(condition, rounds, scope)
@@ -461,7 +464,7 @@ def _sets(asked: Node) -> float:
 
 
 def _spelled(node: Node) -> str:
-    """Return a text that identifies a query: queries with equal texts have the same result within a review."""
+    """Return a text that identifies a query of the nodes; queries with equal texts have equal results in one review."""
     match ast.kind(node):
         case "ident_expr":
             return str(node.ident_expr.name)

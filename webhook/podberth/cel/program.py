@@ -77,11 +77,11 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
 
     Args:
         checked: the expression, with the types that the checker found.
-        variables: the variables that are expressions themselves.
-        apply: returns the expression of a library function's body for given operands.
+        variables: the compiled variables of the policy.
+        apply: returns a CEL expression with given operands in place of its arguments.
 
     Returns:
-        The rewritten expression, and the problems that prevent its use.
+        (the rewritten expression, the problems that prevent its use).
     """
     kind, functions = ast.type_of(checked, checked.expr), ast.functions(checked)
     roots = (*VARIABLES, *NATIVE_VARIABLES, VARIABLES_PREFIX.rstrip("."))
@@ -131,16 +131,16 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
 
 
 def field_function(name: str) -> str:
-    """Return the name of the CEL engine's run-time function that computes a field of Nodes."""
+    """Return the name of the CEL engine's function that computes the field ``name`` of the type Nodes at run time."""
     return f"nodes_field_{name}"
 
 
 def assemble(elements: Iterable[Lowered], *, as_list: bool) -> bytes:
     """Return several expressions as one serialised program; a shared variable is evaluated only once.
 
-    If ``as_list`` is true, the program's value is the list of the expressions' values. Otherwise there is one
-    expression, and the program has the value of the expression. An optional then becomes a list of at most one item,
-    because the engine cannot return an optional.
+    If ``as_list`` is true, the value of the program is the list of the expressions' values. Otherwise ``elements`` has
+    one expression, whose value is the value of the program. If that value is an optional, the program's value is a list
+    with at most one item, because the engine cannot return an optional.
     """
     builder = _Builder()
     roots = list(elements)
@@ -162,7 +162,7 @@ def assemble(elements: Iterable[Lowered], *, as_list: bool) -> bytes:
 def assemble_alone(variable: Lowered) -> bytes:
     """Return a serialised program of one variable, without the variables that the variable's expression refers to.
 
-    If the engine cannot read the expression in the program, the engine cannot read any program that needs the variable.
+    The program is a test: if the engine cannot read it, the engine cannot read any program that needs the variable.
     """
     builder = _Builder()
     builder.add_variable(replace(variable, variables={}))
@@ -278,10 +278,11 @@ def _lower_call(checked: Node, node: Node, reads: set[FieldPath], apply: Apply) 
 def _lower_library(checked: Node, node: Node, rows: list[Overload], apply: Apply) -> None:
     """Replace a call of a library function by the implementation; ``rows`` are the overloads that the types allow.
 
-    The implementation is a function in Python, or a body: a CEL expression that takes the place of the call. A call of
-    the engine's own function stays. If an operand is dyn, there may be several overloads. A function in Python selects
-    the overload at run time, and all overloads share one body. If some overloads are the engine's (for strings) and
-    others have a body (for lists), the call becomes a conditional expression, which tests the type of the receiver.
+    The implementation is a function in Python, or a CEL expression that takes the place of the call. A call of a
+    function that the CEL engine has itself stays. If an operand is dyn, there may be several overloads. A function in
+    Python selects the overload at run time. All overloads that are CEL expressions share one expression. If the engine
+    has some overloads (for strings) and others are CEL expressions (for lists), the call becomes a conditional
+    expression, which tests the type of the receiver.
     """
     operands = list(map(ast.copy_of, ast.children(node)))
     by_body = [row for row in rows if row.body]

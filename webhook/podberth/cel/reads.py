@@ -25,10 +25,10 @@ def reads(checked: ast.Node) -> frozenset[FieldPath]:
     ELEMENT stands for an element of a list at any index, and for the variable of a loop over a list. The path of a
     filtered list is the path of the list. The variable of a loop over any other value has the path of that value.
 
-    The field "", which no object has, stands for the presence of the object, or for the number of elements.
+    The field "", which no object has, stands for the presence of an object, or for the number of elements of a list.
 
-    ``topology.nodes(gpu)`` and ``topology.narrowestLevel(gang)`` read only ``topology``: the review, not the argument,
-    has the values.
+    ``topology.nodes(gpu)`` and ``topology.narrowestLevel(gang)`` read only the variable ``topology``, because the value
+    does not come from the argument but from the review.
     """
     found: set[FieldPath] = set()
     _Reader(checked, found).visit(checked.expr, {})
@@ -55,7 +55,7 @@ class _Reader:
             self._found.add(path)
 
     def _resolve(self, node: ast.Node, scope: Mapping[str, FieldPath | None]) -> tuple[FieldPath | None, bool]:
-        """Return (the path of an expression's value, whether a path of a field of the value may begin with that path).
+        """Return (the path of an expression's value, whether a field may be appended to the path).
 
         All other paths that the expression reads are recorded. The path is None if the expression makes the value.
         """
@@ -106,7 +106,7 @@ class _Reader:
         return (*path, ELEMENT), True
 
     def _count(self, node: ast.Node, scope: Mapping[str, FieldPath | None]) -> None:
-        """Record what ``size()`` reads: of a list only the number of elements, of any other value the whole value."""
+        """Record what ``size()`` reads: the number of elements of a list, or the whole of any other value."""
         path, is_open = self._resolve(node, scope)
         if path:
             self._found.add((*path, ELEMENT, "") if is_open and self._is_list(node) else path)
@@ -121,9 +121,10 @@ class _Reader:
         return UNESCAPED.get(name, name) if holder.is_message else name
 
     def _loop(self, loop: ast.Node, scope: Mapping[str, FieldPath | None]) -> tuple[FieldPath | None, bool]:
-        """Record the reads of a loop; return (the path of the loop's value, whether a field may be added to the path).
+        """Record the reads of a loop; return (the path of the loop's value, whether a field may follow the path).
 
-        The path of a ``filter`` is the path of the filtered list. Any other loop makes a value, so the path is None.
+        The path of the macro ``filter`` is the path of the filtered list. Any other loop makes a value, so the path is
+        None.
         """
         range_path, is_open = self._resolve(loop.iter_range, scope)
         element = range_path

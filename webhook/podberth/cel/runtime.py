@@ -48,7 +48,7 @@ class Activation:
     bindings: Mapping[str, object]
     """The values of the variables, by name, as plain Python."""
     runner: "Runner"
-    """The runner that made the activation, and whose programs it can be evaluated with."""
+    """The runner that made the activation; only programs of this runner can be evaluated with the activation."""
 
 
 def _keep_none() -> None:
@@ -100,10 +100,10 @@ class Runner:
         """Evaluate a program and return the CEL engine's value object, which may be a CEL error.
 
         Raises:
-            UndecidedError: the engine stopped, because it exceeded its iterations; or the answer of ``authorizer`` is
-                not known.
-            EvaluationError: it got a value that CEL does not have; or one of podberth's functions failed, which is a
-                bug.
+            UndecidedError: the engine stopped, because the program exceeded the maximum number of iterations; or the
+                answer of the variable ``authorizer`` is not known.
+            EvaluationError: the engine got a value that CEL does not have; or one of podberth's functions failed, which
+                is a bug.
         """
         self._calls.review = activation.review
         try:
@@ -198,7 +198,7 @@ def plain(value: Any, *, may_hold_optional: bool = False) -> Any:
     """Return the result of a program as plain Python.
 
     Args:
-        value: the value that ``Runner.run`` returned.
+        value: the CEL engine's value object.
         may_hold_optional: whether a list or map may contain an optional. Then the value is checked first, because
             converting a map with an optional ({'a': optional.of(1)}) crashes the process.
 

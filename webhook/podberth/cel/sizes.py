@@ -59,11 +59,11 @@ class Bounds:
         return self.total if times <= self.times else times * self.size
 
     def whole_at(self, times: float) -> float:
-        """Return how many uses of the whole value at ``path`` cost as much as ``times`` uses of the value's elements.
+        """Return the price of ``times`` uses of the elements of a value, as a number of uses of the whole value.
 
-        Up to ``self.times`` uses may be of one element each, and together cost ``self.whole`` uses of the whole. With
-        more uses, all uses may be of the largest element, which may be nearly the whole, as in ``c.args.all(a,
-        c.env.all(e, …))``: each use then counts as a use of the whole.
+        Up to ``self.times`` uses are of different elements, and their price is ``self.whole`` uses of the whole value.
+        Any further use may be of the largest element, which may be nearly the whole value, as in ``c.args.all(a,
+        c.env.all(e, …))``. Then each use counts as a use of the whole value.
         """
         return self.whole if times <= self.times else times
 

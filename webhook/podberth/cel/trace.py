@@ -1,7 +1,7 @@
 """Computes the value of each part of an expression, by evaluating the part alone with the same variables.
 
-The values explain a decision to people; no decision depends on them. A part that the engine did not need, because
-another operand decided the value, is reported as not evaluated.
+The values explain a decision to people; no decision depends on these values. A part that the engine did not need,
+because another operand decided the value, is reported as not evaluated.
 """
 
 from collections.abc import Mapping
@@ -38,9 +38,9 @@ class Element:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traced:
-    """A part of an expression in a trace: the text, the result, and the parts within the part.
+    """A part of an expression in a trace: the text, the result, and the smaller parts inside the part.
 
-    ``asked`` is False if the engine did not need the part; then the part has neither a value nor parts.
+    ``asked`` is False if the engine did not evaluate the part; then the part has neither a result nor smaller parts.
     """
 
     text: str
@@ -127,7 +127,7 @@ class Tracer:
         return Traced(text=part.text, answer=answer, variable=part.variable, parts=parts, elements=elements, more=more)
 
     def _operands(self, part: SubExpression, activation: Activation) -> list[tuple[SubExpression | None, bool]]:
-        """Return the operands of a part, each with whether the CEL engine evaluates the operand."""
+        """Return (operand, whether the CEL engine evaluates the operand) for each operand of a part."""
         first = part.children[0] if part.children else None
         if first is None or part.kind not in ("and", "or", "choice", "macro"):
             return [(child, True) for child in part.children]
@@ -150,7 +150,7 @@ class Tracer:
         return None if answer is None else answer.value
 
     def _elements(self, loop: MacroLoop, activation: Activation) -> tuple[tuple[Element, ...], int]:
-        """Return (the results of a loop's body for the loop's first elements, the number of other elements)."""
+        """Return (the results of a loop's body for the loop's first elements, the number of further elements)."""
         listed = f"({loop.range}).map({loop.variable}, {loop.variable})"
         everything = self.answer(listed, activation)
         if everything is None or not isinstance(everything.value, list):

@@ -89,7 +89,7 @@ Tree: TypeAlias = Literal | Name | Select | Call | Items | Entries | Loop
 
 
 def tree_of(checked: Node) -> Tree:
-    """Return the tree of a checked expression, before ``program.lower`` rewrites it."""
+    """Return the tree of a type-checked expression, before the expression is rewritten for the CEL engine."""
     return _read(checked, checked.expr)
 
 

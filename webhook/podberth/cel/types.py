@@ -30,7 +30,7 @@ class CelType:
 
 
 def parse(text: str) -> CelType:
-    """Return the CelType that a text in the format of ``CelType.__str__`` denotes."""
+    """Return the CEL type that a text such as "list(map(string, dyn))" denotes."""
     name, bracket, inside = text.strip().partition("(")
     if not bracket:
         return CelType(name)
@@ -61,7 +61,7 @@ OPTIONAL = "optional_type"
 
 
 class Want(Enum):
-    """The type that a field requires of an expression's value; a member's value is the type's name in messages."""
+    """The type that a field requires of an expression's value. Each member has the name of the type for messages."""
 
     BOOL = "bool"
     STRING = "string"
@@ -82,8 +82,8 @@ def accepts(want: Want, found: CelType, *, exact: bool = False) -> bool:
     """Return whether a value of the type ``found`` can have the wanted type.
 
     A condition must have the static type bool, as in ValidatingAdmissionPolicy, which refuses dyn. For any other wanted
-    type, dyn is accepted and the value is checked at evaluation. Null or an absent optional is accepted, too; they mean
-    "no change". With ``exact`` a text has the static type string, or is null; a message is never null.
+    type, dyn is accepted and the value is checked at evaluation. Null or an absent optional is accepted, too, and means
+    "no change". With ``exact``, a text must have the static type string, or be null; an object is never null.
     """
     if want is Want.BOOL:
         return found == BOOL

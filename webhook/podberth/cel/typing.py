@@ -1,7 +1,7 @@
 """The types of the names in an expression: message types from the Pod schema, and podberth's own types.
 
 Message types are used only for type checking. At run time every value is plain JSON, so this module makes no values.
-Field names are the same as in JSON.
+Field names are the names in JSON.
 """
 
 import json
@@ -101,12 +101,12 @@ _JSON: Mapping[str, str] = {
 
 
 def messages(schema: PodSchema) -> dict[str, Fields]:
-    """Return a mapping from each message type that an expression may use to the types of the fields.
+    """Return a mapping from each message type that an expression may use to the types of the message's fields.
 
-    The name of a type is the last part of its definition's name, such as ``k8s.Container``.
+    The name of a message type is "k8s." and the last part of the definition's name, as in "k8s.Container".
 
     Raises:
-        ValueError: two definitions would share a name, or one of Pod, Namespace and ConfigMap is missing.
+        ValueError: two definitions would have one name, or one of Pod, Namespace and ConfigMap is missing.
     """
     found: dict[str, Fields] = DECLARED | _NATIVE | {name: {} for name in OPAQUE}
     for name, definition in schema.definitions.items():

@@ -54,10 +54,9 @@ def misfit(plain: Any, want: Want) -> str:
 
 
 def ordered(plain: Any) -> Any:
-    """Return a JSON value with the keys of every map sorted.
+    """Return a JSON value with the keys of every map sorted, because CEL's maps have no order.
 
-    CEL's maps have no order, so equal expressions over equal pods would give different bytes. Callers must call
-    ``misfit`` first, which limits the depth.
+    The caller must have checked that the depth of the value is limited, because this function is recursive.
     """
     if isinstance(plain, dict):
         return {key: ordered(plain[key]) for key in sorted(plain)}

@@ -1,7 +1,8 @@
-"""Finds fields that an object's CRD lacks, and that are similar to a field of the CRD or belong in another place.
+"""Finds fields that an object's CRD lacks, but that resemble a field of the CRD or belong to another object.
 
-Other unknown fields are never reported, because the CRD may be of another release than the cluster's. If the API server
-keeps unknown fields of an object, only fields that differ from a known one by a typing error (``slips``) are reported.
+Other unknown fields are never reported, because the cluster may have another release of the CRD. If the API server
+keeps unknown fields of an object, only fields that differ from a known field by a typing error (``slips``) are
+reported.
 """
 
 import re
@@ -28,12 +29,12 @@ _EVERYWHERE: Final = words("annotations kind labels metadata name namespace spec
 def wrong_by_crd(
     content: Mapping[str, Any], fields: Fields, pods: frozenset[tuple[str, ...]], path: Path
 ) -> Iterator[tuple[Path, str]]:
-    """Yield each field of an object that is misspelt or misplaced according to its CRD: the path, and a message.
+    """Yield (path, message) for each field of an object that is misspelt or misplaced according to the object's CRD.
 
     Args:
         content: the object.
         fields: the fields that the object's CRD has.
-        pods: the paths of the object's parts that are checked as parts of a pod (``checked_as_pods``).
+        pods: the paths of the object's parts that are checked as parts of a pod, and skipped here.
         path: the path from the document to the object.
     """
     yield from _Walk(pods, path)(content, fields, ())
@@ -41,7 +42,7 @@ def wrong_by_crd(
 
 @cache
 def checked_as_pods(version: str, kind: str) -> frozenset[tuple[str, ...]]:
-    """Return the paths of a kind's pod templates and of the parts that ``unknown_fields`` checks as parts of Pods."""
+    """Return the paths of a kind's pod templates and of other parts that podberth checks as parts of Pods."""
     row = row_for({"apiVersion": version, "kind": kind})
     return frozenset(path for place in (row.places if row else ()) for path in _parts(place))
 
@@ -121,7 +122,7 @@ def _about(key: str, level: _Level, around: tuple[_Level, ...]) -> str:
 
 
 def _is_near(got: str, want: str) -> bool:
-    """Return whether two field names have the same letters in any case, or the same words with typing errors."""
+    """Return whether two field names have equal letters in any case, or equal words with typing errors."""
     ours, theirs = _words(got), _words(want)
     if "".join(ours) == "".join(theirs):
         return True
@@ -134,10 +135,10 @@ def _words(name: str) -> list[str]:
 
 
 def _place(key: str, level: _Level, around: tuple[_Level, ...]) -> Path | None:
-    """Return the path of the object to which a misplaced field belongs; None if that is unclear.
+    """Return the path of the object to which the misplaced field ``key`` belongs; None if that is unclear.
 
-    The object does not have a field of this name yet. Objects inside the value ``level`` come first, then objects
-    around the value. Inside, objects that the document has come first, then objects that are less deep.
+    The object may have a field ``key``, but does not have one yet. Objects inside the value ``level`` come first, then
+    objects around the value. Inside, objects that the document has come first, then objects that are less deep.
     """
     found: list[tuple[bool, int, Path]] = []
     for path, fields in _objects_below(level.fields):

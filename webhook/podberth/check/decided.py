@@ -79,9 +79,9 @@ def decide(
 
 
 def unasked(template: Template, earlier: Sequence[Written]) -> Decided:
-    """Return a template's pod with the writes of MutatingAdmissionPolicies alone.
+    """Return the decisions on a template's pod that never reaches podberth.
 
-    The function is for pods that never reach podberth.
+    Only MutatingAdmissionPolicies, whose writes are ``earlier``, change the pod.
     """
     patches = [each.patch for each in earlier]
     whole = [operation for each in patches for operation in each]

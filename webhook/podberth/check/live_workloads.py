@@ -52,7 +52,7 @@ def check_workload(
 ) -> tuple[Result, ...]:
     """Return one result for each pod template of a workload, without the changes that a live pod already has.
 
-    ``known`` are the other objects that the workload may refer to, such as a TrainingRuntime.
+    ``known`` are further objects that the workload may refer to, such as a TrainingRuntime.
     """
     found = check_object(owner.source, snapshot, settings, known)
     pods = [Draft(pod) for pod in owner.pods if not shape_problems(pod)]
@@ -102,8 +102,8 @@ def live_report(
 ) -> Report:
     """Return the report about all live workloads: the results of each workload, and counts.
 
-    ``policies`` are as written, without assumptions. ``unread`` are results for objects that could not be read, and
-    ``missing`` are the kinds that could not be listed.
+    ``policies`` are the policies as written, without assumptions. ``unread`` are results for objects that could not be
+    read, and ``missing`` are the kinds of objects that could not be listed.
     """
     verdicts = [min((one.verdict for one in each), key=VERDICTS.index, default="skipped") for each in found]
     live = Live(
@@ -146,7 +146,7 @@ def _counts(found: Sequence[tuple[Result, ...]], policies: Iterable[ParsedPolicy
 
 
 def _columns(results: Sequence[Result]) -> dict[str, set[str]]:
-    """Return a mapping from each effect, such as ``denied``, to the names of the policies with that effect."""
+    """Return a mapping from each effect, such as "denied", to the names of the policies with that effect."""
     return {
         "denied": {each.policy for one in results for each in one.denials},
         "changed": {each.policy for one in results for each in one.wrote},

@@ -1,4 +1,4 @@
-"""Finds values of a wrong type and invalid amounts in a pod template, each with the path in the document."""
+"""Finds values of a wrong type and invalid quantities in a pod template, each with the path in the document."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -17,9 +17,10 @@ _BUILT_IN: Final = frozenset(
 
 
 def misshapen(template: Template, api_version: str) -> Iterator[tuple[str, Path]]:
-    """Yield each error in a template as (message, path); ``api_version`` is the document's apiVersion.
+    """Yield (message, path) for each error in a template; ``api_version`` is the document's apiVersion.
 
-    Amounts are checked only if all types are right, and the number of containers only if all amounts are right, too.
+    Quantities are checked only if all types are right, and the number of containers only if all quantities are right,
+    too.
     """
     found: list[tuple[str, Path]] = []
     unfilled: dict[str, Path] = {}

@@ -1,7 +1,7 @@
 """Applies MutatingAdmissionPolicies to an object of a file, and to the pods of the object's templates.
 
-The API server evaluates MutatingAdmissionPolicies before calling podberth. ``native.mutating`` evaluates the policies;
-this module turns the results into changes of the document, and findings.
+The API server evaluates MutatingAdmissionPolicies before calling podberth. This module turns the results of the
+evaluation (``native.mutating``) into changes of the document, and findings.
 """
 
 from collections.abc import Sequence
@@ -57,12 +57,12 @@ class OnPod:
 
     @property
     def said(self) -> NativeFindings:
-        """The findings of MutatingAdmissionPolicies about the pod, at the place of the pod's template."""
+        """The findings of MutatingAdmissionPolicies about the pod, at the path of the pod's template."""
         return _said(self.source, self.path, self.mutated.decisions if self.mutated else ())
 
     @property
     def over(self) -> Verdict | None:
-        """The verdict if final: ``denied``, or ``error`` if podberth cannot evaluate a policy; else None."""
+        """The verdict if it is final: "denied", or "error" if podberth cannot evaluate a policy; else None."""
         return _over(self.said)
 
     @property
@@ -84,9 +84,9 @@ class OnPod:
 
 
 def on_object(natives: Natives | None, source: Source, content: dict[str, Any]) -> OnObject | None:
-    """Return the result of MutatingAdmissionPolicies for an object; None if no policy changes or judges the object.
+    """Return the result of MutatingAdmissionPolicies for an object; None if no policy changes or denies the object.
 
-    For a Pod the result is None, because ``on_pod`` returns the result for Pods.
+    None also for a Pod, because another function returns the result for Pods.
     """
     if natives is None or (source.api_version, source.kind) == ("v1", "Pod") or is_part_of_a_tool(source):
         return None

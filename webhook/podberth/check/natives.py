@@ -2,7 +2,7 @@
 
 The policies come from the policies' folder and from the checked files. The API server evaluates
 MutatingAdmissionPolicies before podberth's webhook, and ValidatingAdmissionPolicies after all mutations. The API server
-evaluates both kinds for every object: for a workload itself, and for each pod of the workload.
+evaluates both for every object: for a workload itself, and for each pod of the workload.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from .sources import Document, Source, SourceFile, without_place
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The documents of the policies' folder that are neither GPUPolicies nor ConfigMaps, each with the file."""
+    """The documents of the policies' folder that are neither GPUPolicies nor ConfigMaps, each with its file."""
 
     documents: tuple[tuple[str, PositionedDocument], ...] = ()
 
@@ -38,7 +38,7 @@ class Beside:
 
 
 def params_in(files: Iterable[SourceFile], kinds: Kinds) -> Iterator[Document]:
-    """Yield the native policies in files, and the objects that native policies may need (``is_beside``)."""
+    """Yield the native policies in files, and the objects that native policies need, such as bindings and params."""
     for file in files:
         yield from (each.content for each in file.sources if is_beside(each.content, kinds))
 
@@ -53,7 +53,7 @@ class Natives:
             beside: the policies of the policies' folder, with params and CRDs.
             documents: the policies of the checked files, with params and CRDs.
             snapshot: the cluster's Namespaces and ConfigMaps.
-            about: the namespace of documents that name none, and the user who applies them.
+            about: the namespace of documents that name no namespace, and the user who applies the documents.
         """
         located = [*beside.located(), *(_nowhere(each) for each in documents if is_native(each))]
         self._given: dict[tuple[str, str], list[Located]] = {}
@@ -77,7 +77,7 @@ class Natives:
         """The problems of policies in the policies' folder; ``added`` has the problems of policies in checked files."""
 
     def problems_of(self, source: Source) -> list[Problem]:
-        """Return the problems of a native policy in a checked file, each a reason to refuse the policy."""
+        """Return the problems for which the API server would refuse a native policy in a checked file."""
         place = source if not source.root else without_place(source.file, source.content)
         located = Located(source.file, source.content, place.positions)
         return [replace(each, line=each.line or source.line()) for each in self._judge.compiled([located])[2]]
@@ -113,7 +113,7 @@ class Natives:
         return made if judged == own else [judged, *made]
 
     def _others(self, source: Source) -> list[Finding]:
-        """Return a finding for each other file that has a different native policy or binding of the same name."""
+        """Return a warning for each file that has a native document of equal kind and name with different content."""
         identity = identity_of(source.content)
         where = dict.fromkeys(each.where for each in self._given[identity] if each.content != source.content)
         said = f"another {' '.join(identity)} is given {{}}, and differs: the one that is applied last counts"
@@ -122,7 +122,7 @@ class Natives:
     def _added(self, result: Result, source: Source, path: Path, document: Document | None) -> Result:
         """Return the result, and add the decisions of ValidatingAdmissionPolicies on the creation of ``document``.
 
-        ``path`` is the place of ``document`` in the object.
+        ``path`` is the path of ``document`` in the object.
         """
         if document is None:
             return result
@@ -171,7 +171,7 @@ def finding(source: Source, path: Path, message: str, decision: NativeDecision |
 def _refused(result: Result, problems: Sequence[Problem], others: Sequence[Finding]) -> Result:
     """Return the result for a native policy that is itself a checked object, with the policy's problems as errors.
 
-    ``others`` are warnings about policies of the same name.
+    ``others`` are warnings about files that have a different policy of equal name.
     """
     result = replace(result, warnings=(*others, *result.warnings))
     found = tuple(Finding(policy="", message=each.message, field=each.where, line=each.line) for each in problems)

@@ -1,7 +1,7 @@
 """Finds placeholders in place of numbers in manifests, and integers and quantities that no API server accepts.
 
-A placeholder in a name or an image does not affect a decision; a placeholder in a count makes every decision on the pod
-worthless.
+A placeholder in a name or an image does not affect a decision; a placeholder in a number makes every decision on the
+pod worthless.
 """
 
 import re
@@ -74,12 +74,12 @@ def advice(placeholder: str) -> str:
 
 
 def is_filled_in_later(name: str) -> bool:
-    """Return whether a name contains a placeholder, or consists of words in capitals, such as ``YOUR-NAMESPACE``."""
+    """Return whether a name contains a placeholder, or consists of words in capitals, such as "YOUR-NAMESPACE"."""
     return _IN_A_NAME.fullmatch(name) is not None
 
 
 def holds_placeholder(key: str) -> bool:
-    """Return whether the name of a field contains a placeholder; a name in capitals does not count as one."""
+    """Return whether the name of a field contains a placeholder. A name in capitals is no placeholder."""
     return _PART.search(key) is not None
 
 
@@ -117,7 +117,7 @@ def numbers_in(document: dict[str, Any]) -> Numbers:
 
 
 def is_of_a_placeholder(message: str) -> bool:
-    """Return whether an error message of ``workload.gangs`` is about a placeholder in place of a number of pods."""
+    """Return whether an error message about a gang is caused by a placeholder in place of a number of pods."""
     quoted = _QUOTED.search(message)
     return quoted is not None and is_placeholder(quoted[1])
 
@@ -133,7 +133,7 @@ def place_of_number(document: dict[str, Any], message: str) -> Path:
 
 
 def _filled_in(document: dict[str, Any], path: Path, value: str) -> FilledIn | None:
-    """Return the rule by which an operator fills in the placeholder ``value`` at ``path``; None if no operator does."""
+    """Return the rule by which an operator replaces the placeholder ``value`` at ``path``; None if no operator does."""
     return next((each for each in _FILLED_IN if each.is_own(document, path, value)), None)
 
 
@@ -142,10 +142,10 @@ def _is_number(path: Path) -> bool:
 
 
 def refused(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield the path and the problem of each container name, resource name and amount that the API server would refuse.
+    """Yield (path, problem) for each name and each quantity in a pod that the API server would refuse.
 
-    Source: validateContainers, validateResourceName, ValidateResourceQuantityValue and validateEmptyDirVolumeSource
-    (kubernetes pkg/apis/core/validation).
+    The names of containers and resources are checked. Source: validateContainers, validateResourceName,
+    ValidateResourceQuantityValue and validateEmptyDirVolumeSource (kubernetes pkg/apis/core/validation).
     """
     for container in repeated_names(pod):
         got = container.name or "no name"
@@ -183,7 +183,7 @@ def _wrong_name(resource: str) -> str:
 
 
 def _wrong_amount(amount: object, *, is_whole: bool = False) -> str:
-    """Return the problem of a resource's amount; empty if the amount is valid. Null means zero."""
+    """Return the problem of a resource's quantity; empty if the quantity is valid. Null means zero."""
     try:
         if amount is None or (parse_count(amount) if is_whole else parse_quantity(amount)) >= 0:
             return ""

@@ -47,8 +47,8 @@ def is_foreign(file: SourceFile) -> bool:
 def is_other_data(content: Mapping[str, Any]) -> bool:
     """Return whether a document is no Kubernetes object, such as the values of a Helm chart.
 
-    Other data has no apiVersion. In addition, the field ``kind`` is absent or has no name in the form of a Kubernetes
-    kind, or the document has neither metadata nor spec.
+    A document is no Kubernetes object if it has no apiVersion and one of two conditions holds: the field ``kind`` is
+    absent or has no name in the form of a Kubernetes kind; or the document has neither metadata nor spec.
     """
     if "apiVersion" in content:
         return False
@@ -60,8 +60,8 @@ def is_other_data(content: Mapping[str, Any]) -> bool:
 def asserts(file: SourceFile) -> bool:
     """Return whether a file that was found in a folder holds assertions for the test tool Chainsaw, and no objects.
 
-    Objects of Kyverno are not searched for assertions, because conditional anchors in Kyverno's policies have the same
-    form (https://kyverno.io/docs/policy-types/cluster-policy/validate/#anchors).
+    Objects of Kyverno are not searched for assertions, because conditional anchors in Kyverno's policies look like
+    assertions (https://kyverno.io/docs/policy-types/cluster-policy/validate/#anchors).
     """
     if not file.found or not _ASSERTION.search(file.text):
         return False
@@ -71,7 +71,7 @@ def asserts(file: SourceFile) -> bool:
 
 
 def is_part_of_a_tool(source: Source) -> bool:
-    """Return whether an object is the content of a file of Helm or kustomize, by the file's name."""
+    """Return whether an object is part of a file of Helm or kustomize, by the file's name."""
     name = _split(source.file)[1]
     return name in KUSTOMIZATIONS or (name in _OF_HELM and not source.kind)
 
@@ -103,9 +103,9 @@ def only_unexpanded(report: Report) -> bool:
 
 
 def skipped_file(file: str, kind: str = "", line: int = 1) -> Result:
-    """Return a result with the verdict ``skipped``, for a file or a document that has nothing to check.
+    """Return a result with the verdict "skipped", for a file or a document that has nothing to check.
 
-    ``kind`` is the sort of file in the report, such as ``Helm chart``; empty if the sort has no name.
+    ``kind`` says what the file is, such as "Helm chart"; empty if podberth has no name for it.
     """
     return Result(file=file, line=line, api_version="", kind=kind, namespace="", name="", path="", verdict="skipped")
 

@@ -114,7 +114,7 @@ class _Owners:
     def _is_sent(self, namespace: str, namespaces: Mapping[str, Mapping[str, Any]]) -> bool:
         """Return whether the API server calls podberth for the pods of a namespace.
 
-        If the webhook configuration is known, its own namespaceSelector decides.
+        If podberth's webhook configuration is known, the namespaceSelector in it decides.
         """
         if is_exempt(namespace, namespaces):
             return False
@@ -167,7 +167,7 @@ class _Owners:
         return found
 
     def _is_near(self, owner: Source, source: Source) -> bool:
-        """Return whether ``owner`` can own ``source``: the owner is cluster-scoped, or in the same namespace."""
+        """Return whether ``owner``, by its namespace, can own ``source``; a cluster-scoped owner can own any object."""
         where = owner.content["metadata"].get("namespace")
         return not where or where == source.namespace(self.settings.namespace)
 
@@ -194,7 +194,7 @@ def _is_registration(source: Source) -> bool:
 
 
 def _controller(content: Document) -> Mapping[str, Any] | None:
-    """Return the ownerReference of an object's controller; the first reference if none has the controller flag."""
+    """Return the ownerReference of an object's controller; if no ownerReference is one, the first ownerReference."""
     owners = content["metadata"].get("ownerReferences")
     found = [each for each in owners if isinstance(each, dict)] if isinstance(owners, list) else []
     return next((each for each in found if each.get("controller") is True), found[0] if found else None)
@@ -219,7 +219,7 @@ def _ended(content: Document) -> bool:
 
 
 def as_created(source: Source) -> Source:
-    """Return an object of the cluster as at creation: a Pod without the fields that the cluster has set since.
+    """Return an object of the cluster as the user created it: a Pod without the fields that the cluster has set since.
 
     The object has no line numbers, because finding a line in the JSON of thousands of objects takes long.
     """

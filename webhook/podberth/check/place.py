@@ -114,7 +114,7 @@ def _named(message: str, pod: dict[str, Any]) -> Path | None:
 
 
 def steps_of(text: str) -> Path:
-    """Return the path that a text such as ``spec.containers[0].resources`` describes."""
+    """Return the path that a text such as "spec.containers[0].resources" describes."""
     return tuple(
         int(key) if key.isascii() and key.isdecimal() else key
         for key in (word or bracket for word, bracket in _STEPS.findall(text))
@@ -127,9 +127,9 @@ def _container(message: str, pod: dict[str, Any]) -> Path | None:
 
 
 def _keys_named(message: str, pod: dict[str, Any]) -> Iterator[Path]:
-    """Yield the paths of the pod's annotations, labels and nodeSelector entries whose key is in a message.
+    """Yield the paths of the pod's annotations, labels and nodeSelector fields whose key is in a message.
 
-    Only keys that have a domain count.
+    Only keys with a domain, such as "nvidia.com/gpu", count.
     """
     for holder, keys in zip(_KEYED, (annotations(pod), labels(pod), spec(pod).get("nodeSelector") or {}), strict=True):
         for key in keys:
@@ -177,7 +177,7 @@ def _deepest(own: Mapping[str, Any], paths: Iterable[tuple[str, ...]]) -> Path:
 
 
 def _resolve(document: object, path: tuple[str, ...]) -> Path | None:
-    """Return the first path in the document that matches ``path``; None if none does.
+    """Return the first path in the document that matches ``path``; None if no path matches.
 
     ELEMENT in ``path`` matches any element of a list.
     """

@@ -49,7 +49,7 @@ def shown(names: Sequence[str], separator: str = ", ") -> str:
 
 
 def skips_once(found: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the findings, without repetitions of a skipped mutation: same message and same line."""
+    """Yield the findings. A skipped mutation with an equal message and an equal line is yielded once."""
     said: set[tuple[str, int]] = set()
     for each in found:
         if each.action != "skip" or (each.message, each.line) not in said:
@@ -93,9 +93,9 @@ class Wrote:
 class Result:
     """The result of checking one pod template, or a document without a template.
 
-    The verdict ``skipped`` means that nothing was decided: the document is no Kubernetes object, or podberth cannot
+    The verdict "skipped" means that nothing was decided: the document is no Kubernetes object, or podberth cannot
     predict the document's pods or does not decide on the pods. If pods may stay unchecked, a warning or a note says
-    why. The verdict ``error`` means that the document could not be checked; ``errors`` says why.
+    why. The verdict "error" means that the document could not be checked; ``errors`` says why.
     """
 
     file: str
@@ -140,7 +140,7 @@ class PolicyCount:
 
     policy: str
     actions: tuple[str, ...]
-    """The validationActions in the policy's spec, whatever the check assumes."""
+    """The validationActions in the policy's spec, without the assumptions of the check."""
     percent: int
     """The percentage of the policy's rollout; 100 without a rollout."""
     denied: int
@@ -157,7 +157,7 @@ class PolicyCount:
 class Live:
     """The numbers of a cluster's workloads, by verdict and by policy.
 
-    A workload with several templates has the most severe verdict of the templates.
+    A workload with several templates counts under the most severe verdict of its templates.
     """
 
     workloads: int
@@ -166,7 +166,7 @@ class Live:
     changed: int
     unchanged: int
     warned: int
-    """The number of workloads with a warning, whatever the verdict."""
+    """The number of workloads with a warning, with any verdict."""
     owned: int
     """The number of objects that are not counted because another object, their owner, is the workload."""
     finished: int
@@ -228,7 +228,10 @@ class Report:
 
     @property
     def skipped_kinds(self) -> dict[str, int]:
-        """A mapping from a skipped kind, as ``apps/v1 Deployment``, to the number of skipped documents of that kind."""
+        """A mapping from a kind with its apiVersion to the number of skipped documents of the kind.
+
+        An example of a key is "apps/v1 Deployment".
+        """
         counted: dict[str, int] = {}
         for result in self.results:
             if result.verdict == "skipped":

@@ -1,4 +1,4 @@
-"""Checks manifests: decides on each pod template as the cluster would, and finds each decision's place in the file.
+"""Checks manifests: decides on each pod template as the cluster would, and finds the line for each decision.
 
 The functions take the texts of files and a snapshot, and return results and patches. A problem of a document raises no
 error, but becomes a result.
@@ -224,7 +224,7 @@ class _Object:
             yield replace(result, warnings=(*result.warnings, *mine))
 
     def _unknown(self, found: Sequence[Template]) -> list[UnknownField]:
-        """Return the object's unknown fields; empty if it came from the API server or never reaches podberth."""
+        """Return the object's unknown fields; empty if the object is from the API server or never reaches podberth."""
         if not self.written or is_exempt(self.namespace, self.snapshot.facts.namespaces):
             return []
         every = unknown_fields_in(self.content, found, self.snapshot.environment.schema)
@@ -238,7 +238,7 @@ class _Object:
             results[0] = replace(results[0], notes=(*results[0].notes, note))
 
     def _unfilled(self, found: Sequence[tuple[Path, str]]) -> Finding:
-        """Return one finding for all placeholders that stand for numbers, at the place of the first."""
+        """Return one finding about all placeholders in place of numbers, at the path of the first placeholder."""
         names = list(dict.fromkeys(name for _, name in found))
         lines = sorted({self.source.line(path) for path, _ in found})
         where = f" (line{'s' if len(lines) > 1 else ''} {shown([*map(str, lines)])})" if len(found) > 1 else ""
@@ -296,7 +296,7 @@ class _Object:
         return self._decided(template, decided, first)
 
     def _stopped(self, template: Template, unfilled: Sequence[Finding], refused: Sequence[Finding]) -> Result | None:
-        """Return the result for a template whose pod cannot be decided on; None if podberth can decide."""
+        """Return the result for a template on whose pod podberth cannot decide; None if podberth can decide."""
         shape = () if unfilled else misshapen(template, self.source.api_version)
         errors = [*unfilled, *(self._finding(message, path) for message, path in shape), *refused]
         if errors:
@@ -403,6 +403,7 @@ class _Object:
 def _is_said(decision: Decision) -> bool:
     """Return whether a decision is reported as a finding.
 
-    Placeholders in place of numbers are not: there is one finding for all of a document.
+    A decision about a placeholder in place of a number is not reported: one finding reports all placeholders of a
+    document.
     """
     return decision.action in _FINDINGS and not is_of_a_placeholder(decision.message)

@@ -10,7 +10,7 @@ _SHORTEST: Final = 4
 def is_slip(got: str, want: str) -> bool:
     """Return whether two names differ only by one letter, by two swapped letters or by upper case.
 
-    False if ``want`` is too short (_SHORTEST).
+    False if ``want`` is too short for such a comparison.
     """
     if len(want) < _SHORTEST or abs(len(got) - len(want)) > 1:
         return False

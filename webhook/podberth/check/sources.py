@@ -20,7 +20,7 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One object of a file, with its position.
+    """One object of a file, with the object's position in the file.
 
     ``root`` is the object's path in the document; ``root`` is empty if the object is the whole document.
     """
@@ -73,9 +73,9 @@ class Source:
         return self.positions.key((*self.root, *path)).line
 
     def repeated_fields(self) -> list[str]:
-        """Return the paths of the object's duplicate keys, one for each entry of ``repeated`` and in the same order.
+        """Return the paths of the object's duplicate keys, in the order of ``repeated``.
 
-        A path is empty if another value of the key comes later in the document, because only the last value is kept.
+        A path is empty if the key occurs once more, later in the document, because only the last value is kept.
         """
         if not self.repeated:
             return []
@@ -132,7 +132,7 @@ def without_place(file: str, content: Document) -> Source:
 
 
 def _opened(source: Source, problems: list[Problem]) -> Iterator[Source]:
-    """Yield the items of a List object, also of Lists inside it; the object itself if the object is no List."""
+    """Yield the items of a List, and of Lists inside the List; the object itself if the object is no List."""
     items = source.content.get("items")
     if not (source.kind.endswith("List") and source.api_version and isinstance(items, list)):
         yield source

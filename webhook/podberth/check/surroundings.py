@@ -1,6 +1,6 @@
 """Collects the objects of the checked files on which decisions depend: namespaces, parameters, groups, runtimes.
 
-Users apply a folder as a whole, so an object in one file affects the decisions on pods in another.
+Users apply a folder as a whole, so an object in one file affects the decisions on pods in another file.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,8 +25,8 @@ REFERRED: Final = frozenset(
 def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
     """Return the documents in files on which decisions about other documents depend, such as Namespaces.
 
-    A Namespace (``assumed``) is added for each namespace that a document is in. ``namespace`` is the namespace of
-    documents that do not have one.
+    For each namespace that a document is in, a Namespace is added, which is marked as assumed. ``namespace`` is the
+    namespace of documents that do not name a namespace.
     """
     found: list[Document] = []
     taken = {namespace: None}
@@ -52,8 +52,8 @@ def assumed(name: str) -> Document:
 def within(snapshot: Snapshot, documents: Sequence[Document]) -> Snapshot:
     """Return the snapshot with the objects ``documents`` added to the snapshot's facts.
 
-    A document replaces the object of the same kind and name; a Namespace that is only ``assumed`` replaces no object.
-    Each Namespace gets the label that the API server writes.
+    A document replaces an object of equal kind and name. But a Namespace that is only assumed replaces no object. Each
+    Namespace gets the label that the API server writes.
     """
     given = [each for each in documents if _kinds(each)]
     facts = snapshot.facts.fold(*map(_as_served, (each for each in given if not _is_assumed(each))))
@@ -76,7 +76,7 @@ def _as_served(document: Document) -> Document:
 
 
 def _is_sound(source: Source) -> bool:
-    """Return whether all labels and data of an object are strings, so that selectors and policies can read both."""
+    """Return whether all labels and data of an object are strings, as selectors and policies need."""
     metadata = source.content["metadata"]
     data = source.content.get("data")
     return all(
@@ -94,5 +94,5 @@ def _named(source: Source, namespace: str) -> Document:
 
 
 def referred(documents: Iterable[Document]) -> Iterator[Document]:
-    """Yield the documents with a kind in REFERRED, such as a TrainingRuntime, to which workloads may refer."""
+    """Yield the documents to which workloads may refer, such as TrainingRuntimes."""
     return (each for each in documents if each["kind"] in REFERRED)

@@ -1,6 +1,6 @@
 """Finds the pod template of an object to which a path belongs.
 
-A template may be inside another one, and two templates may have the same path.
+A template may be inside another template, and two templates may have one path.
 """
 
 from collections import Counter
@@ -12,7 +12,10 @@ from ..workload.templates import Template
 
 
 def apart(found: Sequence[Template]) -> frozenset[Path]:
-    """Return the paths of templates that do not overlap: no other template has that path, is inside or is around."""
+    """Return the paths of the templates that overlap with no other template.
+
+    Two templates overlap if they have one path, or if one template is inside the other template.
+    """
     above = Counter(each.path[:length] for each in found for length in range(len(each.path) + 1))
     paths = {each.path for each in found}
     return frozenset(
@@ -39,7 +42,7 @@ def is_of(path: Path, index: int, found: Sequence[Template]) -> bool:
 
 
 def innermost(path: Path, found: Sequence[Template]) -> int:
-    """Return the index of the innermost template that contains a path; 0 (the first template) if none does."""
+    """Return the index of the innermost template that contains a path; 0 (the first template) if no template does."""
     return max(range(len(found)), key=lambda index: len(found[index].path) if _inside(path, found[index]) else -1)
 
 

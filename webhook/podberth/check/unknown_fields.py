@@ -1,4 +1,4 @@
-"""Finds the fields of a workload that its type lacks: fields that kubectl refuses, or that never reach the pod.
+"""Finds the fields that the API of a workload lacks: fields that kubectl refuses, or that never reach the pod.
 
 An object of one of Kubernetes' own kinds is checked completely. In an object of another kind the pod templates are
 checked, as far as the form of the templates is known. Outside the templates, only misspelt and misplaced fields are
@@ -27,7 +27,7 @@ _SPEC: Final = ("spec",)
 
 
 class UnknownField(NamedTuple):
-    """A field of an object that the object's type does not have."""
+    """A field of an object that the object's API does not have."""
 
     path: Path
     message: str
@@ -41,7 +41,7 @@ class UnknownField(NamedTuple):
 def unknown_fields_in(content: Mapping[str, Any], found: Sequence[Template], schema: PodSchema) -> list[UnknownField]:
     """Return the unknown fields of an object with pod templates; fields outside the templates come first.
 
-    If there are more than MOST_UNKNOWN fields, one last entry says so in place of the rest.
+    If there are more than MOST_UNKNOWN fields, the last result says that further fields are left out.
     """
     first = list(islice(_unknown_fields(content, found, schema), MOST_UNKNOWN + 1))
     if len(first) > MOST_UNKNOWN:
@@ -118,7 +118,7 @@ def _of_spec(form: Form, whole: Typed, fields: Mapping[str, Schema]) -> Iterator
 
 
 def _with_others(typed: Typed) -> Iterator[Typed]:
-    """Yield a value; if the operator permits further fields in containers, yield the containers one by one."""
+    """Yield a value of a known type; yield its containers one by one if the operator permits further fields in them."""
     element = typed.kind.element
     if typed.others and element is not None and element.message == _CONTAINER and isinstance(typed.value, list):
         for at, each in enumerate(typed.value):

@@ -36,7 +36,7 @@ def why_without_pods(
     Args:
         stated: the document in the user's text.
         content: the document as native policies leave it.
-        template_paths: the paths of further pod templates by kind.
+        template_paths: a mapping from a kind to the paths of the pod templates that the user names for the kind.
     """
     version, kind = stated.get("apiVersion"), stated.get("kind")
     if not version and not kind:

@@ -1,6 +1,6 @@
 """Checks live workloads, from the output of ``kubectl get -o yaml`` or from the API server's lists: the I/O.
 
-``checking.run`` does the same for manifests.
+``checking.run`` checks manifests.
 """
 
 from collections.abc import Collection, Sequence
@@ -40,13 +40,16 @@ class LiveRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """The objects of a cluster that were read. ``missing`` lists what could not be read, with the reasons."""
+    """The objects of a cluster that were read.
+
+    ``missing`` lists the objects that could not be read, with the reasons.
+    """
 
     files: Sequence[SourceFile]
     problems: Sequence[Problem] = ()
     missing: Sequence[str] = ()
     is_makerless: bool = False
-    """Whether no replica of podberth's controller runs, so that nobody makes groups of pods."""
+    """Whether no replica of podberth's controller runs, so that missing PodGroups are not made."""
     now: datetime | None = None
     """The time with which the nodes' heartbeats are compared; None if no node is to be reported as stale."""
 
@@ -73,11 +76,13 @@ def read_snapshot(paths: Sequence[str], stdin: BinaryIO) -> Gathered:
 
 
 def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Done:
-    """Check every workload against the policies, and return the outcome; the outcome's report names unreadable objects.
+    """Check every workload against the policies; return the outcome.
+
+    The report in the outcome also names the objects that cannot be read.
 
     Raises:
         UsageError: a setting is invalid.
-        TopologyError: the file with the nodes (``LiveRequest.topology``) cannot be used.
+        TopologyError: the file with the nodes cannot be used.
     """
     settings = request.settings
     objects = _objects(request, gathered)

@@ -1,7 +1,7 @@
 """Lists a cluster's workloads, and the other objects on which decisions about workloads depend.
 
-The objects are listed kind by kind and in pages. API discovery is read first. A kind that may not be listed is
-reported, and the other kinds are still listed.
+API discovery is read first. The objects of each kind are listed in pages. If the objects of a kind cannot be listed,
+the kind is reported, and the objects of other kinds are still listed.
 """
 
 import asyncio
@@ -95,10 +95,10 @@ class Lister:
         return read_versions(await self._again(lambda: self._client.get(ApiPath("apis"), {})))
 
     async def kinds(self, version: str) -> dict[str, ServedKind]:
-        """Return a mapping from name to kind, for the kinds of the API version ``version`` that can be listed.
+        """Return a mapping from a kind's name to the kind with its resource, for the listable kinds of an API version.
 
         Raises:
-            ClusterError: as ``versions``.
+            ClusterError: API discovery cannot be read.
         """
         found = read_kinds(await self._again(lambda: self._client.get(version_path(version), {})), version)
         return {each.kind: each for each in found if "list" in each.verbs}
@@ -112,10 +112,10 @@ class Lister:
         return await self._again(lambda: self._pages(resource))
 
     async def object(self, path: ApiPath) -> Document:
-        """Return one object by its path.
+        """Return the object at the path ``path``.
 
         Raises:
-            ClusterError: the object cannot be read; the error's ``status`` is 404 if there is no object.
+            ClusterError: the object cannot be read; the error's ``status`` is 404 if the object does not exist.
         """
         return read_object(await self._again(lambda: self._client.get(path, {})), f"GET {path}")
 
@@ -141,10 +141,11 @@ class Lister:
 async def take_inventory(
     lister: Lister, namespace: str, extra: Collection[str], *, nodes: bool, params: bool = False
 ) -> Inventory:
-    """List the workloads of a namespace (of all, if it is empty), and the objects that decisions on them depend on.
+    """List the workloads of a namespace, and the objects that decisions on the workloads depend on.
 
-    ``extra`` are further kinds of workloads. Nodes and their topology are listed only if ``nodes`` is true, and the
-    ConfigMaps of tenants that may be params only if ``params`` is true.
+    If ``namespace`` is empty, workloads of all namespaces are listed. ``extra`` has the names of further kinds of
+    workloads. Nodes and their topology are listed only if ``nodes`` is true, and the ConfigMaps of tenants that may be
+    params only if ``params`` is true.
 
     Raises:
         ClusterError: API discovery cannot be read.
@@ -220,11 +221,11 @@ def _discovered(version: str) -> Document:
 
 
 async def _served(lister: Lister, extra: Collection[str], missing: list[str]) -> tuple[list[ServedKind], list[str]]:
-    """Return (the kinds to list, Pods first; the names of known kinds that the cluster does not serve).
+    """Return (the kinds of objects to list, Pods first; the names of known kinds that the cluster does not serve).
 
-    Each kind is listed in the API server's preferred version only, because the objects are the same in every version. A
-    version whose kinds cannot be read, such as a version of an aggregated API whose server is away, is added to
-    ``missing``.
+    Each kind is listed in the API server's preferred version only, because all versions have equal objects. If the
+    kinds of a version cannot be read, for example because the server of an aggregated API is down, the version is added
+    to ``missing``.
     """
     versions = {"": ("v1",), **await lister.versions()}
     wanted = {**kinds_to_list(), **_kinds_besides()}
@@ -250,7 +251,7 @@ async def _served(lister: Lister, extra: Collection[str], missing: list[str]) ->
 
 
 def kinds_to_list() -> dict[tuple[str, str], set[str]]:
-    """Return a mapping from (group, kind) to the API versions, for every kind of workload that podberth knows."""
+    """Return a mapping from (API group, kind) to the API versions, for every kind of workload that podberth knows."""
     wanted: dict[tuple[str, str], set[str]] = {("", "Pod"): {"v1"}}
     for row in _LISTED:
         for version in row.api_versions:
@@ -259,7 +260,7 @@ def kinds_to_list() -> dict[tuple[str, str], set[str]]:
 
 
 def _kinds_besides() -> dict[tuple[str, str], set[str]]:
-    """Return a mapping from (group, kind) to the API versions, for kinds besides workloads that decisions depend on."""
+    """Return a mapping from (API group, kind) to the API versions, for other objects that decisions depend on."""
     return {
         (group, kind): {f"{group}/{version}" for version in row.versions} for (group, kind), row in _BESIDES.items()
     }

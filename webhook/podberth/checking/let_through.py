@@ -2,7 +2,8 @@
 
 A pod that podberth wrote on has a record. For each pod without a record this module decides as if the pod were created
 now, with the policies in force and the known nodes. A pod that would be changed or denied was created without podberth,
-or before the policy. This module reads policies from files; ``cluster.installation`` has read everything else.
+or before the policy. This module reads policies from files; the caller has read the objects of the cluster
+(``cluster.installation``).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,8 +41,8 @@ _Texts: TypeAlias = Sequence[tuple[str, str]]
 def let_through(observed: InstallationState) -> Read[LetThrough] | None:
     """Return the pods without a record that the policies would change or deny if the pods were created now.
 
-    None if podberth's webhook is not registered. If a needed object could not be read, the result is the ``Unread``
-    with the reason. Pods from before the webhook's registration are left out.
+    None if podberth's webhook is not registered. If a needed object could not be read, the result says which object,
+    and why. Pods from before the webhook's registration are left out.
     """
     configuration, pods, namespaces = observed.configurations.get(MUTATING), observed.unrecorded, observed.namespaces
     if configuration is None or isinstance(configuration, Unread):
@@ -79,7 +80,7 @@ def let_through(observed: InstallationState) -> Read[LetThrough] | None:
 def _sent(pods: Iterable[Document], configuration: Document, namespaces: Iterable[Document]) -> Iterator[Document]:
     """Yield the pods for which the API server calls podberth, by the webhook configuration's namespaceSelector.
 
-    All entries of the configuration have the same selector.
+    All webhooks of the configuration have equal selectors.
     """
     labels = {str(each["metadata"]["name"]): each["metadata"].get("labels") or {} for each in namespaces}
     for each in pods:
@@ -91,7 +92,7 @@ def _sent(pods: Iterable[Document], configuration: Document, namespaces: Iterabl
 def _policies(observed: InstallationState) -> Read[Policies]:
     """Return the policies that podberth's webhook serves: the policies of files, and the GPUPolicies.
 
-    A GPUPolicy replaces the policy of the same name from files.
+    A GPUPolicy replaces a file's policy with an equal name.
     """
     deployment, params, objects = observed.deployment, observed.params, observed.policies
     if isinstance(deployment, Unread) or deployment is None:
@@ -112,7 +113,7 @@ def _policies(observed: InstallationState) -> Read[Policies]:
 
 
 def _layered(directory: str, texts: _Texts, objects: _Texts) -> Read[Policies]:
-    """Return the policies that a replica serves from ``directory``, the texts of the ConfigMap and the GPUPolicies."""
+    """Return the policies that a replica serves: of ``directory``, of the ConfigMap's texts, and the GPUPolicies."""
     if directory in {"", _OWN}:  # without a directory there are only GPUPolicies
         return Policies(texts=texts if directory else (), problems=(), where=f" of {NAME}", objects=objects)
     if directory != _SHIPPED:

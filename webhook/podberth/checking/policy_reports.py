@@ -29,7 +29,7 @@ class ReportWriter:
     """Writes the PolicyReports of one cluster, in the API for reports that the cluster serves."""
 
     def __init__(self, client: Client, lister: Lister, dialect: tuple[str, str, str]) -> None:
-        """Create the writer of reports of one API: ``dialect`` is (apiVersion, kind, plural name)."""
+        """Create the writer of PolicyReports, of the API that ``dialect`` names: (apiVersion, kind, plural name)."""
         self._client = client
         self._lister = lister
         self._version, self._kind, self._plural = dialect
@@ -39,13 +39,13 @@ class ReportWriter:
         """The reports that could not be written or removed, with the reasons."""
 
     async def put(self, report: Report, namespace: str) -> None:
-        """Write the findings of ``report`` to the reports of a namespace; an empty ``namespace`` means all namespaces.
+        """Write the findings of ``report`` to the PolicyReports of a namespace; "" means all namespaces.
 
-        A report that cannot be written is noted in ``refused``. A report without findings is removed, unless some kinds
-        of workloads could not be listed.
+        A PolicyReport that cannot be written is noted in ``refused``. A PolicyReport without findings is removed,
+        unless some kinds of workloads could not be listed.
 
         Raises:
-            ClusterError: the existing reports cannot be listed.
+            ClusterError: the existing PolicyReports cannot be listed.
         """
         path = self._path(namespace)
         listed = await self._lister.objects(Resource(self._plural, path, _OURS))
@@ -69,7 +69,7 @@ class ReportWriter:
                 self.refused.append(f"{self._kind} {namespace}/{NAME}: {error}")
 
     async def _apply(self, namespace: str, body: Mapping[str, Any], *, known: bool) -> None:
-        """Write a report, unless another program's report has the same name."""
+        """Write a PolicyReport, unless another program's PolicyReport has that name."""
         document = {
             "apiVersion": self._version,
             "kind": self._kind,
@@ -97,12 +97,12 @@ class ReportWriter:
 
 
 async def dialect_of(lister: Lister) -> tuple[str, str, str]:
-    """Return (apiVersion, kind, plural name) of the reports that the cluster serves.
+    """Return (apiVersion, kind, plural name) of the PolicyReports that the cluster serves.
 
-    The kind is PolicyReport's (preferred) or OpenReports'.
+    The API group is wgpolicyk8s.io (preferred) or openreports.io.
 
     Raises:
-        ClusterError: the cluster serves neither API.
+        ClusterError: the cluster serves neither API group.
     """
     versions = {each for found in (await lister.versions()).values() for each in found}
     for dialect in DIALECTS:

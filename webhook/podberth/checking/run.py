@@ -63,7 +63,8 @@ class CheckRequest:
     """Whether the results keep the parsed documents, which some output formats need."""
     cluster_files: ClusterFiles = field(default_factory=ClusterFiles)
     as_if: Collection[Supposition] = ()
-    """The assumptions about the policies, such as that all of them deny (``check.live_workloads``)."""
+    """The assumptions about the policies (``check.live_workloads``), for example that all policies have
+    validationActions Deny."""
     now: datetime = field(default_factory=partial(datetime.now, UTC))
     """The time of the check, which decides whether an exception is in force."""
 
@@ -108,8 +109,8 @@ class Policies:
     ) -> tuple[Snapshot, ParsedPolicies, tuple[Problem, ...]]:
         """Compile the policies; return (a snapshot with the policies, the policies as written, all problems).
 
-        Policies that do not compile are not in the snapshot. A GPUPolicy that does not compile is replaced by the
-        policy of the same name from files.
+        Policies that do not compile are not in the snapshot. If a GPUPolicy of the cluster does not compile, the file's
+        policy with an equal name is used.
 
         Args:
             objects: the facts of the cluster.
@@ -139,7 +140,7 @@ class Policies:
         return snapshot.at(now), parsed, problems
 
     def look_for_tenants_params(self) -> bool:
-        """Return whether a policy has params in other namespaces than podberth's own, such as that of the request."""
+        """Return whether a policy has params in a namespace other than podberth's own."""
         parsed = [self._files(), *(parse_policies([each]) for each in self.objects)]
         references = (each.policy.spec.param_ref for one in parsed for each in one.policies)
         return any(each is not None and each.namespace != NAMESPACE for each in references)
@@ -156,7 +157,7 @@ class Policies:
 def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPolicies:
     """Return the policies of a check: the policies of files, and the GPUPolicies ``objects`` of the cluster.
 
-    ``objects`` has the result of parsing each GPUPolicy. A GPUPolicy replaces the policy of the same name from files,
+    ``objects`` has the result of parsing each GPUPolicy. A GPUPolicy replaces a file's policy with an equal name,
     unless the GPUPolicy cannot be parsed. The caller leaves out GPUPolicies that do not compile. Disabled policies are
     left out.
     """
@@ -285,9 +286,9 @@ def _items(listing: Listing, templates: Container[str], stdin: BinaryIO) -> list
 
 
 class _Share:
-    """A part of the files to check.
+    """A part of the files of a check.
 
-    One process decides on this part's objects once all processes have read their files.
+    Several processes read the parts. When all processes have read their files, each process decides on its objects.
     """
 
     def __init__(self, items: Iterable[_Item], settings: CheckSettings, beside: Beside) -> None:
@@ -302,7 +303,7 @@ class _Share:
     def params(self, documents: Sequence[Document]) -> list[Document]:
         """Return the objects in the part's files that the native policies of any file may have as params.
 
-        ``documents`` are the surroundings from all processes, which include all native policies and ConfigMaps.
+        ``documents`` has the native policies and the ConfigMaps of all files of the check.
         """
         kinds = kinds_of_params([*self._beside.contents, *documents]) - {("", "ConfigMap")}
         return list(params_in(self._read(), kinds)) if kinds else []
@@ -310,10 +311,10 @@ class _Share:
     def decide(
         self, snapshot: Snapshot, documents: Sequence[Document], params: Sequence[Document], *, sources: bool
     ) -> "tuple[list[_Done], Natives | None]":
-        """Return the results for all files of this part, and remove each file from the part to free memory.
+        """Return the results for all files of this part; each file is removed from the part to free memory.
 
-        ``documents`` and ``params`` are objects from the files of all processes. The results keep the parsed documents
-        of the files only if ``sources`` is true.
+        ``documents`` has the Namespaces and other objects that decisions depend on, and ``params`` the params, from all
+        files of the check. The results keep the parsed documents of the files only if ``sources`` is true.
         """
         known = tuple(referred(documents))
         whole = within(snapshot, documents)
@@ -373,7 +374,11 @@ def _apart(
 
 
 def _gathered(pipes: "Sequence[Connection]") -> list[Document]:
-    """Receive the objects that each process has read, send all objects to every process, and return all objects."""
+    """Receive the objects that each process has read, and send the objects of all processes to every process.
+
+    Returns:
+        The objects of all processes.
+    """
     found = [document for pipe in pipes for document in pipe.recv()]
     for pipe in pipes:
         pipe.send(found)

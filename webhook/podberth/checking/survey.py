@@ -22,10 +22,8 @@ class Survey:
 
     gathered: Gathered
     policies: Policies
-    """The policies of files.
-
-    If the user wants them, GPUPolicies of the cluster replace the files' policies of the same names.
-    """
+    """The policies of files. If the user wants GPUPolicies of the cluster, too, a GPUPolicy replaces a file's policy
+    with an equal name."""
     talk: tuple[str, ...] = ()
 
 
@@ -46,16 +44,16 @@ class SurveyedCluster:
         """List the objects of the cluster that are to be checked, and return the objects with the policies.
 
         Args:
-            extra: kinds of workloads to list besides the kinds that podberth knows.
+            extra: the names of further kinds of workloads.
             nodes: whether nodes and their topology are listed.
             policies: the policies from files.
-            objects: whether the cluster's GPUPolicies are read, too; the GPUPolicies replace the policies of the same
-                names in ``policies``.
-            reports: whether reports are to be written, so that the cluster has to serve an API for reports.
+            objects: whether the cluster's GPUPolicies are read, too; a GPUPolicy replaces a policy in ``policies`` with
+                an equal name.
+            reports: whether PolicyReports are to be written, so that the cluster has to serve an API for PolicyReports.
 
         Raises:
             UsageError: the cluster's client is not installed, or no cluster is configured.
-            ClusterError: the cluster or its policies cannot be read, or the cluster serves no API for reports.
+            ClusterError: the cluster or its policies cannot be read, or the cluster serves no API for PolicyReports.
         """
         async with connected("--cluster", self.kubeconfig, self.timing) as client:
             lister = Lister(client, self.timing, page=self.page)
@@ -69,10 +67,10 @@ class SurveyedCluster:
         return Survey(gathered=inventory.gathered, policies=judging, talk=talk)
 
     async def write(self, report: Report) -> ReportWriter:
-        """Write the findings to the cluster's reports; return the writer, which has the number of reports.
+        """Write the findings to the cluster's PolicyReports; return the writer, which counts the written PolicyReports.
 
         Raises:
-            ClusterError: the cluster serves no API for reports, or the reports cannot be listed.
+            ClusterError: the cluster serves no API for PolicyReports, or the PolicyReports cannot be listed.
         """
         async with connected("--cluster", self.kubeconfig, self.timing) as client:
             lister = Lister(client, self.timing, page=self.page)

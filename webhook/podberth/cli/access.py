@@ -71,7 +71,7 @@ def add_cluster_files(parser: argparse.ArgumentParser) -> None:
 
 
 def cluster_files_of(arguments: argparse.Namespace) -> "ClusterFiles":
-    """Return the files about the cluster that the flags of ``add_cluster_files`` name."""
+    """Return the files about the cluster that the flags --conventions and --pod-schema name."""
     from ..files.cluster_files import ClusterFiles  # noqa: PLC0415 - most commands that share flags compile no policy
 
     return ClusterFiles(conventions=arguments.conventions, pod_schema=arguments.pod_schema)
@@ -98,9 +98,9 @@ def add_requester(parser: argparse.ArgumentParser) -> None:
 
 
 def requester_of(arguments: argparse.Namespace) -> "Requester":
-    """Return the user and the rights that the flags of ``add_requester`` name.
+    """Return the user and the rights that the flags --user, --group and --authorizer name.
 
-    Groups that every such user has are added, as for kubectl's --as.
+    Groups that every authenticated user has are added, as for kubectl's --as.
 
     Raises:
         UsageError: groups are given without a user, or the file cannot be used.
@@ -125,7 +125,7 @@ def add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = ("text"
 
 
 def add_outputs(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
-    """Add the repeatable flag ``-o`` for output formats and files (``outputs_of``); the first format is the default."""
+    """Add the repeatable flag -o for an output format and optionally a file; the first format is the default."""
     parser.add_argument(
         "-o",
         "--output",
@@ -137,14 +137,14 @@ def add_outputs(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None
 
 
 def outputs_of(given: Sequence[str], formats: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the output formats that the user wants, each with the file to write; an empty file name means stdout.
+    """Return (format, file name) for each output that the user wants; an empty file name means stdout.
 
     Args:
         given: the values of the flag, each FORMAT or FORMAT=FILE; if there are none, the first format goes to stdout.
         formats: the formats that the command has.
 
     Raises:
-        UsageError: a value has neither form, a format is unknown, or two outputs have the same file.
+        UsageError: a value is neither FORMAT nor FORMAT=FILE, a format is unknown, or two outputs have one file.
     """
     found: list[tuple[str, str]] = []
     for each in given or formats[:1]:
@@ -185,7 +185,7 @@ def number(least: float, most: float, want: str) -> Callable[[str], float]:
 
 
 def counted(what: str) -> Callable[[str], int]:
-    """Return an argparse type for a whole number, at least 1; ``what`` is the noun in the error, such as ``nodes``."""
+    """Return an argparse type for a whole number, at least 1; ``what`` is the noun in the error message: "nodes"."""
 
     def parse(text: str) -> int:
         if not (text.isascii() and text.isdecimal() and int(text)):

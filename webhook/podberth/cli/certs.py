@@ -119,7 +119,7 @@ def _presented(address: str, server_name: str, configurations: tuple[ReadConfigu
 
 
 def _reachable(address: str) -> tuple[str, int]:
-    """Return (host, port) from the value of --connect; unlike ``parse_address``, this function requires both."""
+    """Return (host, port) from the value of --connect, which must have both."""
     try:
         where = parse_address(address)
     except ValueError:
@@ -187,8 +187,8 @@ async def _begin(shared: SharedAuthorities, *, force: bool) -> None:
 async def _left(shared: SharedAuthorities) -> str:
     """Return the condition that a rotation of the CA still waits for; empty if the rotation is complete.
 
-    If the API server cannot be reached, the result is the error, because a rotation may outlast an outage of the API
-    server.
+    If the API server cannot be reached, the result is the error message, because a rotation may outlast an outage of
+    the API server.
 
     Raises:
         ClusterError: the API server refuses the request.

@@ -115,7 +115,7 @@ def _run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _unused(paths: Iterable[str], done: Done) -> Iterator[str]:
-    """Yield a line for each kind in the values of --template-path that no file mentions."""
+    """Yield a warning for each kind in the values of --template-path that is in none of the files."""
     met = {result.kind for result in done.report.results}
     for kind in paths:
         if kind not in met and not any(kind in text for text in done.texts.values()):

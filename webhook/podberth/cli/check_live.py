@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collection[str]) -> tuple[Done, bool]:
     """Check the live workloads; return (the outcome, whether the check is complete).
 
-    The check is incomplete if a kind of objects could not be listed, or a report could not be written.
+    The check is incomplete if the objects of a kind could not be listed, or a PolicyReport could not be written.
 
     Raises:
         UsageError: flags contradict each other.
-        ClusterError: the API server does not answer or refuses, or serves no API for the wanted reports.
+        ClusterError: the API server does not answer or refuses, or serves no API for PolicyReports.
     """
     _refuse(arguments, formats)
     request = LiveRequest(

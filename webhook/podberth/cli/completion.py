@@ -67,7 +67,7 @@ class Grammar:
 
 
 def grammars(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[Grammar]:
-    """Yield the Grammar of the command that the parser is for, and of all subcommands."""
+    """Yield the Grammar (the flags and words) of the parser's command, and of all its subcommands."""
     flags: list[Flag] = []
     words: list[tuple[str, str]] = []
     below: list[tuple[str, argparse.ArgumentParser]] = []
@@ -101,7 +101,7 @@ def _values(action: argparse.Action) -> tuple[str, ...]:
 
 
 def _first(text: str) -> str:
-    """Return the first part of a help text, which a shell shows beside the completed word."""
+    """Return the first clause of a flag's help text, which a shell shows beside the completed word."""
     return text.partition(" (")[0].partition(";")[0].partition(": ")[0] if text != argparse.SUPPRESS else ""
 
 
@@ -109,7 +109,7 @@ def _first(text: str) -> str:
 
 
 def _filled(script: str, **parts: str) -> str:
-    """Return the text of a packaged script with ``@part@`` replaced by the argument of that name."""
+    """Return the text of a packaged script with ``@name@`` replaced by the value of ``name`` in ``parts``."""
     text = resources.files(__package__).joinpath("data", script).read_text(encoding="utf-8")
     for name, part in parts.items():
         text = text.replace(f"@{name}@", part)
@@ -199,11 +199,11 @@ _NO_FILES: Final = 4
 
 
 def answer(words: Sequence[str]) -> str:
-    """Return the completions of the last word of ``kubectl podberth ...``, in the format that kubectl reads.
+    """Return the completions of the last word of a ``kubectl podberth`` command line, in the format that kubectl reads.
 
-    When a user presses the tab key, kubectl runs ``kubectl_complete-podberth`` with the words so far, the last one
-    unfinished. kubectl then reads lines with a word, a tab and a description, and then a line with a colon and a number
-    (kubectl pkg/cmd/plugin_completion.go, cobra's ShellCompDirective).
+    When a user presses the tab key, kubectl runs the program kubectl_complete-podberth with all words so far; the last
+    word is unfinished. kubectl then reads lines with a word, a tab and a description, and then a line with a colon and
+    a number (kubectl pkg/cmd/plugin_completion.go, cobra's ShellCompDirective).
     """
     *before, last = words or ("",)
     known = {grammar.path: grammar for grammar in grammars(parser_of_everything())}

@@ -78,7 +78,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Explain every pod of the file and return the exit code; a denied pod counts as a finding.
 
-    With native policies, other objects of the file on which one decides are explained, too.
+    If there are native policies, the file's other objects on which these policies decide are explained, too.
     """
     objects, holdings = ClusterFacts(), None
     if arguments.topology is not None:
@@ -123,7 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """The file with pods."""
+    """The documents of the file that the user named."""
 
     name: str
     documents: Sequence[PositionedDocument]
@@ -138,7 +138,7 @@ class _Place:
 
 @dataclass(slots=True)
 class _Choice:
-    """The policies that are explained, the user who creates the pods, and what native policies leave open."""
+    """The policies that are explained, the user who creates the pods, and decisions that podberth cannot predict."""
 
     policy: str
     user: Mapping[str, Any]
@@ -149,10 +149,10 @@ class _Choice:
 def _natives(
     policies: ParsedPolicies, snapshot: Snapshot, arguments: argparse.Namespace, documents: Sequence[dict[str, Any]]
 ) -> "NativeExplainer | None":
-    """Return the native policies of the policies' folder; None if it has none.
+    """Return the native policies of the policies' folder; None if the folder has no native policies.
 
     Raises:
-        PolicyError: the API server or podberth's compiler refuses one.
+        PolicyError: the API server or podberth's compiler refuses a native policy.
     """
     if not any(is_native(each.document) for _, each in policies.others):
         return None
@@ -230,7 +230,7 @@ def _objects_alone(given: _Given, choice: _Choice) -> Iterator[ExplainedPod]:
 
 
 def _named(file: str, place: PositionedDocument, path: FieldPath) -> ExplainedPod:
-    """Return the explanation of an object that has only its name yet; ``path`` is that of a template in it."""
+    """Return an explanation without decisions; ``path`` is the path of a pod template in the object."""
     document = place.document
     metadata: dict[str, Any] = document.get("metadata") or {}
     return ExplainedPod(
@@ -271,9 +271,9 @@ def _explained(place: _Place, snapshot: Snapshot, cluster: ReachableCluster | No
 
 
 def _explanation(request: AdmissionRequest, snapshot: Snapshot, choice: _Choice) -> tuple[Explanation, tuple[str, ...]]:
-    """Return the explanation of a pod, with the part of native policies in the API server's order.
+    """Return (the explanation of a pod, the decisions of native policies that podberth cannot predict).
 
-    Beside it are the decisions of native policies that podberth cannot predict.
+    The explanation has the decisions of native policies in the API server's order.
     """
     known = _with_namespace(snapshot, request.namespace)
     if choice.natives is None or request.object is None:
@@ -292,6 +292,6 @@ def _explanation(request: AdmissionRequest, snapshot: Snapshot, choice: _Choice)
 
 
 def _with_namespace(snapshot: Snapshot, name: str) -> Snapshot:
-    """Return the snapshot with the Namespace ``name`` added, because it must exist when the pod is created."""
+    """Return the snapshot with the Namespace ``name`` added, because it must exist before the pod is created."""
     known = name in snapshot.facts.namespaces
     return snapshot if known else replace(snapshot, facts=snapshot.facts.fold(assumed(name)))

@@ -24,7 +24,7 @@ class ExplainedPod:
     """The template's path in the document; empty if the document is a Pod."""
     explanation: Explanation
     is_pod: bool = True
-    """Whether it is a pod. Native policies decide on objects of any kind, for which no nodes are shown."""
+    """Whether the object is a pod. Native policies decide on objects of any kind, for which no nodes are shown."""
     unjudged: tuple[str, ...] = ()
     """The decisions of native policies that podberth cannot predict."""
     node_count: int

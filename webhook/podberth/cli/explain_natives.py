@@ -1,4 +1,4 @@
-"""The part of native policies in ``podberth explain``: what each decides on an object, with its expressions' values."""
+"""The part of native policies in ``podberth explain``: the decision of each policy, with values."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ _NOT_ASKED: Final = "not asked: the object was denied before"
 
 @dataclass(slots=True)
 class NativeExplainer:
-    """Explains the native policies of one judge, or the one with the name ``policy``."""
+    """Explains the native policies of one judge; if ``policy`` is not empty, only the policies with that name."""
 
     judge: NativeJudge
     policy: str
@@ -39,7 +39,7 @@ class NativeExplainer:
         return {bound.policy.name for _, bound in self.judge.bound}
 
     def on_object(self) -> "ExplainedByNatives":
-        """Return the explanation of one object, before any policy was asked."""
+        """Return an explanation of one object in which no policy has been evaluated yet."""
         wanted = {self.policy} & self.names if self.policy else self.names
         environment = self.judge.environment
         notes = {kind: Notes(environment, wanted, self._tracers[kind]) for kind in _PHASES}
@@ -49,7 +49,7 @@ class NativeExplainer:
 
 @dataclass(slots=True)
 class ExplainedByNatives:
-    """The decisions of native policies on one object, in the order in which the API server asks for them."""
+    """The decisions of native policies on one object, in the order in which the API server evaluates the policies."""
 
     _judge: NativeJudge
     _notes: Mapping[str, Notes]
@@ -60,7 +60,7 @@ class ExplainedByNatives:
     _validated: bool = False
 
     def mutate(self, document: dict[str, Any]) -> Patch:
-        """Ask MutatingAdmissionPolicies about an object; return the patch that they make."""
+        """Evaluate MutatingAdmissionPolicies for an object; return the JSON patch of their changes."""
         self._mutated = self._judge.mutated(document)
         if self._mutated is None:
             return []
@@ -68,12 +68,12 @@ class ExplainedByNatives:
         return [operation for each in self._mutated.writes for operation in operations(each.before, each.after)]
 
     def ask_again(self, pod: Mapping[str, Any]) -> None:
-        """Ask the policies that the API server asks again after podberth's webhook."""
+        """Evaluate the policies that the API server evaluates again after podberth's webhook."""
         if self._mutated is not None:
             self._decisions += self._judge.asked_again(self._mutated, pod)
 
     def validate(self, document: Mapping[str, Any]) -> None:
-        """Ask ValidatingAdmissionPolicies about an object as mutations leave it."""
+        """Evaluate ValidatingAdmissionPolicies for an object after all mutations."""
         judged = self._judge.judged(document)
         self._decisions += judged.decisions
         self._problems += judged.problems
@@ -81,12 +81,12 @@ class ExplainedByNatives:
 
     @property
     def denials(self) -> list[str]:
-        """The denials."""
+        """The messages of the policies that deny the object."""
         return [each.text for each in self._decisions if each.action == "deny"]
 
     @property
     def unjudged(self) -> tuple[str, ...]:
-        """The decisions that podberth cannot predict."""
+        """The messages about decisions that podberth cannot predict."""
         return (*self._problems, *(each.text for each in self._decisions if each.action == "unjudged"))
 
     @property
@@ -105,7 +105,10 @@ class ExplainedByNatives:
         return self.joined(bare, patch)
 
     def joined(self, explanation: Explanation, patch: Patch) -> Explanation:
-        """Return an explanation with the decisions of native policies added; ``patch`` comes before its own."""
+        """Return an explanation with the decisions of native policies added.
+
+        The changes in ``patch``, which native policies made, precede the changes in the explanation.
+        """
         denial = "\n".join(filter(None, (*self.denials, explanation.denial)))
         warnings = tuple(each.text for each in self._decisions if each.action == "warn")
         verdict = explanation.verdict if explanation.verdict != "unchanged" or not patch else "mutated"

@@ -82,7 +82,7 @@ def _named(nodes: Sequence[str]) -> str:
 def _distinct_reviews(policy: Explained) -> Iterator[PolicyExplained]:
     """Yield the explanations of a policy's decisions in /mutate and /validate.
 
-    If the policy matched in neither, for the same reason, only one explanation is yielded.
+    If both explanations say for an equal reason that the policy did not match, only the first is yielded.
     """
     shown: list[PolicyExplained] = []
     for asking in policy.askings:

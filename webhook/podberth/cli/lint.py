@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _asked(report: LintReport, files: LintFiles) -> LintReport:
     """Return the report with only the findings about the files that the user named.
 
-    Other files were read because the files are in the same directory.
+    podberth also reads the other files of a directory, because policies may depend on them.
     """
     return replace(
         report,

@@ -48,5 +48,5 @@ def write_text(text: str, file: str = "") -> None:
 
 
 def let_go() -> None:
-    """Discard what stdout has buffered, without an error, because the reader of the pipe has gone."""
+    """Discard what stdout has buffered, without an error, because the program that reads stdout has ended."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the subcommand of ``podberth policies`` and return the exit code; results and written paths go to stdout."""
+    """Run the subcommand of ``podberth policies`` and return the exit code; results go to stdout."""
     match arguments.action:
         case "list":
             library = shipped()

@@ -71,7 +71,7 @@ def fitted(text: str, room: float, size: float) -> str:
 def text(x: float, y: float, words: str, look: str = "ink", *, size: float = 13, anchor: str = "start") -> str:
     """Return the SVG element for one line of text, ``words``, with its baseline at ``y``.
 
-    ``look`` is the CSS class of the text, ``size`` the font size in pixels. ``anchor`` is SVG's ``text-anchor``: the
+    ``look`` is the CSS class of the text, and ``size`` the font size in pixels. ``anchor`` is SVG's text-anchor: the
     part of the text (start, middle or end) that is at ``x``.
     """
     at = "" if anchor == "start" else f' text-anchor="{anchor}"'

@@ -27,7 +27,7 @@ _HELD: Final = "\ue0ff"
 
 
 def columns(text: str) -> int:
-    """Return the number of columns that a line of text takes: two for a wide character, 0 for a combining one."""
+    """Return the number of columns that a line of text takes: 2 for a wide character, 0 for a combining character."""
     return cell_len(text)
 
 
@@ -118,7 +118,7 @@ class Terminal:
     def _write(self, row: Text) -> None:
         """Print a row that fits into the width of the terminal.
 
-        ``Console.print`` is not used, because it would measure the row again, at three times the cost.
+        The method of the library rich would measure the row again, at three times the cost.
         """
         if self._colours is None:
             self._stream.write(f"{row.plain}\n")

@@ -1,4 +1,4 @@
-"""``podberth test``: runs the test suites beside policies, with the code that decides in the cluster."""
+"""``podberth test``: runs the test suites beside policies, with the code that decides on pods in the cluster."""
 
 import argparse
 import re

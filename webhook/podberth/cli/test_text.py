@@ -21,7 +21,7 @@ _SIGNS = {"+": "green", "-": "red"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """A policy's cost in microseconds: the upper bound from compilation, and the highest one measured in a review."""
+    """A policy's cost in microseconds: the upper bound from compilation, and the highest cost measured in a review."""
 
     policy: str
     bound_microseconds: float

@@ -161,7 +161,7 @@ def _named(nodes: Sequence[Node], name: str) -> Node:
 
 
 def _simulated(text: str) -> Iterator[tuple[Document, Document]]:
-    """Yield the Node and the topology ConfigMap of each simulated machine in the text ``SHAPE[:COUNT],…``."""
+    """Yield (Node, topology ConfigMap) for each simulated machine in the text ``SHAPE[:COUNT],…`` of --simulate."""
     wanted: Counter[str] = Counter()
     for part in text.split(","):
         shape, colon, count = part.strip().partition(":")

@@ -110,8 +110,8 @@ def _tally(found: Tally) -> dict[str, int]:
 def difference_json(found: Difference) -> dict[str, Any]:
     """Return the differences of two snapshots as plain JSON values.
 
-    ``added``, ``removed`` and ``changed`` have an entry for each node. ``byKind`` has the same differences, with one
-    entry for all equal nodes with the same change.
+    The fields "added", "removed" and "changed" list each node separately. The field "byKind" lists equal nodes with an
+    equal change together.
     """
     return {
         "schema": _VERSION,

@@ -80,7 +80,7 @@ def _gpus(node: NodePicture, parts: list[str], top: float) -> float:
 
 
 def _gpu(each: GpuPicture, x: float, y: float, width: float) -> Iterator[str]:
-    """Yield the SVG elements for one GPU: the name, the bar of MIG slices and the state."""
+    """Yield the SVG elements for one GPU: the name, a bar for the memory with the MIG instances, and the state."""
     base = y + _BASE
     yield text(x, base, f"GPU {each.gpu.index}", "ink b")
     yield from (_slices if each.segments else _whole)(each, x + _NAME, y, width - _NAME - _STATE)
@@ -185,7 +185,7 @@ def cluster_svg(cluster: ClusterPicture) -> str:
 
 
 def _kind(each: KindCount, ill: set[str], parts: list[str], top: float) -> float:
-    """Append a panel with the nodes of one kind to ``parts``; return the y coordinate below the panel."""
+    """Append a panel with the nodes of one sort to ``parts``; return the y coordinate below the panel."""
     room = _WIDTH - 2 * _MARGIN - 28
     state = {name: reason for reason, names in each.transient.items() for name in names}
     every = -(-each.count // _MOST_SQUARES)
@@ -223,7 +223,7 @@ def _title(each: KindCount) -> str:
 def _level(level: LevelSummary, parts: list[str], top: float) -> float:
     """Append a bar of a level's domains to ``parts``, and return the y coordinate below the bar.
 
-    The width of a domain is proportional to the domain's number of nodes; the smallest domains are drawn as one.
+    The width of a domain is proportional to the domain's number of nodes; the smallest domains are drawn as one domain.
     """
     room = _WIDTH - 2 * _MARGIN
     ordered = sorted(level.domains, key=lambda one: (-one[1], one[0]))

@@ -129,9 +129,9 @@ def _gpu_row(each: GpuPicture) -> Row:
 
 
 def cuts(node: NodePicture) -> list[tuple[str, GpuPicture]]:
-    """Return the GPUs in MIG mode, grouped by the partition into MIG instances.
+    """Return the GPUs in MIG mode, grouped: all GPUs of a group are divided into equal MIG instances.
 
-    Each entry is (the names of the GPUs of a group as text, such as ``GPU 2-7``; one GPU of the group).
+    For each group, the list has (the names of the GPUs as text, such as "GPU 2-7"; the first GPU of the group).
     """
     alike: dict[tuple[object, ...], list[GpuPicture]] = {}
     for each in node.gpus:

@@ -138,7 +138,7 @@ def _bar(gpu: GpuPicture, lead: str, terminal: Terminal) -> Line:
 
 
 def show_difference(found: Difference, terminal: Terminal) -> None:
-    """Print the differences of two snapshots; equal nodes with the same change are printed once."""
+    """Print the differences of two snapshots; equal nodes with an equal change are printed once."""
     if found.empty:
         terminal.line("nothing changed")
         return

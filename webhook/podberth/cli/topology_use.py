@@ -40,12 +40,12 @@ def _free_of(device: DeviceUse, use: NodeUse) -> str:
 
 
 def free_and_more(tally: Tally) -> str:
-    """Return the free units of several nodes as text, units on unhealthy nodes in brackets, as in ``33 (+17)``."""
+    """Return the number of free units of several nodes as text, such as "33 (+17)": 17 more are on unhealthy nodes."""
     return f"{tally.free} (+{tally.free_unhealthy})" if tally.free_unhealthy else str(tally.free)
 
 
 def brackets(tallies: Iterable[Tally]) -> tuple[str, ...]:
-    """Return the line that explains the brackets of ``free_and_more``, in a tuple; empty if no text has brackets."""
+    """Return a tuple with the line that explains the notation "33 (+17)" for free units; empty if not needed."""
     return ("(+n): free on unhealthy nodes",) if any(each.free_unhealthy for each in tallies) else ()
 
 

@@ -69,7 +69,7 @@ def show_answer(found: Answer, terminal: "Terminal") -> None:
 
 
 def _brief(message: str) -> str:
-    """Return the scheduler's message without the part about preemption, which repeats the rest.
+    """Return the scheduler's message without the part about preemption.
 
     The whole message is in the JSON output.
     """

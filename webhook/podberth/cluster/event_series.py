@@ -1,6 +1,6 @@
 """Decides which Events are sent, and when: equal notices form one series, and the number of Events is limited.
 
-A notice is the text of an Event before the Event is sent. The limits are client-go's where client-go has one:
+A notice is the text of an Event before the Event is sent. Where client-go has a limit, the limit here is equal:
 tools/record/events_cache.go (the spam filter of the legacy recorder) and tools/events/event_broadcaster.go (series).
 The module has no clock and no I/O.
 """
@@ -66,7 +66,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Series:
-    """The notices with the same text about one object, which become one Event with a count."""
+    """The notices with one text about one object, which become one Event with a count."""
 
     notice: Notice
     first: datetime
@@ -76,7 +76,7 @@ class Series:
     interval_seconds: float
     heard: float
     version: str = ""
-    """The last known resourceVersion of the Event; empty if it is unknown whether there is an Event."""
+    """The last known resourceVersion of the Event; empty if podberth does not know whether there is an Event."""
     count: int = 0
     """The number of occurrences that the Event has at ``version``."""
     tries: int = 0
@@ -106,9 +106,9 @@ class OpenSeries:
         "kept": the notice will be sent as part of an Event. "dropped": too many series are open. "limited": there are
         too many new Events about the object, or from callers whose identity is not proved.
 
-        ``at`` is the time of the monotonic clock in seconds, ``now`` the same moment for the Event's fields. ``proved``
-        is False if any caller may have caused the notice: the notice then also counts against the limits for unproven
-        callers.
+        ``at`` is the present time of the monotonic clock in seconds, and ``now`` the present time for the Event's
+        fields. ``proved`` is False if any caller may have caused the notice: the notice then also counts against the
+        limits for unproven callers.
         """
         limits, series = self.limits, self._series.get(notice)
         if series is not None:
@@ -125,7 +125,7 @@ class OpenSeries:
         return "kept"
 
     def _has_room_for(self, notice: Notice, at: float) -> bool:
-        """Count a notice that any caller may have caused; return whether the limits for such notices are kept."""
+        """Count a notice that any caller may have caused; return False if a limit for such notices is exceeded."""
         open_in = {each.notice.regarding.namespace for each in self._series.values() if not each.proved}
         elsewhere = open_in - {notice.regarding.namespace}
         return len(elsewhere) < self.limits.unproved_namespaces and self._unproved.take(at)
@@ -150,7 +150,7 @@ class OpenSeries:
         del self._series[series.notice]
 
     def end_quiet(self, at: float) -> None:
-        """Remove each series without a notice for ``finish_seconds`` that has none left to send."""
+        """Remove each series that got no notice for ``finish_seconds`` and has no notice left to send."""
         over = at - self.limits.finish_seconds
         self._series = {key: each for key, each in self._series.items() if each.unsent or each.heard > over}
 

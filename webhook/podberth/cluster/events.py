@@ -151,7 +151,7 @@ class Events:
         self._series.give_up(series)
 
     async def _send(self, series: Series) -> ClusterError | None:
-        """Send all notices of a series; return the error, None if there was none.
+        """Send all notices of a series; return the error, or None if all notices were sent.
 
         An error is logged once, until sending works again.
         """
@@ -243,7 +243,7 @@ def event(series: Series, controller: str, instance: str) -> dict[str, Any]:
 
 
 def name(notice: Notice) -> str:
-    """Return the name of a notice's Event: the same for equal notices in all replicas, and different for other notices.
+    """Return the name of a notice's Event, which all replicas give to equal notices and to no other notice.
 
     The name does not contain the object's name, unlike client-go's names. Some objects' names cannot be the beginning
     of an Event's name (kubernetes issue 127594), and an ownerReference may hold any text.
@@ -282,9 +282,9 @@ def _take_in(series: Series, answer: bytes) -> None:
 class ReviewEvents:
     """Makes Events from the warnings in answers of /validate.
 
-    The API server's identity is proven by a client certificate (``--client-ca``). If no certificate is
-    required, anybody who reaches the port can send a review. Then Events have only fixed texts of policies, and are
-    only about an object that podberth knows, or at least in a namespace that podberth knows (docs/adr/0042).
+    With --client-ca, a client certificate proves the API server's identity. Otherwise, any client that reaches the port
+    can send a review. Then Events have only fixed texts of policies, and are only about an object that podberth knows,
+    or at least in a namespace that podberth knows (docs/adr/0042).
     """
 
     events: Events

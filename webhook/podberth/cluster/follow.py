@@ -43,7 +43,7 @@ class ClusterConsumer(Protocol):
 
 @dataclass
 class LiveCluster:
-    """Follows the objects of one cluster; no object is known before ``run``."""
+    """Follows the objects of one cluster. No object is known before ``run`` is called."""
 
     connect: Callable[[], Client]
     topology: LiveTopology
@@ -79,7 +79,7 @@ class LiveCluster:
         return [*needed, *self._policies.unlisted(), *self._namespaced.unlisted(), *self._served.unlisted()]
 
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
-        """Return whether a review may wait for the owner, because the watch of the owner's kind will report it.
+        """Return whether a review may wait for a pod's owner: the watch of the owner's kind will report the owner.
 
         False if the kind is not watched or not listed yet, if the kind's watch has failed, or if the owner exists and
         cannot be used.
@@ -90,8 +90,8 @@ class LiveCluster:
         """Follow the objects of the cluster until the task is cancelled.
 
         Raises:
-            ClusterError: the API server has refused to list a required resource, which was never listed before, for
-                ``Timing.refused_seconds``.
+            ClusterError: the API server has refused to list a required resource for the configured time
+                (``Timing.refused_seconds``), and the resource was never listed.
         """
         endless = [each.run() for _, each in self._reflectors()]
         endless += [_hand_on(*followed) for followed in self._followed]

@@ -1,4 +1,4 @@
-"""Follows the Lease of podberth's controller; without a holder, nobody makes the PodGroups that policies name."""
+"""Follows the Lease of podberth's controller; if no replica holds the Lease, the PodGroups are not made."""
 
 import asyncio
 import time
@@ -41,7 +41,7 @@ class GroupMaker:
         return {}
 
     async def hand_on(self) -> None:
-        """Update ``is_away`` now, after each change of the Lease, and at its expiry, until cancelled."""
+        """Update ``is_away`` now, after each change of the Lease, and when the Lease expires, until cancelled."""
         while True:
             self._wake.clear()
             at = max(self._heard_at, self._sight.read(time.monotonic()) - _SILENCE_SECONDS)
@@ -69,7 +69,7 @@ class GroupMaker:
         self._wake.set()
 
     def lost(self, at: float) -> None:
-        """Record that the watch of the Lease is lost: until the watch is regained, the Lease does not expire."""
+        """Record that the watch of the Lease is lost. The Lease does not expire until the watch works again."""
         self._sight.lose(at)
 
     def regained(self, at: float) -> None:

@@ -112,7 +112,7 @@ class StatusReader:
         return InstallationState(now=now, kubernetes=str(version.get("gitVersion", "")), **read)
 
     async def _named(self, path: ApiPath, group: str) -> ObservedObject:
-        """Return the object at a path; None if there is no object, ``Unread`` with the reason after an error."""
+        """Return the object at a path; None if there is no object. After an error, the result has the reason."""
         *_, resource, name = path.split("/")
         where = f" in {path.namespace}" if path.namespace else ""
         return await _guarded(self._read(path), f"get {resource}.{group} {name}{where}")
@@ -182,10 +182,10 @@ class StatusReader:
 
 
 async def read_installation(kubeconfig: Kubeconfig | None, now: datetime) -> InstallationState:
-    """Return the state of podberth's installation in the cluster that the kubeconfig leads to.
+    """Return the state of podberth's installation in the cluster that the kubeconfig names.
 
     Raises:
-        ClusterError: as ``StatusReader.read``.
+        ClusterError: the API server cannot be reached, or does not accept the user's credentials.
         UsageError: the cluster's client is not installed, or no address of the API server is configured.
     """
     async with connected("status", kubeconfig, _TIMING, brief=True) as client:
@@ -200,7 +200,7 @@ async def _together(reading: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 async def _guarded(reading: Awaitable[T], want: str) -> T | Unread | None:
-    """Return the result of ``reading``; None if there is no object, ``Unread`` with the reason after an error.
+    """Return the result of ``reading``; None if there is no object. After an error, the result has the reason.
 
     ``want`` names the right that the read needs, for the reason.
     """
@@ -233,6 +233,6 @@ def _runs(pod: Document) -> bool:
 
 
 def _port(pod: Document) -> int:
-    """Return the port number of a pod's metrics; podberth's default if the pod does not declare that port."""
+    """Return the port number of a pod's metrics; podberth's default port if the pod does not declare the port."""
     ports: list[Any] = [each for one in pod["spec"]["containers"] for each in one.get("ports") or ()]
     return next((int(each["containerPort"]) for each in ports if each.get("name") == _METRICS_PORT), 8080)

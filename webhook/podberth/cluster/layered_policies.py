@@ -1,12 +1,12 @@
 """Combines two layers of policies: the policies of files, and above them the GPUPolicies of the cluster.
 
-A GPUPolicy replaces the policy of the same name from files for as long as the object exists; a disabled GPUPolicy
-switches that policy off. Files take effect together or not at all. A GPUPolicy with errors affects no other policy: the
-GPUPolicy's last working version stays in force, else the policy of the same name from files. The problems of a
-GPUPolicy have positions in the output of ``kubectl get gpupolicy NAME -o yaml``, because the file that a user applied
-is not known.
+As long as a GPUPolicy exists, it replaces the file's policy with an equal name; a disabled GPUPolicy switches the
+file's policy off. The policies of all files take effect together, or no new policy of a file takes effect. A GPUPolicy
+with errors affects no other policy: the GPUPolicy's last working version stays in force; without such a version, the
+file's policy stays in force. The problems of a GPUPolicy have positions in the output of ``kubectl get gpupolicy NAME
+-o yaml``, because the file that a user applied is not known.
 
-A GPUPolicyException of the cluster replaces the exception of the same name from files. An exception with errors has no
+A GPUPolicyException of the cluster replaces a file's exception with an equal name. An exception with errors has no
 effect, so the policies still apply to the pods of the exception; the exception's problems become notes of the snapshot.
 """
 
@@ -32,7 +32,7 @@ _OF_EXCEPTIONS: Final = "gpupolicyexception/"
 
 
 class LayeredPolicies:
-    """A ``SnapshotSource`` that combines the policies of files and the GPUPolicies of a cluster."""
+    """Combines the policies of files and the GPUPolicies of a cluster, as the source of the snapshot."""
 
     def __init__(self, files: PolicyFiles | None, conventions: Conventions, pod_schema: PodSchema) -> None:
         """Create the source without GPUPolicies. Policies are checked against the Pod schema ``pod_schema``.
@@ -164,7 +164,7 @@ class LayeredPolicies:
         return Loaded(replace(snapshot, notes=(*snapshot.notes, *sorted(unused))), verdicts=verdicts)
 
     def _excepting(self) -> ParsedPolicies:
-        """Return the exceptions of files and cluster; the cluster's exception replaces a file's with the same name."""
+        """Return the exceptions of files and cluster; a cluster's exception replaces a file's with an equal name."""
         objects = [_parsed(name, each, _OF_EXCEPTIONS) for name, each in sorted(self._exceptions.items())]
         files = self._base.exceptions if self._base else ()
         found = {each.source.name: each for each in files if each.source.name not in self._exceptions}
@@ -216,17 +216,17 @@ def text(document: Mapping[str, Any]) -> str:
 
 
 def texts_of(documents: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return the texts of GPUPolicies in the form of policy files: pairs of (``file_of`` the name, YAML text)."""
+    """Return the texts of GPUPolicies in the form of policy files: pairs of (file name, YAML text)."""
     return tuple((file_of(each["metadata"]["name"]), text(each)) for each in documents)
 
 
 def texts_of_exceptions(documents: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return the texts of GPUPolicyExceptions in the form of policy files, as ``texts_of`` does for GPUPolicies."""
+    """Return the texts of GPUPolicyExceptions in the form of policy files: pairs of (file name, YAML text)."""
     return tuple((f"{_OF_EXCEPTIONS}{each['metadata']['name']}", text(each)) for each in documents)
 
 
 def file_of(name: str) -> str:
-    """Return the text in place of a file name for the problems of a GPUPolicy: the name in kubectl's format."""
+    """Return the name of a GPUPolicy in kubectl's format, for problems, which show it like a file name."""
     return f"{_PREFIX}{name}"
 
 

@@ -1,9 +1,9 @@
-"""Follows the NamespacedGPUPolicies of a cluster, compiles them namespace by namespace, and passes them on.
+"""Follows the NamespacedGPUPolicies of a cluster, compiles the policies of each namespace, and passes them on.
 
-Tenants write them, so nothing here waits for all of them, and nothing of one namespace costs another more than a bound:
-documents are bounded before they are kept, a namespace is compiled as a whole, in a thread, and after the first pass a
-tenth of a processor's time is spent on compiling. A policy that does not compile, or has no room, decides nothing; its
-status says why.
+Tenants write these policies, so a tenant must not be able to delay other tenants or podberth. The number and size of
+the policies that are kept are limited. The policies of one namespace are compiled together, in a thread. After the
+first pass, compiling takes at most a tenth of a processor's time. A policy that does not compile, or exceeds a limit,
+is not evaluated; the status of the policy says why.
 """
 
 import asyncio
@@ -41,7 +41,8 @@ _PREFIX: Final = "namespacedgpupolicy/"
 MOST_BYTES_OF_ALL: Final = 64 * 1024 * 1024
 """The maximum size of all kept policies together: an eighth of the memory that the manifests grant."""
 _KEPT: Final = 2 * MOST_OF_NAMESPACE
-"""How many policies of a namespace are kept; one beyond that is noticed when it changes."""
+"""The number of policies of a namespace that are kept; a policy beyond that number is noticed when the policy
+changes."""
 _REST: Final = 9.0
 """How many times as long as a namespace took to compile nothing more is compiled."""
 
@@ -50,7 +51,7 @@ Policies = Mapping[str, tuple[NamespacedPolicy, ...]]
 TakesNamespaced = Callable[[Policies], None]
 """A function that receives the policies of all namespaces."""
 Statuses = Callable[[Mapping[str, Document], Sequence[Verdict]], None]
-"""A function that receives the policies as documents and the verdicts on them, by NAMESPACE/NAME."""
+"""A function that receives the policies as documents, by NAMESPACE/NAME, and the verdicts on the policies."""
 
 NAMESPACED: Final = Kind("policy", _GROUP, (_VERSION,), NAMESPACED_KIND, _PLURAL, lambda each: each)
 """The kind of a policy of one namespace."""
@@ -63,7 +64,10 @@ def status_path(name: str) -> ApiPath:
 
 
 def texts_of_namespaced(documents: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return NamespacedGPUPolicies in the form of policy files: pairs of a name in place of a file's, and YAML text."""
+    """Return NamespacedGPUPolicies in the form of policy files: pairs of (file name, YAML text).
+
+    The file name is the name of the policy in kubectl's format.
+    """
     return tuple((_file(each), _text(each)) for each in documents)
 
 
@@ -79,7 +83,10 @@ class LiveNamespaced:
         timing: Timing,
         pod_schema: PodSchema,
     ) -> None:
-        """Create the object without policies. Both functions are first called when the policies are compiled."""
+        """Create the object without policies.
+
+        The two functions ``takes`` are first called when the policies are compiled.
+        """
         self._on_change, self._on_verdicts = takes
         self._pod_schema = pod_schema
         self._log = log
@@ -91,15 +98,15 @@ class LiveNamespaced:
         self._compiled: dict[str, _Compiled] = {}
 
     def unlisted(self) -> list[str]:
-        """Return the name of the kind while its first list is waited for; else nothing."""
+        """Return the name of the kind NamespacedGPUPolicy in a list until the first list is complete; then []."""
         return list(self._served.unlisted())
 
     def watched(self) -> Mapping[str, WatchFacts]:
-        """Return the facts about the watch for the metrics."""
+        """Return a mapping from the name of the kind NamespacedGPUPolicy to facts about the watch, for the metrics."""
         return self._served.watched()
 
     def states(self) -> Mapping[str, KindState]:
-        """Return the state of the kind by its name."""
+        """Return a mapping from the name of the kind NamespacedGPUPolicy to the state of the watch."""
         return self._served.states()
 
     async def run(self) -> None:
@@ -141,7 +148,7 @@ class LiveNamespaced:
         self._on_verdicts(self._sink.documents(), verdicts)
 
     def _compile(self, namespace: str, documents: Mapping[str, "Kept"], environment: Environment) -> None:
-        """Compile the policies of a namespace; this runs in a thread."""
+        """Compile the policies of a namespace. The method runs in a thread."""
         self._compiled.pop(namespace, None)
         if documents:
             taken = sum(each.parts for each in self._compiled.values())
@@ -151,7 +158,10 @@ class LiveNamespaced:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A policy as it was received; ``problem`` says why it is not compiled, and is empty otherwise."""
+    """A policy as podberth received it.
+
+    ``problem`` says why the policy is not compiled; empty if it can be compiled.
+    """
 
     document: Document
     problem: str = ""
@@ -159,7 +169,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    """The policies of one namespace that compile, the verdicts on all, and the parts of what was compiled."""
+    """The policies of one namespace that compile, the verdicts on all, and the number of compiled parts."""
 
     policies: tuple[NamespacedPolicy, ...]
     verdicts: tuple[Verdict, ...]
@@ -208,10 +218,10 @@ def _text(document: Mapping[str, Any]) -> str:
 
 
 class TenantPolicies(Filed):
-    """A sink that keeps policies as whole documents, within bounds of each namespace and of all together."""
+    """Receives policies and keeps them as whole documents, within bounds for each namespace and for all namespaces."""
 
     def __init__(self, notify: Callable[[], None], log: Log) -> None:
-        """Create the sink without policies; ``notify`` is called when one changes."""
+        """Create the object without policies; ``notify`` is called when a policy changes."""
         super().__init__(NAMESPACED, notify, log)
         self._changed_by = notify
         self._spaces: dict[str, dict[str, Kept]] = {}
@@ -224,7 +234,7 @@ class TenantPolicies(Filed):
         return dict(self._spaces.get(namespace, {}))
 
     def documents(self) -> dict[str, Document]:
-        """Return all kept policies by NAMESPACE/NAME."""
+        """Return a mapping from NAMESPACE/NAME to the policy, for all kept policies."""
         return {
             f"{namespace}/{name}": each.document
             for namespace, those in self._spaces.items()
@@ -237,7 +247,10 @@ class TenantPolicies(Filed):
         return found
 
     def put(self, name: str, document: Document) -> None:
-        """Keep a policy; a change that keeps its generation, such as a new status, does not count as one."""
+        """Keep a policy, and note that the policy has changed if its generation has changed.
+
+        A new status, for example, does not change the generation.
+        """
         namespace, _, own = name.partition("/")
         those = self._spaces.setdefault(namespace, {})
         before = those.get(own)
@@ -270,7 +283,7 @@ class TenantPolicies(Filed):
             self._spaces.pop(namespace, None)
 
     def forget(self) -> None:
-        """Forget all policies, because the kind is not followed any more."""
+        """Forget all policies, because NamespacedGPUPolicies are not followed any more."""
         for namespace in self._spaces:
             self._changed[namespace] = None
         self._spaces, self._sizes, self._bytes = {}, {}, 0

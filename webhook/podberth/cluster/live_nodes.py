@@ -65,7 +65,7 @@ class LiveTopology:
     # ---- the index --------------------------------------------------------------------------------------------------
 
     async def hand_on(self) -> None:
-        """Update the index and pass it to ``on_change``: at once, then after each change and each expired heartbeat.
+        """Update the index of nodes and call ``on_change`` with it: now, and after each change or expired heartbeat.
 
         The caller waits until all resources are listed before the call. The method runs until the task is cancelled.
         """
@@ -107,7 +107,7 @@ class LiveTopology:
         return max(self._look_at - now, _TOGETHER_SECONDS)
 
     def _notify(self) -> None:
-        """Wake the task in ``hand_on`` if the index has to change; a renewed heartbeat alone changes nothing."""
+        """Wake the task that updates the index if the index has to change; a renewed heartbeat changes nothing."""
         due = self._heartbeats.next_at
         if self._known.changed or (due is not None and due < self._look_at):
             self._wake.set()
@@ -168,7 +168,10 @@ class Documents:
         self._sight = sight or WatchClock()
 
     def put(self, name: str, document: Document) -> None:
-        """Pass an object to ``take``. An unusable object is logged once, until the object can be used again."""
+        """Pass an object to the function ``take``. If the object cannot be used, an error is logged once.
+
+        After the object could be used again, the next error is logged again.
+        """
         reported = name in self.left_out
         self.left_out.add(name)
         try:

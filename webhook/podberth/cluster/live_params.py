@@ -1,9 +1,9 @@
-"""Follows the ConfigMaps of tenants that policies may read as params, once a policy looks for them.
+"""Follows the ConfigMaps of tenants that policies may read as params, once a policy needs params of tenants.
 
-They are found by a label, so podberth watches only what somebody meant for it. The right to list them is not part of
-the default installation (docs/adr/0049-tenancy.md). Without it, policies that look for params in other namespaces have
-an error. Tenants write these objects: the bounds of ``admission.namespace_params`` hold for each namespace, and here
-for all of them together.
+podberth watches only ConfigMaps with a label that marks params. The default installation does not have the right to
+list the ConfigMaps (docs/adr/0049-tenancy.md). Without the right, policies that look for params in other namespaces
+have an error. Because tenants write the ConfigMaps, their number and size are limited: for each namespace by
+``admission.namespace_params``, and for all namespaces together by this module.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ from .whole_objects import rounds
 
 MOST_BYTES_OF_ALL: Final = 64 * 1024 * 1024
 """The maximum size of all kept ConfigMaps together: an eighth of the memory that the manifests grant. A namespace can
-take 1/128 of it."""
+take 1/128 of that size."""
 _KEPT_BEYOND: Final = 2
 """How many times the bounds of a namespace are kept, so that a namespace is known again once some are deleted. Beyond
 that, a ConfigMap is noticed only when it changes, as with other kinds (``cluster.workloads``)."""
@@ -40,16 +40,16 @@ that, a ConfigMap is noticed only when it changes, as with other kinds (``cluste
 _REFUSED: Final = "got no right to list its ConfigMaps, want it; install the component namespace-params"
 
 TakesParams = Callable[[Mapping[str, NamespaceParams] | str], None]
-"""A function that receives the ConfigMaps by namespace, or a message if podberth cannot follow them."""
+"""A function that receives the ConfigMaps by namespace, or a message if podberth cannot follow the ConfigMaps."""
 
 
 class LiveParams:
-    """Keeps the ConfigMaps with the label of params, and passes all of them on whenever one changes."""
+    """Keeps the ConfigMaps with the label of params, and passes all ConfigMaps on whenever a ConfigMap changes."""
 
     def __init__(
         self, on_change: TakesParams, connect: Callable[[], Client], metrics: Counts, log: Log, timing: Timing
     ) -> None:
-        """Create the object without ConfigMaps. Nothing is requested before ``known`` is called."""
+        """Create the object without ConfigMaps. No request is sent before the first call of ``known``."""
         self._on_change = on_change
         self._client = connect()
         self._metrics, self._log, self._timing = metrics, log, timing
@@ -63,10 +63,10 @@ class LiveParams:
         self._refused = ""
 
     async def known(self) -> None:
-        """Start to follow the ConfigMaps if that is not done yet; return when they, or a refusal, were passed on.
+        """Start to follow the ConfigMaps; return when ``on_change`` has got the ConfigMaps, or a refusal.
 
-        If the API server answers nothing for ``Timing.refused_seconds``, return then; until it has answered, policies
-        that look for params have an error.
+        If the API server does not answer for the configured time (``Timing.refused_seconds``), the method returns;
+        until the API server answers, policies that need params have an error.
         """
         self._wanted.set()
         try:
@@ -76,7 +76,7 @@ class LiveParams:
             self._log.event("warning", "params: ConfigMaps of namespaces are not listed yet")
 
     def watched(self) -> Mapping[str, WatchFacts]:
-        """Return the facts about the watch for the metrics; empty if nothing is followed."""
+        """Return a mapping from the resource's name to facts about the watch; empty before a policy needs params."""
         if self._reflector is None:
             return {}
         age = time.monotonic() - self._reflector.contact_at
@@ -84,7 +84,7 @@ class LiveParams:
         return {NAMESPACE_PARAMS.name: WatchFacts(self._reflector.count, age, left_out)}
 
     def states(self) -> Mapping[str, KindState]:
-        """Return the state of the watch, as of a kind that a cluster may refuse; empty before a policy needs it."""
+        """Return a mapping from the name of the resource to the watch's state; empty before a policy needs params."""
         if not self._wanted.is_set():
             return {}
         listed = self._reflector is not None and self._reflector.listed.is_set()
@@ -142,7 +142,7 @@ class _Space:
 
     kept: dict[str, Document] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
-    """The sizes of all ConfigMaps, those that are not kept included."""
+    """The sizes of all ConfigMaps, including the ConfigMaps that are not kept."""
     wrong: dict[str, str] = field(default_factory=dict)
     """The message about each ConfigMap that exceeds a bound of its own or is not kept."""
 
@@ -155,10 +155,10 @@ class _Space:
 
 
 class TenantParams:
-    """A sink that keeps ConfigMaps by namespace, within bounds."""
+    """Receives ConfigMaps and keeps them by namespace, within bounds."""
 
     def __init__(self, notify: Callable[[], None]) -> None:
-        """Create the sink without ConfigMaps; ``notify`` is called when one changes."""
+        """Create the object without ConfigMaps; ``notify`` is called when a ConfigMap changes."""
         self._notify = notify
         self._spaces: dict[str, _Space] = {}
         self._found: dict[str, NamespaceParams] = {}
@@ -171,7 +171,10 @@ class TenantParams:
         return sum(len(each.wrong) for each in self._spaces.values())
 
     def take(self) -> Mapping[str, NamespaceParams]:
-        """Return the ConfigMaps by namespace. Only what has changed since the last call is computed again."""
+        """Return the ConfigMaps by namespace.
+
+        Only the namespaces that have changed since the last call are computed again.
+        """
         if self._changed:
             found = dict(self._found)
             for namespace in self._changed:
@@ -184,7 +187,7 @@ class TenantParams:
         return self._found
 
     def put(self, name: str, document: Document) -> None:
-        """Keep a ConfigMap; ``name`` is NAMESPACE/NAME. Those of podberth's own namespace are followed elsewhere."""
+        """Keep a ConfigMap; ``name`` is NAMESPACE/NAME. ConfigMaps in podberth's own namespace are ignored."""
         namespace, _, own = name.partition("/")
         if namespace == NAMESPACE or not text_at(document, "metadata", "uid"):
             return
@@ -211,7 +214,7 @@ class TenantParams:
         self._mark(namespace)
 
     def forget(self) -> None:
-        """Forget all ConfigMaps, because they are not followed any more."""
+        """Forget all ConfigMaps, because ConfigMaps are not followed any more."""
         self._changed.update(self._spaces)
         self._spaces, self._bytes = {}, 0
 
@@ -219,7 +222,7 @@ class TenantParams:
         """Keep the ConfigMaps while the watch is lost."""
 
     def regained(self, at: float) -> None:
-        """Do nothing: the ConfigMaps were kept."""
+        """Do nothing, because the ConfigMaps were kept while the watch was lost."""
 
     def _no_room(self, space: _Space, size: int) -> str:
         if len(space.sizes) >= _KEPT_BEYOND * MOST_OF_NAMESPACE:

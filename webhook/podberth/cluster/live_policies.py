@@ -42,7 +42,7 @@ TakesExceptions = Callable[[Mapping[str, Document]], None]
 
 
 class LivePolicies:
-    """Keeps the GPUPolicies of one cluster, and passes on all of them whenever a GPUPolicy changes."""
+    """Keeps the GPUPolicies of one cluster, and passes all GPUPolicies on whenever a GPUPolicy changes."""
 
     def __init__(
         self,
@@ -69,18 +69,15 @@ class LivePolicies:
         self._served = ServedKinds(self._kinds, connect, metrics, log, timing, patient=True)
 
     def unlisted(self) -> list[str]:
-        """Return the names of the kinds that podberth has not listed for the first time yet, and still waits for."""
+        """Return the names of the kinds whose first list is not complete yet, and for which podberth still waits."""
         return list(self._served.unlisted())
 
     def watched(self) -> Mapping[str, WatchFacts]:
-        """Return a mapping from each followed kind to facts about the kind's watch, for the metrics."""
+        """Return a mapping from the name of each followed kind to facts about the kind's watch, for the metrics."""
         return self._served.watched()
 
     def states(self) -> Mapping[str, KindState]:
-        """Return a mapping from the name of each kind to the kind's state, as ``ServedKinds.states`` does.
-
-        The keys are names such as ``gpupolicies.podberth.io``.
-        """
+        """Return a mapping from the name of each kind, such as "gpupolicies.podberth.io", to the state of the watch."""
         return self._served.states()
 
     async def run(self) -> None:

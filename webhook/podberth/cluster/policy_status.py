@@ -1,11 +1,11 @@
 """The conditions in the status of GPUPolicies: Compiled, Active, EveryPodSent and TopologyFresh.
 
-Compiled and Active follow from the object and from the policy files of the replicas, so replicas of one version agree,
-and the first replica writes both conditions. Replicas of different versions may disagree. Each replica then writes the
-replica's own result once for each generation of the object and each file that the object replaces, and lets later
-writers overwrite the result. EveryPodSent is only for policies of scope All. EveryPodSent follows from the webhook
-configurations, which are read again before the condition is written. TopologyFresh is only for policies that ask for
-nodes; ``Freshness`` explains the condition. Nothing here is done inside a review.
+Compiled and Active follow from the GPUPolicy and from the policy files of the replicas, so replicas of one version
+agree, and the first replica writes both conditions. Replicas of different versions may disagree. Each replica then
+writes its result once for each generation of the GPUPolicy and each version of the file's policy that the GPUPolicy
+replaces, and lets later writers overwrite the result. EveryPodSent is only for policies of scope All. EveryPodSent
+follows from the webhook configurations, which are read again before the condition is written. TopologyFresh is only for
+policies that ask for nodes; ``Freshness`` explains the condition. Nothing here is done inside a review.
 """
 
 import asyncio
@@ -39,19 +39,18 @@ _SILENT: Final = (
 )
 
 Entries: TypeAlias = Mapping[str, bool | str]
-"""The result of ``entries``: by kind of webhook configuration, whether it sends every pod to podberth.
-
-A text in place of the bool says why the answer is unknown.
-"""
+"""The result of ``entries``: for each kind of webhook configuration, whether the configuration sends every pod to
+podberth. A text in place of the bool says why the answer is unknown."""
 
 
 async def entries(client: Client, name: str) -> Entries:
-    """Read the two webhook configurations called ``name``; return which configurations have an entry for every pod.
+    """Read the two webhook configurations with the name ``name``; return whether each sends every pod to podberth.
 
-    A configuration that does not exist has no entry.
+    A configuration that does not exist sends no pod. If podberth may not read a configuration, the result has the text
+    of the refusal.
 
     Raises:
-        ClusterError: a configuration cannot be read. If podberth lacks the right, the result has the refusal's text.
+        ClusterError: a configuration cannot be read for another reason.
     """
     return {kind: await _entry(client, path.below(name)) for kind, path in KINDS.items()}
 
@@ -70,7 +69,8 @@ async def _entry(client: Client, path: ApiPath) -> bool | str:
 def entries_condition(document: Document, verdict: Verdict, known: Entries) -> dict[str, Any] | None:
     """Return the condition EveryPodSent of a policy: whether the webhook configurations send every pod to podberth.
 
-    Returns None if the policy does not need every pod, or does not compile. ``known`` is the result of ``entries``.
+    Returns None if the policy does not need every pod, or does not compile. ``known`` says for each webhook
+    configuration whether it sends every pod, or why that is not known.
     """
     wanted = entries_wanted(document)
     if verdict.problems or not wanted:
@@ -99,13 +99,13 @@ def _condition(kind: str, verdict: Verdict, status: str, reason: str, message: s
 
 
 class Settled:
-    """A fact, true or false, that counts only after staying the same for some time.
+    """A fact, true or false, that counts only if it has not changed for some time.
 
-    ``value`` is the last state that lasted so long; None if no state has lasted so long yet.
+    ``value`` is the last state of the fact that lasted for that time; None if no state has lasted so long yet.
     """
 
     def __init__(self, seconds: float) -> None:
-        """Create the object without a state; ``seconds`` is how long a state must last before the state counts."""
+        """Create a fact whose state is not known yet. A state counts after it has lasted for ``seconds``."""
         self._seconds = seconds
         self._seen: bool | None = None
         self._since = 0.0
@@ -122,14 +122,16 @@ class Settled:
 class Freshness:
     """Decides on the condition TopologyFresh for one replica: whether the heartbeats of the nodes' agents arrive.
 
-    The condition does not follow from the policy, and replicas receive heartbeats at different moments. So each replica
-    writes the condition only after the state has stayed the same for a while, and once for each change that the replica
-    itself has seen. No replica reacts to the writes of another replica, and nothing is written for a short
-    interruption.
+    Replicas receive heartbeats at different moments. So each replica writes the condition only if the state has not
+    changed for a while, and once for each change that the replica itself has seen. No replica reacts to the writes of
+    another replica, and a short interruption causes no write.
     """
 
     def __init__(self, stale_nodes: Callable[[], int], settle_seconds: float) -> None:
-        """Create the object without conditions. ``stale_nodes`` returns the number of nodes whose agent is silent."""
+        """Create the object without conditions. ``stale_nodes`` returns the number of nodes with an expired heartbeat.
+
+        A state of the heartbeats counts after it has lasted for ``settle_seconds``.
+        """
         self._stale_nodes = stale_nodes
         self._fresh = Settled(settle_seconds)
         self._said: dict[str, object] = {}
@@ -137,7 +139,7 @@ class Freshness:
         """The names of the policies that read the topology, and so have the condition."""
 
     def look(self, at: float) -> None:
-        """Record whether the heartbeat of any agent has expired; ``at`` is the present time of ``time.monotonic``."""
+        """Record whether any agent's heartbeat has expired; ``at`` is the monotonic clock's time in seconds."""
         self._fresh.see(not self._stale_nodes(), at)
 
     def keep(self, names: Collection[str]) -> None:
@@ -285,8 +287,8 @@ def status_due(
         verdict: the verdict on the policy. If the verdict is on an earlier generation, nothing is written, because
             another verdict will follow.
         now: the time for conditions that change.
-        again: whether a condition that another writer has set for the same generation may be corrected.
-        extra: conditions that do not follow from the object; these conditions may always be corrected.
+        again: whether a condition may be corrected that another writer has set for the verdict's generation.
+        extra: conditions that do not follow from the policy; these conditions may always be corrected.
     """
     if document["metadata"].get("generation") != verdict.generation:
         return None
@@ -339,16 +341,16 @@ def turn(document: Document, verdict: Verdict) -> Notice | None:
 
 
 def _reported(document: Document) -> Mapping[str, Any]:
-    """Return the part of a policy's status that podberth has written; empty if podberth has written none.
+    """Return the part of a policy's status that podberth has written; empty if podberth has written no status.
 
-    The CRD's default status, which says that nobody has read the policy, has no observedGeneration.
+    The CRD's default status, which says that no podberth has read the policy, has no observedGeneration.
     """
     status: Mapping[str, Any] = document.get("status") or {}
     return status if "observedGeneration" in status else {}
 
 
 def _for_that_of(verdict: Verdict, before: str) -> str:
-    """Return ``before`` and a phrase about the policy of the same name from files; empty if there is no such policy."""
+    """Return ``before`` and a phrase about the file's policy of equal name; empty if no file has such a policy."""
     return f"{before} the policy of this name in {verdict.replaces}" if verdict.replaces else ""
 
 

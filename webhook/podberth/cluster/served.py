@@ -38,7 +38,7 @@ async def discover(client: Client, kinds: Iterable[Kind]) -> dict[Kind, Resource
     """Return a mapping from each kind in ``kinds`` that the cluster serves to the resource to watch.
 
     Raises:
-        ClusterError: the API server does not answer, or refuses.
+        ClusterError: the API server does not answer or refuses.
     """
     wanted = list(kinds)
     groups = read_versions(await client.get(ApiPath("apis"), {}))
@@ -116,7 +116,7 @@ class ServedKinds:
         self._reported: dict[str, str] = {}
 
     def unlisted(self) -> Sequence[str]:
-        """Return the names of the kinds that podberth has not listed for the first time yet, and still waits for.
+        """Return the names of the kinds whose first list is not complete yet, and for which podberth still waits.
 
         Empty once ``settled`` is set.
         """
@@ -125,7 +125,7 @@ class ServedKinds:
         return [kind.name for kind in self._workloads.sinks if self._keeps_waiting(kind)]
 
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
-        """Return whether a review may wait for the owner, because the watch of the owner's kind will report it.
+        """Return whether a review may wait for a pod's owner: the watch of the owner's kind will report the owner.
 
         False if the kind is not watched or not listed yet, if the kind's watch has failed, or if the owner exists and
         cannot be used.
@@ -137,7 +137,7 @@ class ServedKinds:
         return followed.reflector.listed.is_set() and not followed.reflector.trouble
 
     def watched(self) -> Mapping[str, WatchFacts]:
-        """Return a mapping from each followed kind to facts about the kind's watch, for the metrics."""
+        """Return a mapping from the name of each followed kind to facts about the kind's watch, for the metrics."""
         now = time.monotonic()
         return {
             kind.name: WatchFacts(
@@ -230,7 +230,7 @@ class ServedKinds:
         self._followed[kind] = _Followed(reflector, task)
 
     async def _until_something_happens(self, seconds: float, looked_at: float) -> None:
-        """Wait until the next check of served kinds is due, a kind was listed, or one can no longer be followed."""
+        """Wait until the next check of served kinds is due, a kind was listed, or a kind can no longer be followed."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             listing = [
@@ -310,7 +310,7 @@ class ServedKinds:
             self.settled.set()
 
     def _log_once(self, what: str, message: str) -> None:
-        """Log a message about ``what``, unless the last message about ``what`` was the same."""
+        """Log a message about ``what``, unless the last message about ``what`` was equal."""
         if self._reported.get(what) != message:
             self._reported[what] = message
             self._log.event("warning", "kinds", problem=message)

@@ -1,7 +1,7 @@
 """Reads and writes the Secret of the CA that all replicas share, and the caBundles of the webhook configurations.
 
-Every write names the version that was read. So the API server refuses the second of two writers with 409, and that
-writer reads again.
+Every write names the resourceVersion that was read. So if two replicas write, the API server refuses the second write
+with 409, and that replica reads the object again.
 """
 
 import base64
@@ -134,7 +134,8 @@ class SharedAuthorities:
         """Write CA certificates (PEM) into every caBundle of a webhook configuration; other fields stay unchanged.
 
         Raises:
-            ClusterError: as for ``store``.
+            ClusterError: the configuration has changed since (status 409), or the API server does not answer or
+                refuses.
         """
         bundle = base64.b64encode(pem).decode()
         version = {"op": "replace", "path": "/metadata/resourceVersion", "value": configuration.version}
@@ -145,7 +146,7 @@ class SharedAuthorities:
         await self._client.send("PATCH", configuration.path, [version, *bundles], "application/json-patch+json")
 
     async def reset(self) -> None:
-        """Close the connection; the next request opens a new one."""
+        """Close the connection. The next request opens a new connection."""
         await self._client.reset()
 
     async def _read(self, path: ApiPath) -> Document | None:

@@ -1,4 +1,4 @@
-"""Keeps whole objects by name, and passes on all objects whenever one changes."""
+"""Keeps whole objects by name, and passes on all objects whenever an object changes."""
 
 import asyncio
 import time
@@ -33,7 +33,7 @@ Held: TypeAlias = Mapping[Resource, Mapping[str, Document]]
 
 
 class LiveObjects:
-    """Follows some resources, keeps the objects, and passes all objects to a function when one of them changes."""
+    """Follows some resources, keeps the objects, and passes all objects to a function when an object changes."""
 
     def __init__(self, resources: Sequence[Resource], on_change: Callable[[Held], Awaitable[None]]) -> None:
         """Create the collection without objects.

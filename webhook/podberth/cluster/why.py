@@ -1,4 +1,4 @@
-"""Reads, once, the objects that ``podberth why`` needs; every request is a get or a list, and none is for a Secret.
+"""Reads, once, the objects that ``podberth why`` needs; no request writes or reads a Secret.
 
 The number of requests depends on the objects that one pod names, and not on the size of the cluster. The nodes are one
 list, and so are all pods, unless only the pods of a few nodes are listed; other objects are read one by one.
@@ -53,10 +53,10 @@ _FORBIDDEN: Final = "forbidden"
 def parse_name(text: str) -> tuple[str, str]:
     """Return (kind, name) from the text ``NAME`` or ``KIND/NAME``.
 
-    The kind is in lower case and singular; the kind is empty if the text has none.
+    The kind is in lower case and singular. In the text ``NAME``, the kind is empty.
 
     Raises:
-        UsageError: the text has neither form.
+        UsageError: the text is neither ``NAME`` nor ``KIND/NAME``.
     """
     kind, slash, name = text.rpartition("/")
     if not name or (slash and not kind) or "/" in kind:
@@ -78,7 +78,7 @@ class WhyReader:
 
         Raises:
             ClusterError: the API server does not answer, or the pod or workload does not exist.
-            UsageError: ``text`` has neither form.
+            UsageError: ``text`` is neither NAME nor KIND/NAME.
         """
         kind, name = parse_name(text)
         groups, nodes, pod = await asyncio.gather(
@@ -105,10 +105,16 @@ class WhyReader:
         return picture
 
     async def _pod(self, kind: str, name: str, namespace: str) -> Document | None:
-        """Return the pod ``name``; None if ``kind`` is no pod's, or is empty and there is no pod.
+        """Return the pod with the name ``name``; None if the name is not, or need not be, the name of a pod.
+
+        Args:
+            kind: the kind in the user's text: "pod", another kind (the result is None), or empty (None if there is no
+                such pod).
+            name: the name in the user's text.
+            namespace: the namespace in which the pod is looked for.
 
         Raises:
-            ClusterError: the pod cannot be read, or ``kind`` is ``pod`` and the pod does not exist.
+            ClusterError: the pod cannot be read, or ``kind`` is "pod" and the pod does not exist.
         """
         if kind not in {"", "pod"}:
             return None
@@ -147,7 +153,7 @@ class WhyReader:
         )
 
     async def _controllers(self, namespace: str) -> list[tuple[Document, ...] | NotRead]:
-        """Return a namespace's controllers (such as Jobs): a list or NotRead for each kind in ``_CONTROLLERS``."""
+        """Return the namespace's controllers, such as Jobs: for each kind of controllers a tuple, or an error."""
         return await asyncio.gather(
             *(
                 self._list(collection_path(version, plural, namespace), f"list {plural} in {namespace}")
@@ -207,11 +213,11 @@ class WhyReader:
 
 
 async def read_picture(kubeconfig: Kubeconfig | None, text: str, namespace: str, now: datetime) -> Picture:
-    """Return the Picture that ``WhyReader.read`` reads from the cluster that the kubeconfig leads to.
+    """Return the objects that the answer to ``podberth why`` needs, from the cluster that the kubeconfig names.
 
     Raises:
-        ClusterError: as ``WhyReader.read``.
-        UsageError: as ``WhyReader.read``; or the cluster's client is not installed or not configured.
+        ClusterError: an object cannot be read.
+        UsageError: the name in ``text`` cannot be used, or the cluster's client is not installed or not configured.
     """
     async with connected("why", kubeconfig, _TIMING, brief=True) as client:
         return await WhyReader(client).read(text, namespace, now)
@@ -245,9 +251,10 @@ def _descends(document: Document, picture: Picture, known: Mapping[str, Document
 
 
 def _chosen(pods: Iterable[Document]) -> Document | None:
-    """Return the pod to explain for a workload: the oldest pod without a node, else the oldest that is not ready.
+    """Return the pod to explain for a workload; None if there are no pods.
 
-    If all pods are ready, the result is the oldest. Pods that are being deleted come last. None: there are no pods.
+    The result is the oldest pod without a node, else the oldest pod that is not ready, else the oldest pod. Pods that
+    are being deleted come last.
     """
 
     def rank(pod: Document) -> tuple[bool, bool, bool, bool, str, str]:

@@ -1,4 +1,4 @@
-"""Keeps facts about owners, PodGroups, DRA objects and PriorityClasses, and passes the facts on when some have changed.
+"""Keeps facts about owners, PodGroups, DRA objects and PriorityClasses, and passes the facts on after each change.
 
 Unlike nodes, such objects come and go with every job, in tens of thousands. So only the fields that decisions read are
 kept, and a batch of changes copies only the tables of the changed kinds.
@@ -29,7 +29,7 @@ _GROUPING: Final = ("pod group", "queue")
 
 
 class LiveKinds:
-    """Keeps facts about the objects of the kinds that are followed if the cluster serves the kinds."""
+    """Keeps facts about the objects of optional kinds: the kinds that are followed if the cluster serves them."""
 
     def __init__(self, kinds: Sequence[Kind], notify: Callable[[], None], log: Log) -> None:
         """Create the object without facts. ``notify`` is called when a fact has changed that decisions read."""
@@ -116,9 +116,9 @@ class Filed(Documents):
         return uid in self._useless_uids
 
     def put(self, name: str, document: Document) -> None:
-        """Keep an object's facts.
+        """Keep the facts about an object.
 
-        If the object cannot be used, remember the uid, so that no review waits for the object.
+        If the object cannot be used, record its uid: no review then waits for the object.
         """
         super().put(name, document)
         self._set_useless(name, text_at(document, "metadata", "uid") if name in self.left_out else "")
@@ -179,9 +179,9 @@ class Filed(Documents):
         self._let_in()
 
     def _let_in(self) -> None:
-        """Add objects that were left out, as far as there is room now; the longest waiting come first.
+        """Add objects that were left out, as far as there is room now. The object that was left out first comes first.
 
-        Left-out objects have to be kept until then, because the watch does not report an unchanged object again.
+        Left-out objects are kept until then, because the watch does not report an unchanged object again.
         """
         while self._waiting and self._count < MOST_OBJECTS:
             name = next(iter(self._waiting))

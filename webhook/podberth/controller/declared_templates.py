@@ -39,7 +39,7 @@ class Declared:
         self._looking = asyncio.Lock()
 
     async def look(self) -> None:
-        """Load the policies if any has changed, and pass the policies' claim templates to ``adopt``."""
+        """Load the policies if any policy has changed, and pass the policies' claim templates to ``adopt``."""
         async with self._looking:
             await self._look()
 

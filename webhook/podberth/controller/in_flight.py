@@ -16,7 +16,7 @@ server.
 
 
 class _Lane:
-    """The requests of one kind, look-ups or writes, with a separate limit."""
+    """The look-ups, or the writes, that are in progress or wait; look-ups and writes have separate limits."""
 
     def __init__(self) -> None:
         self.due: dict[Any, Action] = {}

@@ -34,7 +34,7 @@ _LONGEST_SECONDS = 60.0
 
 @dataclass(slots=True)
 class Acting:
-    """Sends the controller's requests in the replica that leads; each call of ``act`` starts without memory."""
+    """Sends the controller's requests in the replica that leads. Each call of ``act`` starts without memory."""
 
     sight: ObservedCluster
     requests: Requests

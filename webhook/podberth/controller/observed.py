@@ -20,7 +20,7 @@ from .plan.world import Made, Owned, WaitingPod, World
 
 
 def _seen(kind: Kind) -> Kind:
-    """Return the kind with a ``read`` function for the controller, which returns a ``Made``."""
+    """Return the kind with another ``read``, which returns what the controller needs to know of an object."""
 
     def read(document: Document) -> Made:
         # A PodGroup without a minimum lets its pods start one by one.
@@ -85,7 +85,7 @@ class ObservedCluster:
         fixed: Mapping[str, int],
         patience_seconds: float,
     ) -> World:
-        """Return the World from which the makers plan; the arguments become fields of the same names."""
+        """Return all facts from which the controller plans; the arguments become fields of the World."""
         states = self._served.states()
         served = {kind: version for kind in SEEN_KINDS if (version := self._served.version(kind))}
         known = {kind.name: self._objects.sinks[kind].table().facts for kind in served}
@@ -133,7 +133,7 @@ class ObservedCluster:
 
 
 def owners_of(pods: Sequence[WaitingPod], owners: Mapping[Owned, OwnerReference | None]) -> set[Owned]:
-    """Return the owners of ``pods``, the owners of these owners and so on, as far as known."""
+    """Return the known owners of ``pods``: owners, owners of owners, and so on."""
     found: set[Owned] = set()
     for pod in pods:
         owner = pod.owner

@@ -39,14 +39,17 @@ class LookedUp:
         self.keep(frozenset())
 
     def keep(self, asked: AbstractSet[Owned]) -> None:
-        """Forget all owners except ``asked``, the owners that some pod still has."""
+        """Forget all owners except ``asked``, the owners that present pods have."""
         self.controllers = {owned: each for owned, each in self.controllers.items() if owned in asked}
         self.documents = {owned: each for owned, each in self.documents.items() if owned in asked}
         self.gone &= asked
         self._ask_at = {owned: each for owned, each in self._ask_at.items() if owned in asked}
 
     def found(self, action: LookUp, document: Mapping[str, Any]) -> None:
-        """Record the object that a look-up of an owner has found; with another uid, the owner counts as gone."""
+        """Record the object that a look-up of an owner has found.
+
+        If the object has another uid, the owner no longer exists.
+        """
         if text_at(document, "metadata", "uid") != action.owner.uid:
             self.lost(action)
             return
@@ -66,9 +69,9 @@ class LookedUp:
         self._ask_at.pop(owned, None)
 
     def cannot_be_read(self, action: LookUp, at: float) -> bool:
-        """Record that an owner cannot be read, so that it counts as the topmost owner; schedule another look-up.
+        """Record that an owner cannot be read, so that the owner counts as the topmost owner; schedule another look-up.
 
-        Return True if the owner counted differently before.
+        Return True if the owner did not count as the topmost owner before.
         """
         owned = action.namespace, action.owner
         new = not self.is_unreadable(action)

@@ -56,7 +56,7 @@ class Requests:
             return RequestResult(_result(action, error), error=error)
 
     async def reset(self) -> None:
-        """Close the connection; the next request opens a new one."""
+        """Close the connection. The next request opens a new connection."""
         await self._client.reset()
 
     async def _send(self, action: Action, served: Mapping[str, str]) -> bytes:

@@ -60,13 +60,13 @@ class Waits:
         self._each.clear()
 
     def keep(self, wanted: Container[Hashable]) -> None:
-        """Forget the requests whose ``key_of`` is not in ``wanted``, as the plan no longer has their actions."""
+        """Forget the requests whose identity is not in ``wanted``, because the plan no longer has these requests."""
         self._each = {key: each for key, each in self._each.items() if key in wanted}
 
     def due(self, action: Action, at: float) -> bool:
         """Return whether the request for an action may be sent at the time ``at``.
 
-        A refused request whose content has changed need not wait.
+        If a request was refused and its content has changed since, the request may be sent at any time.
         """
         wait = self._each.get(key_of(action))
         if wait is None or wait.until <= at:
@@ -89,7 +89,7 @@ class Waits:
         return min((each.until for each in self._each.values() if each.until > after), default=float("inf"))
 
     def failed(self) -> dict[Subject, str]:
-        """Return a mapping from a subject to the error of the failed request (``World.failed``), without refusals."""
+        """Return a mapping from the object of each request that failed to the error; refusals are left out."""
         return {each.of: each.failed for each in self._each.values() if each.failed}
 
     def notices(self) -> Iterator[Notice]:
@@ -104,8 +104,8 @@ class Waits:
     def overtaken(self, action: Action, answer: RequestResult, at: float) -> None:
         """Record that a write was not executed, for a reason that is no error, and postpone the next try.
 
-        Another writer was faster, or a group's minimum cannot change. Mostly the watch then shows that the action is no
-        longer needed. Earlier errors of the action are forgotten.
+        Either another writer changed the object first, or a group's minimum cannot change. Usually the watch then shows
+        that the action is no longer needed. Earlier errors of the action are forgotten.
         """
         wait = self._later(action, answer, at)
         wait.notice, wait.failed, wait.refused = None, "", None
@@ -122,9 +122,9 @@ class Waits:
     def unreadable(self, action: LookUp, error: ClusterError | None, at: float) -> bool:
         """Record the error of a look-up; return whether podberth should give up reading the owner.
 
-        podberth should give up if for ``Timing.refused_seconds`` the API server has forbidden the look-up or sent
-        invalid answers. A server that has just started refuses all requests for some seconds. Other errors count as
-        temporary.
+        podberth should give up if the API server has forbidden the look-up or sent invalid answers for the configured
+        time (``Timing.refused_seconds``). A server that has just started refuses all requests for some seconds. Other
+        errors count as temporary.
         """
         wait = self._each.setdefault(key_of(action), self._new(action))
         # "garbled" is also an answer that is longer than an object can be.
@@ -167,5 +167,5 @@ def subject_of(action: Action) -> Subject:
 
 
 def key_of(action: Action) -> Hashable:
-    """Return the identity of an action; two actions with the same identity are never in progress at once."""
+    """Return the identity of an action; two actions with an equal identity are never in progress together."""
     return subject_of(action) if isinstance(action, LookUp) else (word(action), action.kind, action.place)

@@ -1,7 +1,8 @@
 """Converts expressions of GPUPolicies to expressions of native policies, and back.
 
-The facts of ``gpu`` (``gpu_facts``), such as ``gpu.count``, become variables of the native policy. A match condition
-cannot use variables, so the expression of each fact is written into the condition. All other text stays unchanged.
+A native policy has no variable ``gpu``. So each field of ``gpu``, such as ``gpu.count``, becomes a variable of the
+native policy (``gpu_facts``). A matchCondition cannot use variables, so each field is replaced by its native expression
+there. All other text stays unchanged.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,7 +40,8 @@ def check_facts(source: str) -> None:
     """Check that a native policy can read everything that an expression reads.
 
     Raises:
-        CompileError: a native policy cannot read one of the names; the error is at the position of the name.
+        CompileError: the expression has a name that a native policy cannot read; the error is at the position of the
+            name.
     """
     tokens = tokens_of(source)
     for index, token in enumerate(tokens):
@@ -54,17 +56,17 @@ def check_facts(source: str) -> None:
 
 
 def with_variables(source: str) -> str:
-    """Return a CEL expression with each fact of ``gpu`` replaced by the native policy's variable for the fact."""
+    """Return a CEL expression in which variables of a native policy replace fields of ``gpu`` such as ``gpu.count``."""
     return _replaced(source, lambda name: f"variables.{name}")
 
 
 def as_condition(source: str) -> str:
-    """Return a CEL expression for a match condition: each fact of ``gpu`` is replaced by the fact's own expression."""
+    """Return a CEL expression for a matchCondition, in which native expressions replace fields of ``gpu``."""
     return _replaced(source, lambda name: f"({FACT_VARIABLES[name]})")
 
 
 def without_variables(source: str) -> str:
-    """Return a CEL expression with each variable for a fact replaced by the fact; the inverse of ``with_variables``."""
+    """Return a CEL expression in which fields of ``gpu`` replace a native policy's variables for the fields."""
     tokens, text, behind = tokens_of(source), "", 0
     for token in tokens:
         if token.text not in _FIELDS or not source[: token.start].endswith("variables."):
@@ -79,9 +81,9 @@ def without_variables(source: str) -> str:
 
 
 def from_condition(source: str) -> str:
-    """Return a CEL expression with the expressions of facts replaced by the facts; the inverse of ``as_condition``.
+    """Return a CEL expression in which fields of ``gpu`` replace the native expressions for the fields.
 
-    A text without expressions of facts is unchanged.
+    A text without such expressions is unchanged.
     """
     for name, expression in FACT_VARIABLES.items():
         source = source.replace(f"({expression})", f"variables.{name}")
@@ -106,14 +108,14 @@ class Native:
     """Compiles the expressions of one native policy, one after the other."""
 
     def __init__(self, environment: Environment) -> None:
-        """Create the compiler from the environment of native policies (``cel.typing.NATIVE_VARIABLES``)."""
+        """Create the compiler; ``environment`` must be a CEL environment of native policies."""
         self._environment = environment
         self._room = Room.of_policy(None)
         self.variables: dict[str, Expression | CelType] = {}
         """The variables of the policy that were compiled before; later expressions may use these variables."""
 
     def compiled(self, source: str, names: frozenset[str] = _NAMES | {"variables"}) -> Expression:
-        """Return the compiled expression, whatever its type.
+        """Return the compiled expression; its value may have any type.
 
         Raises:
             CompileError: the expression does not compile.
@@ -137,7 +139,7 @@ class Native:
 
 
 class _Fact(NamedTuple):
-    """A fact of ``gpu`` in an expression: the fact's key in ``EXPANDED``, and where the fact's text ends."""
+    """A field of the CEL variable ``gpu`` in an expression: its name, and where its text ends."""
 
     field: str
     last: int
@@ -146,10 +148,10 @@ class _Fact(NamedTuple):
 
 
 def _fact(tokens: Sequence[Token], index: int) -> _Fact:
-    """Return the fact of ``gpu`` whose text begins at the token ``index``, which is ``gpu``.
+    """Return the field of the CEL variable ``gpu`` whose text begins at the token ``index``, which is ``gpu``.
 
-    ``gpu.count > 0`` and ``gpu.count == 0`` are read as the fact ``ASKED``, whose expression is shorter than the
-    expression of the count.
+    The comparisons ``gpu.count > 0`` and ``gpu.count == 0`` have a field of their own, whose native expression is
+    shorter than the native expression of ``gpu.count``.
     """
     field = _text(tokens, index + 2) if _text(tokens, index + 1) == "." else ""
     compared = (_text(tokens, index + 3), _text(tokens, index + 4))
@@ -170,7 +172,10 @@ def _unsaid(tokens: Sequence[Token], index: int, fact: _Fact) -> str:
 
 
 def _replaced(source: str, by: Callable[[str], str]) -> str:
-    """Return an expression with each fact of ``gpu`` replaced by ``by(name)``; ``name`` is the fact's variable."""
+    """Return an expression with each field of ``gpu`` replaced by ``by(name)``.
+
+    The argument ``name`` is the name of the variable that a native policy has for the field.
+    """
     tokens, text, behind = tokens_of(source), "", 0
     for index, token in enumerate(tokens):
         if token.text == "gpu" and _is_name(tokens, index):
@@ -190,7 +195,7 @@ def _text(tokens: Sequence[Token], index: int) -> str:
 
 
 def _compares_with_a_known_kind(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether the ``gpu.kind`` at ``index`` is compared only with literals that are in ``KNOWN_KINDS``."""
+    """Return whether the ``gpu.kind`` at ``index`` is compared only with values that native policies can compute."""
     compares, other = _text(tokens, index + 3), _text(tokens, index + 4)
     if _text(tokens, index - 1) == "+":
         return False

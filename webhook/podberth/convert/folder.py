@@ -17,7 +17,7 @@ def convert(parsed: ParsedPolicies, of_gpu: Environment, of_native: Environment)
     """Return GPUPolicies as native policies, native policies as GPUPolicies, and params unchanged.
 
     Args:
-        parsed: the files; native documents are among ``others``.
+        parsed: the files; ``parsed.others`` has the native policies and bindings.
         of_gpu: the CEL environment of GPUPolicies.
         of_native: the CEL environment of native policies.
 

@@ -41,7 +41,7 @@ def from_native(documents: Sequence[Located], environment: Environment) -> Conve
     """Return the GPUPolicies that native policies convert to, and a problem for each part that is left out.
 
     Args:
-        documents: policies and bindings that the API server accepts (``native.documents.read``).
+        documents: policies and bindings that the API server accepts.
         environment: the CEL environment of GPUPolicies.
     """
     converted = Converted()
@@ -72,10 +72,10 @@ class _Pair:
         self._environment, self._converted = environment, converted
 
     def add(self, *, alone: bool) -> None:
-        """Add the GPUPolicy to the converted documents; if that fails, add the reasons to ``left_out``.
+        """Add the GPUPolicy to the converted documents; if the policy cannot be converted, report the reasons.
 
-        ``alone``: the policy has no other binding, and the GPUPolicy gets the policy's name. Otherwise, the binding's
-        name is appended to the policy's name.
+        ``alone`` says that the native policy has no other binding: the GPUPolicy gets the policy's name. Otherwise, the
+        binding's name is appended to the policy's name.
         """
         rules, narrowed = self._rules()
         if refused := [*self._refused(), *([] if rules else [(_RULES, _PODS_ALONE + _NOT_WRITTEN)])]:
@@ -174,8 +174,8 @@ class _Pair:
     def _original(self, path: Path) -> Path:
         """Return the path in the native policy for a path in the GPUPolicy.
 
-        Only list indexes may differ, because the GPUPolicy leaves out the variables and conditions that stand for facts
-        of ``gpu``, for the GPUPolicy's scope or for the webhook configurations.
+        Only list indexes may differ: the GPUPolicy leaves out variables and conditions that the conversion of a
+        GPUPolicy to a native policy adds, such as the variables for fields of ``gpu``.
         """
         lists = {
             "variables": (_own, self._spec.get("variables") or ()),
@@ -207,12 +207,12 @@ def _leave_out(converted: Converted, document: Located, path: Path, why: str) ->
 
 
 def _own(variables: Iterable[Document]) -> Iterator[Document]:
-    """Yield the variables that the native policy's author wrote, without variables for facts of ``gpu``."""
+    """Yield the variables that the native policy's author wrote, without the variables for fields of ``gpu``."""
     return (each for each in variables if FACT_VARIABLES.get(each["name"]) != each["expression"])
 
 
 def _texts(entries: Iterable[Document]) -> Iterator[Document]:
-    """Yield validations or other entries of a native policy, with facts of ``gpu`` in place of the facts' variables.
+    """Yield validations or other items of a native policy, with fields of ``gpu`` in place of their variables.
 
     A message is left out if it is the default message of a GPUPolicy.
     """
@@ -239,7 +239,7 @@ def _is_default(rule: Document) -> bool:
 
 
 def _both(one: Document | None, other: Document | None) -> Document | None:
-    """Return the label selector that selects what both selectors select; None if nothing is required.
+    """Return a label selector that selects only what both selectors select; None if everything is selected.
 
     The requirements that exclude exempt namespaces are left out, because the webhook configurations have them.
     """

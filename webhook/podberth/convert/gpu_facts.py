@@ -1,8 +1,8 @@
-"""The facts of ``gpu`` (such as ``gpu.count``) as CEL expressions over the pod alone, for native policies.
+"""The fields of the CEL variable ``gpu`` (such as ``gpu.count``) as CEL expressions of the pod, for native policies.
 
 The expressions contain the resource names of ``devices.resources``. The expressions cannot know a resource that only a
-DeviceClass of the cluster declares (its ``extendedResourceName``), nor the devices that a claim asks for. The amounts
-of init containers and sidecars are counted as ``kube.quantity.reserved`` counts them.
+DeviceClass of the cluster declares (its ``extendedResourceName``), nor the devices that a claim asks for. The requests
+of init containers and sidecars are added as in ``kube.quantity.reserved``.
 """
 
 from collections.abc import Iterable, Mapping
@@ -57,10 +57,10 @@ def _plain(container: str) -> str:
 
 
 def _count() -> str:
-    """Return the CEL expression of ``gpu.count``.
+    """Return the CEL expression of the field ``gpu.count``: the number of accelerators that a pod requests.
 
-    The value is the sum over containers and sidecars, which run together, plus, for each resource of init containers,
-    the amount by which the peak of the init containers exceeds that sum.
+    Containers and sidecars run together, so their requests are added. If the init containers need more of a resource at
+    one time, the difference is added.
     """
     running = f"({_MAIN} + {_INIT}.filter(c, {_sidecar('c')}))"
     first = f"{_is_accelerator('k')} && !{_INIT}.exists(j, d, j < i && {_plain('d')} && k in {_limits('d')})"
@@ -81,7 +81,7 @@ def _asks_for(condition: str) -> str:
 
 
 def _one_of(groups: Mapping[str, list[str]], besides: str) -> str:
-    """Return a CEL expression whose value is the key of ``groups`` with a resource that the pod requests.
+    """Return a CEL expression whose value is the key of ``groups`` that lists a resource which the pod requests.
 
     The value is 'mixed' if several keys have a requested resource, and '' if no key has.
     """

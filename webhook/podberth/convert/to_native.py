@@ -50,7 +50,7 @@ def to_native(parsed: ParsedPolicy, environment: Environment) -> Converted:
 
 
 class _NotSaidError(Exception):
-    """The whole policy cannot be converted; the reason is in ``left_out`` already."""
+    """The GPUPolicy cannot be converted at all. The reason was added to the list ``left_out`` before."""
 
 
 class _Conversion:
@@ -80,10 +80,10 @@ class _Conversion:
         return self._converted
 
     def _whole(self) -> None:
-        """Refuse a policy with a field that a native policy has no equal of, such as ``disabled`` or ``rollout``.
+        """Refuse a policy with a field that native policies have no equivalent of, such as ``disabled`` or ``rollout``.
 
         Raises:
-            _NotSaidError: the policy has a field of this kind.
+            _NotSaidError: the policy has such a field.
         """
         if self._spec.disabled:
             self._refuse(
@@ -156,7 +156,8 @@ class _Conversion:
         """Yield the matchConditions of the native policy.
 
         Raises:
-            _NotSaidError: a condition cannot be converted, and without it the policy would apply to more pods.
+            _NotSaidError: a condition cannot be converted, and the policy would apply to more pods without the
+                condition.
         """
         if not any(_rule(each) for each in self._spec.match_constraints.resource_rules):
             self._refuse(("matchConstraints", "resourceRules"), "no rule is about pods that podberth is asked about")
@@ -250,7 +251,7 @@ class _Conversion:
                 self._leave_out(path, error.problems[0].message, error.problems[0])
 
     def _needed(self) -> Iterator[Document]:
-        """Yield the variables that the native policy's expressions use; a used variable comes before its users."""
+        """Yield the variables that the native policy needs; a variable comes before the variables that use it."""
         every = {**FACT_VARIABLES, **self._variables}
         for name in reversed(every):
             if name in self._used:
@@ -270,10 +271,9 @@ class _Conversion:
 
 
 def _parts(condition: str) -> list[str]:
-    """Return the match conditions that together mean ``condition``.
+    """Return a list of matchConditions that are all true if and only if ``condition`` is true.
 
-    There is one condition, unless the expressions of facts make the condition too long: then there is one condition for
-    each operand of ``&&``.
+    There is one matchCondition, unless native expressions make it too long: then there is one for each operand of "&&".
     """
     is_long = len(as_condition(condition).encode()) > MAX_EXPRESSION_BYTES
     return list(conjuncts(condition)) if is_long else [condition]

@@ -1,6 +1,6 @@
 """DRA objects: the devices that a ResourceClaim asks for, and the accelerators that a DeviceClass offers.
 
-The objects are unchecked: no function here raises, whatever the objects contain, and unreadable parts count as unknown.
+The objects are unchecked. No function here raises an exception, and unreadable parts of an object count as unknown.
 https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation and KEP-5004.
 """
 
@@ -85,7 +85,7 @@ class KnownDevices:
     """The names of DeviceClasses whose drivers have no accelerators."""
 
     def asked(self, namespace: str, claim: Mapping[str, Any]) -> tuple[ClaimRequest, ...] | None:
-        """Return the devices that an entry of a Pod's ``resourceClaims`` requests; None if the claim is unknown."""
+        """Return the devices that an item of a Pod's ``resourceClaims`` requests; None if the claim is unknown."""
         template, name = claim.get("resourceClaimTemplateName"), claim.get("resourceClaimName")
         if isinstance(template, str):
             made = self.templates.get((namespace, template))
@@ -97,18 +97,19 @@ class KnownDevices:
     ) -> int | None:
         """Return how many devices of a claim replace the devices of a requested extended resource; None if unknown.
 
-        Only one sort of the claim's devices counts: accelerators if the resource is an accelerator, else all other
-        devices. If the claim has no devices of that sort, the claim's devices of unknown sort count. If the claim has
-        no devices of unknown sort either, and podberth does not know the resource, the claim's accelerators count.
+        First rule: if the resource is an accelerator, only accelerators of the claim count, else only devices that are
+        no accelerators. Second rule: if the claim has no such devices, the devices count of which podberth does not
+        know what they are. Third rule: if the claim has only accelerators, and podberth does not know the resource, the
+        accelerators count.
 
-        The result is None if the claim is unknown, if a count is unknown, or if the devices that count belong to
-        several DeviceClasses and are not known to be of the resource's sort.
+        The result is None if the claim or a number of devices is unknown, or if the devices that count by the second or
+        the third rule belong to several DeviceClasses.
 
         Args:
             namespace: the pod's namespace.
-            claim: the entry of the pod's ``resourceClaims``.
+            claim: the item of the pod's ``resourceClaims``.
             resource: the name of the extended resource.
-            requests: the names of the claim's requests that count; empty: all.
+            requests: the names of the claim's requests that count; empty: all requests.
         """
         accelerator = recognise(resource) or self.resources.get(resource)
         wanted = accelerator is not None and accelerator.kind in COUNTED_KINDS
@@ -127,21 +128,18 @@ class KnownDevices:
         return sum(counts) if all(counts) else None
 
     def kind(self, device_class: str) -> str:
-        """Return the kind of a DeviceClass's devices, as in ``Accelerator.kind``.
-
-        "none" if the devices are no accelerators, "" if unknown.
-        """
+        """Return what a DeviceClass's devices are, such as "gpu"; "none" if no accelerators, "" if unknown."""
         found = recognise_class(device_class) or self.resources.get(DEVICE_CLASS_PREFIX + device_class)
         if found is not None:
             return found.kind
         return "none" if device_class in OTHER_CLASSES or device_class in self.others else ""
 
     def shares(self, namespace: str, group: object, claim: Mapping[str, Any]) -> bool:
-        """Return whether other Pods share the claim in an entry of a Pod's ``resourceClaims``.
+        """Return whether other Pods share the claim of an item in a Pod's ``resourceClaims``.
 
         Any Pod may use a claim by the claim's name. A claim from a template is shared by all pods of a PodGroup if the
-        PodGroup lists the same name and template (core/v1 PodResourceClaim, gate DRAWorkloadResourceClaims). ``group``
-        is the name of the Pod's native PodGroup, unchecked; None if the Pod has none.
+        PodGroup lists an equal name and template (core/v1 PodResourceClaim, gate DRAWorkloadResourceClaims). ``group``
+        is the name of the Pod's native PodGroup, unchecked; None if the Pod has no PodGroup.
         """
         if isinstance(claim.get("resourceClaimName"), str):
             return True
@@ -153,7 +151,7 @@ NO_DEVICES: Final = KnownDevices()
 
 
 def is_generated(claim: Mapping[str, Any]) -> bool:
-    """Return whether a ResourceClaim was generated for a Pod whose entry names a template or an extended resource.
+    """Return whether a ResourceClaim was generated for a Pod, from a claim template or for an extended resource.
 
     Sources: resourceclaim.PodResourceClaimAnnotation and resourceapi.ExtendedResourceClaimAnnotation.
     """
@@ -165,7 +163,7 @@ def is_generated(claim: Mapping[str, Any]) -> bool:
 
 
 def read_claim(document: Mapping[str, Any]) -> tuple[ClaimRequest, ...]:
-    """Return the devices that a ResourceClaim asks for, one entry for each DeviceClass in the order of the requests.
+    """Return the devices that a ResourceClaim requests, by DeviceClass, in the order of the requests.
 
     A ResourceClaimTemplate's ``spec`` can be passed as well, because that spec contains a claim's spec.
     """
@@ -173,14 +171,14 @@ def read_claim(document: Mapping[str, Any]) -> tuple[ClaimRequest, ...]:
 
 
 def read_template(document: Mapping[str, Any]) -> tuple[ClaimRequest, ...]:
-    """Return the devices that each claim from a ResourceClaimTemplate asks for, one entry for each DeviceClass."""
+    """Return the devices that each claim from a ResourceClaimTemplate requests, by DeviceClass."""
     return _device_requests(document, "spec", "spec")
 
 
 def read_compute_domain(document: Mapping[str, Any]) -> tuple[str, tuple[ClaimRequest, ...]] | None:
-    """Return (name of a ComputeDomain's channel template, devices that the template asks for); None without a name.
+    """Return (name of a ComputeDomain's channel template, devices that the template requests); None without a name.
 
-    The ComputeDomain's driver makes the template. A claim from the template asks for one channel or for all channels
+    The ComputeDomain's driver makes the template. A claim from the template requests one channel or all channels
     (resource.nvidia.com/v1beta1, ComputeDomainChannelSpec).
     """
     channel = mapping_at(document, "spec", "channel")
@@ -220,8 +218,8 @@ def _total(parts: list[tuple[str, int]]) -> int:
 def _device_request(request: Mapping[str, Any]) -> tuple[str, int] | None:
     """Return (the DeviceClass, the number of devices) of a claim's request; None for a request with adminAccess.
 
-    A request with adminAccess is for devices that other pods use. In v1beta1, the fields of ``exactly`` are in the
-    request itself.
+    A request with adminAccess is for devices that other pods use. In the API version v1beta1, the request has no field
+    ``exactly``, but has the fields of ``exactly``.
     """
     found = {_exactly(each) for each in _objects(request, "firstAvailable")}
     if found:
@@ -246,7 +244,7 @@ def class_resources(device_class: Mapping[str, Any]) -> frozenset[str]:
 
 
 def class_accelerators(device_class: Mapping[str, Any]) -> Accelerators:
-    """Return the accelerators of a DeviceClass by extended resource, without resources in ``devices.resources``.
+    """Return the accelerators of a DeviceClass by extended resource, without resources that podberth knows by name.
 
     Empty if neither the name of the class nor the driver in the selectors of the class is known to have accelerators.
     """

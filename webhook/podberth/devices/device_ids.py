@@ -48,9 +48,9 @@ class DeviceName:
 
 
 def parse_device_id(device_id: str) -> DeviceName | None:
-    """Return the device that a device plugin's id names; None if no known plugin makes ids of this form.
+    """Return the device that an id from a device plugin means; None if no known plugin makes such ids.
 
-    The function never raises.
+    The function never raises an exception.
     """
     if match := _GPU.fullmatch(device_id):
         return DeviceName(gpu_uuid=match[1])
@@ -68,7 +68,7 @@ def parse_device_id(device_id: str) -> DeviceName | None:
 def parse_claimed_device(driver: str, device: str) -> DeviceName | None:
     """Return the device that a DRA driver's device name means; None if the driver or the form of the name is unknown.
 
-    The function never raises.
+    The function never raises an exception.
     """
     match = _CLAIMED.fullmatch(device) if driver == _NVIDIA_DRIVER else None
     return DeviceName(minor=int(match[1])) if match else None

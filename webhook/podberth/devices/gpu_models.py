@@ -1,4 +1,4 @@
-"""Finds the GPU model in the labels of a node. Vendors and clouds spell the same model differently."""
+"""Finds the GPU model in the labels of a node. Vendors and clouds spell the name of a model differently."""
 
 import re
 from collections.abc import Mapping
@@ -28,9 +28,9 @@ MODEL_LABELS: Final[Mapping[str, str]] = {
 
 
 def model_of(label: str, value: str) -> str:
-    """Return the model, such as ``H100``, that a value of a label in MODEL_LABELS names; empty if not known.
+    """Return the GPU model, such as "H100", that the value of a node's label names; empty if not known.
 
-    Models that the labels of clouds do not distinguish count as one: A10 and A10G, MI250 and MI250X, B200 and GB200.
+    Clouds do not distinguish some models, which count as one: A10 and A10G, MI250 and MI250X, B200 and GB200.
     """
     found = _NAMED.match(value) if label in MODEL_LABELS else None
     if not found:

@@ -91,10 +91,10 @@ class Profile:
 def parse(name: str) -> Profile:
     """Return the parsed MIG profile of a profile name or resource name in any spelling.
 
-    The name may have a prefix or not, ``+me`` or ``.me``, and the suffix of shared resources.
+    The name may have a prefix, "+me" or ".me", and the suffix of shared resources.
 
     Raises:
-        ValueError: the name is no profile; the message has the name and the form of a valid one.
+        ValueError: the name is no profile; the message has the name and an example of a valid name.
     """
     text = bare(name)
     match = _PROFILE.fullmatch(text) if len(text) <= LONGEST else None
@@ -118,9 +118,9 @@ def table_for(product: str, pci_id: str = "") -> MigTable | None:
     """Return the MIG profiles of a GPU model; None if the model is unknown or has no MIG.
 
     Args:
-        product: the model's name, if the PCI id is not known: NVML's (``NVIDIA H100 80GB HBM3``), GFD's label with the
-            suffixes (``-MIG-1g.10gb``, ``-SHARED``), or GKE's (``nvidia-h100-80gb``).
-        pci_id: the device half of the model's PCI id (``2330``), which is looked up first.
+        product: the model's name, used if the PCI id is not known: NVML's name ("NVIDIA H100 80GB HBM3"), the label of
+            GPU feature discovery with suffixes ("-MIG-1g.10gb", "-SHARED"), or GKE's name ("nvidia-h100-80gb").
+        pci_id: the device half of the model's PCI id ("2330"), which is looked up first.
     """
     wanted = pci_id.upper().removeprefix("0X")
     for table in TABLES:
@@ -136,9 +136,9 @@ _PARTS = re.compile(r"(-MIG-(?P<profile>.*?))?(-SHARED)?$")
 
 
 def profile_in(product: str) -> str:
-    """Return the profile that a product label names (``NVIDIA-A30-MIG-1g.6gb``); empty if there is none.
+    """Return the MIG profile that a product label such as "NVIDIA-A30-MIG-1g.6gb" names; empty if there is none.
 
-    MIG-INVALID names no profile.
+    The value "MIG-INVALID" names no profile.
     """
     found = _PARTS.search(product)
     try:
@@ -149,12 +149,12 @@ def profile_in(product: str) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def live_table(name: str, offers: tuple[tuple[str, int, int], ...], table: MigTable | None) -> MigTable | None:
-    """Return the table of the MIG profiles that a node reports for a GPU model; it takes precedence over ``table``.
+    """Return the table of the MIG profiles that a node reports for a GPU model; ``table`` if the node reports none.
 
     Args:
         name: the name of the model in the new table.
         offers: name, maximum on one GPU, and MiB of each profile; a 0 is replaced by the value in ``table``.
-        table: the known table of the model, if any. The result is this table if the node reports no profiles.
+        table: the known table of the model, if any.
     """
     known_rows = table.rows if table else {}
     rows = {}
@@ -194,11 +194,12 @@ def memory_mib(name: str, table: MigTable | None = None) -> int:
 
 
 def smallest(memory: int, offered: Mapping[str, int], *, slices: int = 0) -> str | None:
-    """Return the smallest offered profile with at least ``memory`` MiB and ``slices`` compute slices; None if none is.
+    """Return the smallest offered profile with at least ``memory`` MiB and ``slices`` compute slices; else None.
 
     ``offered`` has the MiB of each profile by name; names that are no MIG profiles are skipped. Among profiles of equal
-    memory, fewer compute slices win, then a profile without extensions, then one whose extensions are removed
-    (``-me``). A profile with added extensions comes last, because one with ``+me`` fits only once on a GPU.
+    memory, a profile with fewer compute slices is preferred, then a profile without extensions, then a profile with
+    removed extensions (``-me``). A profile with added extensions comes last, because a profile with ``+me`` fits only
+    once on a GPU.
     """
     fitting: list[tuple[int, Profile, str]] = []
     for name, size in offered.items():
@@ -217,7 +218,7 @@ def smallest(memory: int, offered: Mapping[str, int], *, slices: int = 0) -> str
 def bare(name: str) -> str:
     """Return a profile name without the prefixes and the suffix that people and tools add.
 
-    The prefixes are the resource prefix, ``mig-``, ``MIG `` and ``MIG-``; the suffix is ``SHARED_SUFFIX``.
+    The prefixes are "nvidia.com/mig-", "mig-", "MIG " and "MIG-"; the suffix is ".shared".
     """
     for prefix in (RESOURCE_PREFIX, "mig-", "MIG ", "MIG-"):
         name = name.removeprefix(prefix)
@@ -250,9 +251,10 @@ MEMORY_MIB: Mapping[str, int] = MappingProxyType({name: size for size, names in 
 
 
 def most_memory_mib(name: str) -> int:
-    """Return the most MiB that a GPU of the model, or an instance of the MIG profile, ``name`` has; 0 if unknown.
+    """Return the MiB of memory of a GPU model or a MIG profile; 0 if unknown.
 
-    A profile's name rounds the memory up (``devices.mig``), so the figure in the name is never too small.
+    The result is an upper bound: several variants of a model differ in memory, and the name of a profile rounds the
+    memory up.
     """
     if name in MEMORY_MIB:
         return MEMORY_MIB[name]

@@ -38,11 +38,11 @@ _ANSWERS = 256
 def suggestions(name: str, candidates: Iterable[str], most: int = 3) -> tuple[str, ...]:
     """Return at most ``most`` candidates that ``name`` may be a misspelling of, the best candidate first.
 
-    The distance is measured between the profiles' numbers on a logarithmic scale, because 20 instead of 25 is a smaller
-    error than 5 instead of 10. Slices count more than memory, because people choose by slices and copy the rest: on an
-    A100, ``mig-4g.5gb`` means 4g.20gb. Among candidates of equal distance, the candidate with the more similar spelling
-    comes first. A name without readable numbers is compared by spelling alone. Candidates that are no profiles are
-    skipped. Answers are cached.
+    The distance of two profiles is measured between the numbers in their names on a logarithmic scale, because 20
+    instead of 25 is a smaller error than 5 instead of 10. Slices count more than memory, because people choose by
+    slices and often get the memory wrong: on an A100, "mig-4g.5gb" means 4g.20gb. Among candidates of equal distance,
+    the candidate with the more similar spelling comes first. A name without readable numbers is compared by spelling
+    alone. Candidates that are no profiles are skipped. Results are cached.
     """
     return _suggestions(name, tuple(candidates), most) if len(name) <= LONGEST else ()
 
@@ -101,9 +101,9 @@ def _distance(meant: Profile, candidate: Profile) -> float:
 
 
 def _numbers(text: str) -> Profile | None:
-    """Return the numbers in a misspelled profile name (``1g5gb``, ``1g.5g``, ``1G.5GB``, ``MIG1g``).
+    """Return the numbers in a misspelled profile name such as "1g5gb", "1g.5g", "1G.5GB" or "MIG1g".
 
-    None if the name has none.
+    None if the name has no numbers.
     """
     try:
         return parse(text)
@@ -116,7 +116,7 @@ def _numbers(text: str) -> Profile | None:
 
 
 def _slips(one: str, other: str) -> int:
-    """Return the edit distance of two names (Levenshtein), counted up to one more than the limit."""
+    """Return the edit distance of two names (Levenshtein); all distances above ``_MOST_SLIPS`` count as one more."""
     beyond = _MOST_SLIPS + 1
     if abs(len(one) - len(other)) > _MOST_SLIPS:
         return beyond

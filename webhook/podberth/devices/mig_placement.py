@@ -4,9 +4,9 @@ A GPU instance takes adjacent memory slices. The start is a multiple of the size
 left. This rule gives the list of ``nvidia-smi mig -lgipp``, with starts and size in memory slices: on 7-slice parts 1g
 {0..6}:1, 1g with double memory {0,2,4,6}:2, 2g {0,2,4}:2, 3g {0,4}:4, 4g {0}:4, 7g {0}:8 (NVIDIA/go-nvml
 pkg/nvml/mock/gpus/a100.go; an H100 NVL's listing, https://research.colfax-intl.com). On 4-slice parts 1g {0..3}:1, 2g
-{0,2}:2, 4g {0}:4 (a30.go; an RTX PRO 6000 counts the same in units of three). A set of instances is possible if the
-instances have placements that do not overlap, if no profile occurs more often than the model allows, and if there are
-enough media engines.
+{0,2}:2, 4g {0}:4 (a30.go; an RTX PRO 6000 counts in units of three). A set of instances is possible if the instances
+have placements that do not overlap, if no profile occurs more often than the model allows, and if there are enough
+media engines.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,8 +32,8 @@ class PlacedInstance:
 def placements(name: str, table: MigTable) -> tuple[tuple[int, int], ...]:
     """Return the possible placements of a MIG profile on a GPU model, each as (start, size) in memory slices.
 
-    Empty if the model lacks the profile. The size depends on the model: 1g.10gb is one memory slice of a GPU of 80 GB,
-    and two of an A100 of 40 GB.
+    Empty if the model lacks the profile. The size depends on the model: an instance 1g.10gb has one memory slice on a
+    GPU of 80 GB, and two memory slices on an A100 of 40 GB.
     """
     found = _row(name, table)
     if found is None:
@@ -118,9 +118,9 @@ def _mask(start: int, size: int) -> int:
 def _together(names: Sequence[str], table: MigTable) -> bool:
     """Return whether one GPU may have so many instances and media engines; placements are not checked.
 
-    One instance has the media engines (``+me``; ``+me.all`` takes the engines from all other instances, which are then
-    ``-me``). Thor, which has no separate GPU memory, has one compute and one graphics instance (MIG user guide,
-    "Supported MIG profiles").
+    Only one instance may have the media engines (``+me``). An instance with ``+me.all`` takes the engines from all
+    other instances, which then have ``-me``. Thor, which has no separate GPU memory, has one compute and one graphics
+    instance (MIG user guide, "Supported MIG profiles").
     """
     for name in set(names):
         most = table.rows[name].max_instances
@@ -144,7 +144,7 @@ def _is_bare(profile: Profile) -> bool:
 
 
 def _few(names: Iterable[str], table: MigTable) -> list[str] | None:
-    """Return the profile names in canonical spelling; None if the model lacks one, or if a GPU cannot hold so many."""
+    """Return the profile names in canonical spelling; None if the model lacks a profile, or there are too many."""
     found: list[str] = []
     for name in names:
         profile = _row(name, table)

@@ -28,7 +28,7 @@ class MigRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigTable:
-    """The MIG profiles that several GPU models share: an entry of ``TABLES``, or the profiles that a node reports."""
+    """The MIG profiles of several GPU models with equal profiles, as podberth ships them or as a node reports them."""
 
     name: str
     slices: int
@@ -46,7 +46,7 @@ class MigTable:
 
     @property
     def memory_slices(self) -> int:
-        """The memory slices of the whole GPU: one more than the compute slices of a 7-slice GPU, else as many."""
+        """The memory slices of the whole GPU: 8 for a GPU with 7 compute slices, else the number of compute slices."""
         return 8 if self.slices == 7 else self.slices  # noqa: PLR2004 - MIG user guide, "Partitioning"
 
 
@@ -58,10 +58,10 @@ def table_of(
     products: Iterable[str] = (),
     gke: Iterable[str] = (),
 ) -> MigTable:
-    """Return the table of GPU models that share the profiles ``rows``, a mapping by the profiles' canonical names.
+    """Return the table of GPU models that share the profiles ``rows``, which is a mapping by profile name.
 
-    The profile with the most slices, the first if several have as many, is taken as the whole GPU. The other arguments
-    identify the models, as in ``MigTable``.
+    The profile with the most slices is taken as the whole GPU; of several such profiles, the first. The other arguments
+    identify the models.
     """
     whole = max(rows, key=_slices)
     return MigTable(

@@ -1,4 +1,4 @@
-"""The resource names of accelerators, and the kinds of accelerators: one table, with a source beside each row.
+"""The resource names of accelerators, and what each accelerator is: one table, with a source beside each row.
 
 Recognition is by exact name, because a vendor's prefix proves nothing: ``nvidia.com/rdma-vf`` is a NIC, and
 ``nvidia.com/gpumem`` only modifies another request. Two documented families of names are open: the names of MIG
@@ -172,7 +172,7 @@ OTHER_CLASSES: frozenset[str] = frozenset(
         "netdev.google.com",
     }
 )
-"""The names of DeviceClasses that never have accelerators, whatever the objects say."""
+"""The names of DeviceClasses that never have accelerators, even if a DeviceClass object says otherwise."""
 
 DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 """The prefix of the extended resource by which a DeviceClass can be requested; the class' name follows (KEP-5004)."""
@@ -183,7 +183,7 @@ _REMEMBERED = 1024
 
 @lru_cache(maxsize=_REMEMBERED)
 def recognise(resource: str) -> Accelerator | None:
-    """Return the accelerator that a resource name stands for; None for any other name (cpu, memory, hugepages …)."""
+    """Return the accelerator that a resource name means; None for any other resource, such as cpu or memory."""
     if (known := TABLE.get(resource)) is not None:
         return known
     if resource.startswith(DEVICE_CLASS_PREFIX):
@@ -194,12 +194,12 @@ def recognise(resource: str) -> Accelerator | None:
 
 
 def recognise_class(device_class: str) -> Accelerator | None:
-    """Return the accelerator that a DeviceClass of the name ``device_class`` offers; None if the class is unknown."""
+    """Return the accelerator of the DeviceClass with the name ``device_class``; None if the class is unknown."""
     return DEVICE_CLASSES.get(device_class)
 
 
 def _recognise_mig(resource: str) -> Accelerator:
-    """Return the accelerator that a MIG resource name stands for.
+    """Return the accelerator that a MIG resource name means.
 
     If the name cannot be parsed, the profile is the name as written.
     """

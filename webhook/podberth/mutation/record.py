@@ -135,7 +135,10 @@ def _unsealed(annotation: str) -> tuple[str, str]:
 
 
 def sealed(text: str, seal: str) -> str:
-    """Return the annotation's value: ``text``, which is the record as a non-empty JSON object, with ``seal`` added."""
+    """Return the value of the record annotation: the JSON object ``text`` with the seal ``seal`` as its last field.
+
+    ``text`` is the record as a JSON object, which must not be empty.
+    """
     return f"{text[:-1]}{_BEFORE_SEAL}{seal}{_BEHIND_SEAL}"
 
 

@@ -1,6 +1,6 @@
 """Computes the object that validation sees when a document is created: with the API server's defaults.
 
-Kubernetes' workloads, Pods and Namespaces get all defaults that are the same in every cluster; objects of other kinds
+Kubernetes' workloads, Pods and Namespaces get all defaults that do not differ between clusters; objects of other kinds
 get only the defaults of metadata. Fields that only a cluster knows (creationTimestamp, managedFields, a Service's
 address) are left out.
 """
@@ -22,9 +22,9 @@ _MISFIT: Final = "spec: got a value of another type than the API has there"
 
 
 def as_created(document: Mapping[str, Any], kind: ResourceKind, namespace: str) -> tuple[dict[str, Any], list[str]]:
-    """Return (the object that validation sees, the problems of its shape); with problems, the object is unchanged.
+    """Return (the object that validation sees, problems); with problems, the object is unchanged.
 
-    ``namespace`` is the namespace of a namespaced object that names none.
+    A problem is a field of a wrong type. ``namespace`` is used for a namespaced object that names no namespace.
     """
     made, problems = as_received(document, kind, namespace)
     if not problems:
@@ -36,10 +36,10 @@ def as_created(document: Mapping[str, Any], kind: ResourceKind, namespace: str) 
 
 
 def as_received(document: Mapping[str, Any], kind: ResourceKind, namespace: str) -> tuple[dict[str, Any], list[str]]:
-    """Return (the object that mutation sees, the problems of its shape).
+    """Return (the object that mutation sees, problems). A problem is a field of a wrong type.
 
-    The object is decoded and has defaults, but lacks the fields that its creation adds. ``namespace`` is the namespace
-    of a namespaced object that names none.
+    The object is decoded and has defaults, but lacks the fields that the API server adds at creation. ``namespace`` is
+    used for a namespaced object that names no namespace.
     """
     made = deepcopy(dict(document))
     if problems := metadata_problems(made):
@@ -61,7 +61,7 @@ def as_received(document: Mapping[str, Any], kind: ResourceKind, namespace: str)
 
 
 def _applied(change: _Defaults, made: dict[str, Any]) -> bool:
-    """Change an object in place; return whether all values that this reads have the types of the API."""
+    """Change an object by ``change``; return False if a value in the object has the wrong type."""
     try:
         change(made)
     except (TypeError, AttributeError, KeyError):
@@ -308,7 +308,7 @@ _OMITTED: Final[Mapping[str, frozenset[str]]] = {
 
 
 def _as_decoded(value: Any, place: str = "") -> Any:
-    """Return a copy without the fields that Kubernetes' own types leave out: null fields, and some empty ones."""
+    """Return a copy of a JSON value as the API server decodes it: without null fields and some empty fields."""
     if isinstance(value, dict):
         omitted = _OMITTED.get(place, frozenset())
         return {

@@ -1,7 +1,7 @@
 """Evaluates validating and mutating native policies: bindings, params, matching of a creation, and decisions.
 
-The order and the messages are the API server's (pkg/admission/plugin/policy/generic of apiserver). If podberth cannot
-evaluate a policy, the result is a decision that says so, and never an admission.
+The order of the evaluations and the messages are those of the API server (pkg/admission/plugin/policy/generic of
+apiserver). If podberth cannot evaluate a policy, the result is a decision that says so, and never an admission.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,8 +33,8 @@ _ACTIONS: Final[Mapping[str, Action]] = {"Deny": "deny", "Warn": "warn", "Audit"
 class NativeDecision:
     """A decision of a native policy: a denial, a warning, an entry of the audit log, or a remark about the evaluation.
 
-    Two actions are remarks: ``unjudged`` means that podberth cannot predict the API server's decision, and ``note``
-    means that the given files may lack an object that the cluster has.
+    Two actions are remarks: "unjudged" means that podberth cannot predict the API server's decision, and "note" means
+    that the given files may lack an object that the cluster has.
     """
 
     policy: str
@@ -48,7 +48,7 @@ class NativeDecision:
 
     @property
     def text(self) -> str:
-        """The message in the API server's words."""
+        """The message with the prefix that the API server adds."""
         whose = f"{self.kind} '{self.policy}'"
         whose += f" with binding '{self.binding}'" if self.binding else ""
         if self.reason == "InternalError":
@@ -73,13 +73,13 @@ class Bound:
     compiled: CompiledPolicy
     bindings: tuple[AnyBinding, ...]
     never: str
-    """The reason why the policy matches no creation of any object; empty if it may match one."""
+    """The reason why the policy matches no creation of any object; empty if the policy may match a creation."""
     reads: frozenset[tuple[str, ...]]
-    """The paths that its expressions read (``cel.reads``)."""
+    """The paths that the policy's expressions read (``cel.reads``)."""
 
     @property
     def asks(self) -> bool:
-        """Whether it asks ``authorizer``."""
+        """Whether an expression of the policy reads the CEL variable ``authorizer``."""
         return any(path[0].partition(".")[0] == "authorizer" for path in self.reads)
 
 
@@ -95,7 +95,7 @@ class Case:
 
     @property
     def is_fatal(self) -> bool:
-        """Whether an error of the policy denies the request: its failurePolicy is Fail."""
+        """Whether an error of the policy denies the request, because the policy has failurePolicy Fail."""
         return self.bound.policy.model.spec.failure_policy == "Fail"
 
     def decision(self, action: Action, message: str, reason: str = "Invalid") -> NativeDecision:
@@ -117,7 +117,7 @@ class Case:
 
 
 class BoundPolicies:
-    """The compiled native policies of one kind, with the policies' bindings, params and namespaces."""
+    """The compiled ValidatingAdmissionPolicies or MutatingAdmissionPolicies, with bindings, params and namespaces."""
 
     kind: ClassVar[str] = VALIDATING
 
@@ -129,11 +129,11 @@ class BoundPolicies:
         objects: Objects,
         namespaces: Mapping[str, Document],
     ) -> None:
-        """Compile the native policies of one kind within the time limit of ``environment``.
+        """Compile the native policies of this class's kind within the time limit of ``environment``.
 
         A policy that does not compile is reported in ``problems`` and is never evaluated. ``environment`` must declare
-        the CEL variables of native policies (``cel.typing.NATIVE_VARIABLES``). ``review`` must have an index without
-        nodes, because native expressions cannot read nodes.
+        the CEL variables of native policies. ``review`` must have an index without nodes, because native expressions
+        cannot read nodes.
         """
         self.environment, self._review = environment, review
         self.watch: Watch | None = None
@@ -159,14 +159,14 @@ class BoundPolicies:
         """Lines for the user about policies and bindings that apply to no creation."""
 
     def compiled(self, policy: Policy, environment: Environment) -> CompiledPolicy:
-        """Return the ``CompiledPolicy`` of a policy; no expression is compiled yet."""
+        """Return the policy as a CompiledPolicy. Each expression is compiled later, at its first use."""
         return CompiledPolicy(policy.parsed, environment, Room.of_policy(None), policy.names)
 
     def evaluation(self, case: Case, params: Document | None, namespace: Document | None) -> Evaluation:
         """Return one evaluation of a policy, with the values of the CEL variables.
 
-        Upstream evaluates messageExpressions and auditAnnotations without an authorizer (validator.Validate), also
-        within the variables that they use.
+        The API server evaluates messageExpressions and auditAnnotations, and the variables in them, without an
+        authorizer (validator.Validate).
         """
         bindings: dict[str, object] = {
             "object": case.creation.as_kind(case.kind),
@@ -185,9 +185,9 @@ class BoundPolicies:
         return Evaluation(case.bound.compiled, asking, self.watch, of_texts)
 
     def reads_user(self) -> Iterator[tuple[str, str]]:
-        """Yield the policies whose answer depends on the user, who is not known before the request, by name.
+        """Yield pairs for the policies whose decision depends on the user, who is not known before the request.
 
-        With each is what it reads: ``request.userInfo`` or ``authorizer``.
+        A pair is (the policy's name, what the policy reads: "request.userInfo" or "authorizer").
         """
         for each in self.bound:
             if any(path[:2] == ("request", "userInfo") for path in each.reads):
@@ -201,7 +201,7 @@ class BoundPolicies:
         return tuple(each.policy.name for each in self.bound if each.bindings and not each.never)
 
     def may_match(self, api_version: str) -> bool:
-        """Return whether a policy with a binding may match objects of an apiVersion, whatever their resource.
+        """Return whether a policy with a binding may match objects of an apiVersion, of any resource.
 
         With matchPolicy Equivalent the version is ignored, since the API server may serve the resource under several
         versions.
@@ -219,8 +219,8 @@ class BoundPolicies:
     def cases(self, bound: Bound, creation: Creation) -> Iterator[Case | NativeDecision]:
         """Yield a case for each binding of a policy that matches a creation.
 
-        If podberth cannot find out whether the policy or a binding matches, a denial or an ``unjudged`` decision is
-        yielded instead.
+        If podberth cannot find out whether the policy or a binding matches, a decision is yielded instead: a denial, or
+        a decision with the action "unjudged".
         """
         policy = bound.policy
         try:
@@ -252,13 +252,13 @@ class BoundPolicies:
                 self._pass_over(bound, f"matchResources of {binding.metadata.name}: they do not match the object")
 
     def within(self, review: ReviewContext, objects: Objects, namespaces: Mapping[str, Document]) -> Self:
-        """Return the same compiled policies among other objects."""
+        """Return a copy of the compiled policies that is evaluated with other objects and namespaces."""
         made = copy(self)
         made._review, made._objects, made._namespaces = review, objects, namespaces  # noqa: SLF001 - of this class
         return made
 
     def may_match_route(self, route: Route) -> Iterator[str]:
-        """Yield the names of the policies with a binding that may match a request of another kind than a creation."""
+        """Yield the names of the policies with a binding that may match a request such as an update or a deletion."""
         for each in self.bound:
             if each.bindings and applies_statically(each.policy.parsed.policy, route):
                 yield each.policy.name
@@ -282,10 +282,11 @@ class BoundPolicies:
             self.watch.passed_over(bound.compiled, why)
 
     def params(self, policy: Policy, case: Case) -> Sequence[Document | None]:
-        """Return the params objects of a case; ``[None]`` if the policy or the binding uses no params.
+        """Return the params objects of a case; [None] if the policy or the binding uses no params.
 
         Raises:
-            SetUpFault: the paramRef does not fit the kind, or there are no params and parameterNotFoundAction is Deny.
+            SetUpFault: the paramRef does not fit the kind of the params, or there are no params and
+                parameterNotFoundAction is Deny.
         """
         param_kind, reference = policy.model.spec.param_kind, case.binding.spec.param_ref
         kind = self._objects.kind_of(param_kind) if param_kind is not None else None
@@ -297,7 +298,7 @@ class BoundPolicies:
 def is_exempt(kind: ResourceKind) -> bool:
     """Return whether the API server evaluates no native policy for objects of a kind.
 
-    The exempt kinds are native policies and bindings, and kinds whose objects are not stored.
+    The exempt kinds are native policies, bindings, and kinds such as TokenReview whose objects are not stored.
 
     Source: isPolicyResource, apiserver pkg/admission/plugin/policy/generic/plugin.go, and kubernetes
     pkg/kubeapiserver/admission/exclusion/resources.go.
@@ -321,7 +322,7 @@ def _never_asked(policy: Policy, resources: Resources) -> str:
 
 
 def lacking(case: Case) -> Iterator[NativeDecision]:
-    """Yield a note that the params are not in the given files; the cluster may have them."""
+    """Yield a note that the given files do not have the params of a case, which the cluster may have."""
     kind, reference = case.bound.policy.model.spec.param_kind, case.binding.spec.param_ref
     if kind is not None and reference is not None:
         wanted = f"{kind.kind} {reference.name}" if reference.name else f"{kind.kind} that its paramRef selects"
@@ -331,7 +332,7 @@ def lacking(case: Case) -> Iterator[NativeDecision]:
 
 
 def of_conditions(case: Case, error: ConditionsError) -> Iterator[NativeDecision]:
-    """Yield the decisions if at least one matchCondition failed, and none is false."""
+    """Yield the decisions about a case in which at least one matchCondition failed, and no matchCondition is false."""
     # Equal errors count once (Aggregate, apimachinery pkg/util/errors).
     causes = list(dict.fromkeys(f"{leading(bound)}{cause}" for _, bound, cause in error.failed))
     if any(isinstance(cause, UndecidedError) for _, _, cause in error.failed):
@@ -341,20 +342,20 @@ def of_conditions(case: Case, error: ConditionsError) -> Iterator[NativeDecision
 
 
 def leading(bound: BoundExpression) -> str:
-    """Return the text that precedes an expression's error in a message."""
+    """Return the text that precedes the error of an expression in a message of the API server."""
     return f"expression '{bound.expression.source}' resulted in error: "
 
 
 def cause_of(compiled: CompiledPolicy, bound: BoundExpression, error: EvaluationError, activation: Activation) -> str:
-    """Return the text of an error, after the names of the variables that failed because of it (composition.go)."""
+    """Return the text of an error, after the names of the variables that have the error (composition.go)."""
     names = failing_variables(compiled, bound, error, activation)
     return "".join(f'composited variable "{name}" fails to evaluate: ' for name in names) + str(error)
 
 
 def misconfigured(policy: Policy, binding: str, message: str) -> Iterator[NativeDecision]:
-    """Yield a denial for a policy that cannot be set up, under failurePolicy Fail only (addConfigError).
+    """Yield a denial for a policy whose params or binding are wrong, if the policy has failurePolicy Fail.
 
-    The binding's actions do not matter.
+    The validationActions of the binding do not matter (addConfigError).
     """
     if policy.model.spec.failure_policy == "Fail":
         said = f"failed to configure {'binding' if binding else 'policy'}: {message}"
@@ -371,7 +372,7 @@ def misconfigured(policy: Policy, binding: str, message: str) -> Iterator[Native
 def _repeated(policy: Policy) -> Iterator[Problem]:
     """Yield a problem for each variable with the name of an earlier variable.
 
-    The API server accepts both and uses the last.
+    The API server accepts both variables and uses the later variable.
     """
     seen: set[str] = set()
     for index, each in enumerate(policy.model.spec.variables):
@@ -396,7 +397,7 @@ def _notes(kind: str, policies: Sequence[Policy], bindings: Sequence[AnyBinding]
 
 
 def _about(creation: Creation) -> Question:
-    """Return the question to the authorizer about the resource of a request (NewResourceAuthorizerVal)."""
+    """Return the question whether the user may access the resource of the request (NewResourceAuthorizerVal)."""
     user = creation.user
     return Question(
         user=User(str(user.get("username") or ""), tuple(map(str, user.get("groups") or ()))),

@@ -15,7 +15,10 @@ _WEIGHED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def complete_pod(pod: dict[str, Any]) -> None:
-    """Change the spec of a pod in place; a pod without containers or names is left to the API server's validation."""
+    """Change the spec of a pod in place, as the API server does at the creation of the pod.
+
+    A pod without containers or names is left to the API server's validation.
+    """
     labels = pod["metadata"].get("labels") or {}
     for selected, operators in _selected(pod["spec"]):
         _complete_selector(selected, operators, labels)
@@ -23,7 +26,11 @@ def complete_pod(pod: dict[str, Any]) -> None:
 
 
 def _selected(spec: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], Mapping[str, str]]]:
-    """Yield what selects pods by the values of this pod's labels, with the operator for each field of label keys."""
+    """Yield (term, operators) for each affinity term and topology spread constraint with a label selector.
+
+    ``operators`` is a mapping from a field with label keys, such as matchLabelKeys, to the operator of the requirement
+    that the API server makes of each key.
+    """
     both = {"matchLabelKeys": "In", "mismatchLabelKeys": "NotIn"}
     for kind in ("podAffinity", "podAntiAffinity"):
         affinity = (spec.get("affinity") or {}).get(kind) or {}
@@ -34,7 +41,10 @@ def _selected(spec: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], Mapping
 
 
 def _complete_selector(selected: dict[str, Any], operators: Mapping[str, str], labels: Mapping[str, str]) -> None:
-    """Add the values of the pod's labels to a selector (applyLabelKeysToLabelSelector); no selector selects nothing."""
+    """Add the values of the pod's labels to the label selector in ``selected`` (applyLabelKeysToLabelSelector).
+
+    Without a label selector, nothing is changed.
+    """
     added = [
         {"key": key, "operator": operator, "values": [labels[key]]}
         for field, operator in operators.items()
@@ -47,7 +57,7 @@ def _complete_selector(selected: dict[str, Any], operators: Mapping[str, str], l
 
 
 def _set_app_armor_profiles(pod: dict[str, Any]) -> None:
-    """Write AppArmor profiles of annotations into the containers that state none (applyAppArmorVersionSkew)."""
+    """Write the AppArmor profiles in annotations into the containers without a profile (applyAppArmorVersionSkew)."""
     spec = pod["spec"]
     annotations = pod["metadata"].get("annotations") or {}
     if (spec.get("os") or {}).get("name") == "windows":
@@ -61,7 +71,7 @@ def _set_app_armor_profiles(pod: dict[str, Any]) -> None:
 
 
 def _profile(annotation: str) -> dict[str, str] | None:
-    """Return the profile that an annotation names; None if it is not valid."""
+    """Return the AppArmor profile that an annotation names; None if the annotation is not valid."""
     if annotation in _PROFILES:
         return {"type": _PROFILES[annotation]}
     name = annotation.removeprefix(_LOCALHOST)

@@ -1,4 +1,4 @@
-"""Reads native policies and bindings as the API server does when they are created: strictly, field by field.
+"""Reads native policies and bindings as strictly as the API server does at their creation: field by field.
 
 A policy is put into the form that ``policy.compile`` compiles. The paths are the paths in the document, so problems of
 expressions have the right position.
@@ -70,7 +70,7 @@ class Located:
 
     @property
     def where(self) -> str:
-        """The document's position as text for a message; for a document without a file, a text that names no file."""
+        """The document's file and line as text for a message; without a file, the text "in a checked file"."""
         return f"in {self.file}:{self.positions.key(()).line}" if self.file else "in a checked file"
 
 
@@ -91,7 +91,7 @@ class Policy:
 
     @property
     def constraints(self) -> MatchConstraints:
-        """The constraints of the policy: the requests that it matches."""
+        """The constraints of the policy, which say what requests the policy matches."""
         return self.model.spec.match_constraints
 
 
@@ -106,7 +106,7 @@ class Read:
     """Lines for the user about documents with the same kind and name."""
 
     def of_kind(self, kind: str) -> tuple[list[Policy], list[AnyBinding]]:
-        """Return the policies of a kind, and the bindings of the policies."""
+        """Return (the policies of the kind ``kind``, the bindings of policies of the kind)."""
         policies = [each for each in self.policies if each.model.kind == kind]
         return policies, [each for each in self.bindings if each.kind == f"{kind}Binding"]
 
@@ -117,7 +117,7 @@ def is_native(content: Mapping[str, Any]) -> bool:
 
 
 def identity_of(content: Mapping[str, Any]) -> tuple[str, str]:
-    """Return a native document's kind and name; native policies and bindings are cluster-scoped."""
+    """Return (kind, name) of a native policy or binding, which has no namespace."""
     return text_at(content, "kind"), text_at(content, "metadata", "name")
 
 
@@ -132,23 +132,25 @@ Kinds: TypeAlias = Container[tuple[str, str]]
 
 
 def is_beside(document: Mapping[str, Any], kinds: Kinds = ()) -> bool:
-    """Return whether a document is a native policy, a binding, a CustomResourceDefinition, or an object of ``kinds``.
+    """Return whether a document is a native policy or an object that native policies may need.
 
-    ``kinds`` are the kinds of params, each as (API group, kind).
+    Objects that native policies may need are bindings, CustomResourceDefinitions and params; ``kinds`` are the kinds of
+    params, as (API group, kind).
     """
     version, kind = text_at(document, "apiVersion"), text_at(document, "kind")
     return is_native(document) or kind == "CustomResourceDefinition" or (version.rpartition("/")[0], kind) in kinds
 
 
 def kinds_of_params(documents: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
-    """Return (API group, kind) of the params of all policies among the documents."""
+    """Return the set of (API group, kind) of the params of all policies among the documents."""
     return {each for document in documents if is_native(document) for each in param_kinds(document)}
 
 
 def others_of(texts: Sequence[tuple[str, str]]) -> Callable[[Mapping[str, Any]], bool]:
-    """Return the function that says whether a document is a native policy, or what one in these texts needs.
+    """Return a function that says whether a document is a native policy, or an object that native policies need.
 
-    ``texts`` are files, each with its name. They are read once more for the kinds of params, if one has a paramKind.
+    ``texts`` are pairs of (file name, text). The policies in ``texts`` determine the kinds of objects that may be
+    params.
     """
     kinds: set[tuple[str, str]] | None = None
 
@@ -163,7 +165,7 @@ def others_of(texts: Sequence[tuple[str, str]]) -> Callable[[Mapping[str, Any]],
 
 
 def read(documents: Iterator[Located] | list[Located]) -> Read:
-    """Return the policies and bindings in native documents; if a name repeats, the last counts, as in kubectl apply."""
+    """Return the policies and bindings in native documents; of several with an equal name, the last counts."""
     policies: dict[tuple[str, str], Policy] = {}
     bindings: dict[tuple[str, str], AnyBinding] = {}
     problems: list[Problem] = []

@@ -1,7 +1,7 @@
-"""The native policies of some files, compiled with the objects that they need, and their decisions on creations.
+"""Compiles the native policies of some files, and decides by these policies on the creation of objects.
 
-``check`` and ``suite`` and ``cli.explain`` ask them here: first ``mutated``, then podberth's own mutations and
-``asked_again``, then ``judged``.
+The caller evaluates the mutating policies (``mutated``), then podberth's policies, then the mutating policies that are
+evaluated again (``asked_again``), then the validating policies (``judged``).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from .request import creation_of
 from .resources import Resources
 
 REQUESTER: Final[Mapping[str, Any]] = {"username": "podberth:check", "groups": ["system:authenticated"]}
-"""The user of a request if it is unknown which user will apply the document."""
+"""The user of a request if podberth does not know who will apply the document."""
 _AGAIN: Final = "asked once more behind podberth's policies, it changes the pod again, which podberth does not judge"
 
 
@@ -35,7 +35,7 @@ _ACCOUNT: Final = "system:serviceaccount:"
 
 
 def user_info(name: str, groups: Sequence[str]) -> dict[str, Any]:
-    """Return the ``request.userInfo`` of a user, with the groups that authentication adds.
+    """Return the value of ``request.userInfo`` for a user, with the groups that the API server's authentication adds.
 
     Source: WithImpersonation, apiserver pkg/endpoints/filters/impersonation.
     """
@@ -48,23 +48,23 @@ def user_info(name: str, groups: Sequence[str]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requester:
-    """The user who creates the objects, as ``request.userInfo``, and what users may do."""
+    """The user who creates the objects, as in ``request.userInfo``, and the rights of all users."""
 
     user: Mapping[str, Any] = field(default_factory=lambda: REQUESTER)
     rights: Authorizer | None = None
-    """The answers of ``authorizer``; None if they are not known."""
+    """The rights by which the CEL variable ``authorizer`` is evaluated; None if the rights are not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What native policies need beside themselves."""
+    """The objects, Namespaces and user with which native policies are evaluated."""
 
     documents: Sequence[Document] = ()
     """CustomResourceDefinitions, and the objects that may be params."""
     namespaces: Mapping[str, Document] = field(default_factory=dict)
     """The Namespaces by name."""
     namespace: str = "default"
-    """The namespace of documents that name none."""
+    """The namespace of namespaced documents that name no namespace."""
     requester: Requester = field(default_factory=Requester)
 
 
@@ -76,11 +76,11 @@ class Judged:
     """Whether any policy with a binding matched, or could not be judged."""
     decisions: Sequence[NativeDecision] = ()
     problems: Sequence[str] = ()
-    """Why no policy can be judged on the object; empty if they can."""
+    """The reasons why no policy can be evaluated for the object; empty if policies can be evaluated."""
 
 
 class NativeJudge:
-    """Compiled native policies of both kinds."""
+    """The compiled ValidatingAdmissionPolicies and MutatingAdmissionPolicies of a check."""
 
     def __init__(
         self,
@@ -89,13 +89,13 @@ class NativeJudge:
         surroundings: Surroundings,
         watches: Mapping[str, Watch] | None = None,
     ) -> None:
-        """Compile the policies; the problems of those that do not compile are in ``problems``.
+        """Compile the policies. The problems of policies that do not compile are in ``problems``.
 
         Args:
             located: the policies and bindings.
-            of_gpu: the environment of GPUPolicies, from which that of native policies is made.
-            surroundings: what they need.
-            watches: the observers of the policies of each kind, by kind.
+            of_gpu: the CEL environment of GPUPolicies, from which the CEL environment of native policies is made.
+            surroundings: the objects, Namespaces and user with which the policies are evaluated.
+            watches: a mapping from a kind of native policies to the observer of the evaluations of these policies.
         """
         self._given, self._watches = surroundings, watches or {}
         self.environment = of_gpu.native()
@@ -105,7 +105,7 @@ class NativeJudge:
     def compiled(
         self, located: Sequence[Located]
     ) -> tuple[NativePolicies, MutatingPolicies, tuple[Problem, ...], tuple[str, ...]]:
-        """Return the validating and mutating policies, their problems, and lines about policies of the same name."""
+        """Return (validating policies, mutating policies, problems, lines about policies with equal names)."""
         found = read(list(located))
         validating = NativePolicies(found, self.environment, *self._world)
         mutating = MutatingPolicies(found, self.environment, *self._world)
@@ -114,7 +114,7 @@ class NativeJudge:
         return validating, mutating, tuple(sorted(problems)), found.notes
 
     def within(self, surroundings: Surroundings) -> "NativeJudge":
-        """Return the same policies in other surroundings; definitions are read from these alone."""
+        """Return a copy with other surroundings. CustomResourceDefinitions of the earlier surroundings do not count."""
         made = copy(self)
         made._given = surroundings  # noqa: SLF001 - of this class
         made._resources, world = _world_of(surroundings)  # noqa: SLF001 - as above
@@ -122,19 +122,19 @@ class NativeJudge:
         return made
 
     def watched(self, watches: Mapping[str, Watch]) -> "NativeJudge":
-        """Return the same policies with other observers."""
+        """Return a copy whose evaluations are observed by ``watches``, a mapping by kind of policies."""
         made = copy(self)
         made.validating, made.mutating = copy(self.validating), copy(self.mutating)
         made.validating.watch, made.mutating.watch = watches.get(VALIDATING), watches.get(MUTATING)
         return made
 
     def matching(self, route: Route) -> Iterator[str]:
-        """Yield the policies that may match a request that is no creation, which is not judged, by kind and name."""
+        """Yield (as "kind name") the policies that may match a request such as an update, which is not judged."""
         for each in (self.mutating, self.validating):
             yield from (f"{each.kind} {name}" for name in each.may_match_route(route))
 
     def talk(self) -> Iterator[str]:
-        """Yield lines for the user about the policies that are judged, and about assumptions."""
+        """Yield lines for the user about the policies that are evaluated, and about assumptions."""
         both = (self.mutating, self.validating)
         for each in both:
             if names := each.names:
@@ -149,7 +149,7 @@ class NativeJudge:
                 yield f"{each.kind} {name} reads {path}: judged for the user {user}"
 
     def mutated(self, document: Document, user: Mapping[str, Any] | None = None) -> Mutated | None:
-        """Return the result of MutatingAdmissionPolicies for an object; None if none is evaluated for it.
+        """Return the result of MutatingAdmissionPolicies for an object; None if no policy is evaluated for the object.
 
         ``document`` is the object as the user wrote it, or a Pod as a mutating webhook gets it. ``user`` replaces the
         requester.
@@ -164,7 +164,7 @@ class NativeJudge:
     def asked_again(self, before: Mutated, pod: Document) -> list[NativeDecision]:
         """Return the decisions of the policies that the API server evaluates again after podberth's webhook.
 
-        A policy that would change the pod again is a decision "unjudged".
+        A policy that would change the pod again yields a decision with the action "unjudged".
         """
         again = self.mutating.once_more(replace(before.creation, object=pod), before.again)
         return [each for each in again.decisions if each.action != "note"] + [
@@ -173,7 +173,7 @@ class NativeJudge:
         ]
 
     def judged(self, document: Document, user: Mapping[str, Any] | None = None) -> Judged:
-        """Return the decisions of ValidatingAdmissionPolicies on an object as mutations leave it."""
+        """Return the decisions of ValidatingAdmissionPolicies on an object after all mutations."""
         creation, problems = creation_of(
             document, self._resources, namespace=self._given.namespace, user=self._user(user)
         )
@@ -186,7 +186,7 @@ class NativeJudge:
 
     @property
     def bound(self) -> Iterator[tuple[str, Bound]]:
-        """The compiled policies with their bindings, each with its kind."""
+        """Pairs of (the kind of a policy, the compiled policy with its bindings)."""
         return ((each.kind, bound) for each in (self.mutating, self.validating) for bound in each.bound)
 
     def _user(self, user: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -194,7 +194,7 @@ class NativeJudge:
 
 
 def _world_of(given: Surroundings) -> tuple[Resources, tuple[ReviewContext, Objects, Mapping[str, Document]]]:
-    """Return the known resources, and what policies of both kinds are evaluated with."""
+    """Return (the known resources, values); ``values`` is (review, objects, Namespaces) for evaluating policies."""
     resources = Resources(given.documents)
     review = ReviewContext(TopologyIndex.build([]), Need(), authorizer=given.requester.rights)
     objects = Objects([*given.namespaces.values(), *given.documents], resources, given.namespace)

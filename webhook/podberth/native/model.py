@@ -45,7 +45,7 @@ class MatchResources(MatchConstraints):
 
 
 class AnyParamKind(DocumentPart):
-    """The kind of a policy's params: any kind that the cluster serves."""
+    """The apiVersion and kind of a policy's params, of any resource that the cluster serves."""
 
     api_version: str
     kind: str
@@ -61,9 +61,9 @@ class BindingParamRef(DocumentPart):
 
 
 class NativeValidation(Validation):
-    """An expression that must be true. The API server trims the message.
+    """An expression that must be true. The API server removes white space around the message.
 
-    Unlike in a GPUPolicy, ``Unauthorized`` is no reason.
+    The reason "Unauthorized" is invalid here, although a GPUPolicy may have it.
     """
 
     message: str | None = None
@@ -137,7 +137,7 @@ class MutatingSpec(DocumentPart):
 
 
 class MutatingAdmissionPolicy(DocumentPart):
-    """A MutatingAdmissionPolicy; v1beta1 has the same fields."""
+    """A MutatingAdmissionPolicy of the API version v1; v1beta1 has equal fields."""
 
     api_version: Literal["admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1"]
     kind: Literal["MutatingAdmissionPolicy"]

@@ -1,9 +1,10 @@
 """Evaluates MutatingAdmissionPolicies: returns the object after the policies' mutations, before the object's creation.
 
 Source: pkg/admission/plugin/policy/mutating/dispatcher.go of apiserver. The policies are evaluated in the order of
-their names, each with each of its bindings and each params object; a mutation gets the object with the changes of
-earlier mutations. If a mutation fails, failurePolicy Fail denies the request, and the rest is evaluated nevertheless.
-After at least one mutation was evaluated, the policies with reinvocationPolicy IfNeeded are evaluated once more.
+their names: each policy with each of its bindings and each params object. A mutation gets the object with the changes
+of earlier mutations. If a mutation fails, failurePolicy Fail denies the request, and the other mutations are evaluated
+nevertheless. After at least one mutation was evaluated, the policies with reinvocationPolicy IfNeeded are evaluated
+once more.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,7 +45,7 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class NativeWrite:
-    """The change that one policy with one binding makes: the object before and after."""
+    """The change of an object by one policy with one binding: the object before and after."""
 
     policy: str
     binding: str
@@ -90,12 +91,12 @@ class _Compiled(CompiledPolicy):
 
     @cached_property
     def patches(self) -> tuple[tuple[str, BoundExpression], ...]:
-        """The compiled mutations, each with its patchType."""
+        """Pairs of (patchType, compiled expression), one for each mutation of the policy."""
         return tuple((kind, bound) for kind, _, bound in self._patches)
 
     @property
     def further(self) -> Iterable[tuple[Path, BoundExpression]]:
-        """The compiled mutations, each with its path in the spec."""
+        """Pairs of (path in the spec, compiled expression), one for each mutation of the policy."""
         return ((path, bound) for _, path, bound in self._patches)
 
     @cached_property
@@ -125,7 +126,7 @@ class MutatingPolicies(BoundPolicies):
     kind: ClassVar[str] = MUTATING
 
     def compiled(self, policy: Policy, environment: Environment) -> CompiledPolicy:
-        """Return the ``CompiledPolicy`` of a policy; no expression is compiled yet."""
+        """Return the policy as a CompiledPolicy. Each expression is compiled later, at its first use."""
         return _Compiled(policy, environment)
 
     def mutate(self, creation: Creation) -> Mutated:
@@ -157,7 +158,7 @@ class MutatingPolicies(BoundPolicies):
         return done
 
     def once_more(self, creation: Creation, asked: set[Key]) -> Mutated:
-        """Return the result of evaluating ``asked`` again, for an object that was changed after the first time."""
+        """Return the result of evaluating the policies in ``asked`` a second time, for a changed object."""
         done = Mutated(creation)
         self._pass(done, asked, self.bound)
         return done
@@ -218,7 +219,7 @@ class MutatingPolicies(BoundPolicies):
             return False
 
     def _write(self, case: Case, params: Document | None, done: Mutated) -> bool:
-        """Evaluate the mutations of a policy in order; return whether at least one was evaluated without an error."""
+        """Evaluate a policy's mutations in order; return whether at least one was evaluated without an error."""
         compiled, before, evaluated = case.bound.compiled, done.creation, False
         patches = compiled.patches if isinstance(compiled, _Compiled) else ()
         for kind, bound in patches:

@@ -15,16 +15,16 @@ Document = Mapping[str, Any]
 
 
 class SetUpFault(Exception):  # noqa: N818 - it is upstream's error of configuration, and no bug
-    """The params cannot be determined; the API server then applies the failurePolicy, and no validationActions."""
+    """The params cannot be determined. The API server then applies the failurePolicy, and ignores validationActions."""
 
 
 class Objects:
-    """The given objects that may be params, by kind, namespace and name."""
+    """The given objects that may be params, by resource, namespace and name."""
 
     def __init__(self, documents: Iterable[Document], resources: Resources, namespace: str) -> None:
-        """Index the objects; if two objects have the same name, the last counts.
+        """Index the objects; if two objects have an equal name, the last object counts.
 
-        ``namespace`` is the namespace of objects that name none.
+        ``namespace`` is used for namespaced objects that name no namespace.
         """
         self.resources = resources
         """The resources that the cluster is assumed to serve."""
@@ -46,10 +46,10 @@ class Objects:
         return self.resources.of(param_kind.api_version, param_kind.kind)
 
     def collect(self, kind: ResourceKind, reference: BindingParamRef, namespace: str) -> Sequence[Document]:
-        """Return the params of a binding for a request in a namespace, sorted by name; empty if there are none.
+        """Return the params of a binding for a request in a namespace, sorted by name; empty if there are no params.
 
         Raises:
-            SetUpFault: the reference does not fit the kind, or there are none and parameterNotFoundAction is Deny.
+            SetUpFault: the reference does not fit the kind, or there are no params and parameterNotFoundAction is Deny.
         """
         where = ""
         if kind.namespaced:

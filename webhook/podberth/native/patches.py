@@ -20,11 +20,11 @@ from .resources import ResourceKind
 
 
 class UnjudgedError(Exception):
-    """podberth cannot predict the object that the API server would make with this mutation."""
+    """podberth cannot predict the object that the API server would make of an object by a mutation."""
 
 
 class InternalError(Exception):
-    """The API server answers with an internal error, whatever the failurePolicy."""
+    """The API server answers with an internal error, under either failurePolicy."""
 
 
 def applied(kind: ResourceKind, patch_type: str, document: Mapping[str, Any], value: Any) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def applied(kind: ResourceKind, patch_type: str, document: Mapping[str, Any], va
     Raises:
         EvaluationError: the mutation cannot be applied.
         InternalError: the API server cannot decode the result.
-        UnjudgedError: podberth does not know the fields of the kind.
+        UnjudgedError: podberth does not know the fields of the object's kind.
     """
     schema = _type_of(kind)
     if patch_type == "ApplyConfiguration":
@@ -61,7 +61,7 @@ def _merged(kind: ResourceKind, schema: Schema | None, document: Mapping[str, An
 
 
 def _wrapped(kind: Schema, value: Any) -> Any:
-    """Return an applyConfiguration with whole numbers cut to the bits of their fields, as Go cuts larger numbers.
+    """Return an applyConfiguration with whole numbers cut to the size of their fields, such as 32 bits, as in Go.
 
     Source: runtime.DefaultUnstructuredConverter of apimachinery (pkg/runtime/converter.go, fromUnstructured).
     """
@@ -120,10 +120,7 @@ _ZEROS: Final[Mapping[str, Any]] = {
 
 
 def _decoded(kind: Schema, value: Any, where: str) -> Any:
-    """Return a value without nulls, as Go decodes the value: null fields are absent.
-
-    In maps and lists, null is a zero.
-    """
+    """Return a JSON value as Go decodes it: without null fields; null in a map or list becomes an empty value."""
     if not typed.has_parts(kind, value):
         return value
     read = []

@@ -1,9 +1,9 @@
 """Evaluates ValidatingAdmissionPolicies with their bindings and params on the creation of an object.
 
-Order and messages are the API server's (pkg/admission/plugin/policy/validating/dispatcher.go and validator.go of
-apiserver): each policy, each of its bindings, each params object. ``policy.evaluate`` evaluates the expressions, as
-those of GPUPolicies. If podberth cannot evaluate something, the result is a decision that says so, and never an
-admission.
+The order of the evaluations and the messages are those of the API server
+(pkg/admission/plugin/policy/validating/dispatcher.go and validator.go of apiserver): each policy, each of its bindings,
+each params object. The module ``policy.evaluate`` evaluates the expressions, as for GPUPolicies. If podberth cannot
+evaluate something, the result is a decision that says so, and never an admission.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ class NativePolicies(BoundPolicies):
     """The compiled ValidatingAdmissionPolicies of the given documents, with the policies' bindings."""
 
     def judge(self, creation: Creation) -> tuple[bool, list[NativeDecision]]:
-        """Return whether any policy with a binding matched the creation, and all decisions, in order."""
+        """Return (whether any policy with a binding matched the creation, all decisions in order)."""
         matched, decisions = False, list[NativeDecision]()
         for each in () if is_exempt(creation.kind) else self.bound:
             found = self.cases(each, creation)
@@ -69,7 +69,10 @@ class NativePolicies(BoundPolicies):
             yield case.decision("audit", f"{policy.name}/{key}: {', '.join(values)}")
 
     def _evaluate(self, case: Case, params: Document | None, audit: dict[str, list[str]]) -> Iterator[NativeDecision]:
-        """Yield the decisions with one params object (validator.Validate); collect its audit annotations."""
+        """Yield the decisions of a case with one params object (validator.Validate).
+
+        The values of audit annotations are added to ``audit``.
+        """
         try:
             if not self.meets(self.evaluation(case, params, None), params):
                 return
@@ -106,7 +109,7 @@ def _of_failure(case: Case, failure: Failure, activation: Activation) -> Iterato
 def _of_annotation(
     case: Case, bound: BoundExpression, error: EvaluationError, activation: Activation
 ) -> Iterator[NativeDecision]:
-    """Yield the denial for an audit annotation that failed; the binding's actions do not matter."""
+    """Yield the denial for an audit annotation that failed; the validationActions of the binding do not matter."""
     message = f"{leading(bound)}{cause_of(case.bound.compiled, bound, error, activation)}"
     if isinstance(error, UndecidedError):
         yield case.decision("unjudged", message)

@@ -36,7 +36,7 @@ class _Metadata(DocumentPart, extra="ignore"):
 
 
 class _Rule(DocumentPart):
-    """A PolicyRule."""
+    """A rule of a role: the API groups, resources or paths, and the verbs that the role allows."""
 
     verbs: tuple[str, ...]
     api_groups: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class _Rule(DocumentPart):
     non_resource_urls: tuple[str, ...] = Field(default=(), alias="nonResourceURLs")
 
     def allows(self, question: Question) -> bool:
-        """Return whether the rule allows what the question is about (RuleAllows)."""
+        """Return whether the rule allows the access that the question is about (RuleAllows)."""
         if not {"*", question.verb} & set(self.verbs):
             return False
         if question.path:
@@ -60,7 +60,7 @@ class _Rule(DocumentPart):
 
 
 class _Aggregation(DocumentPart):
-    """The ClusterRoles whose rules a ClusterRole has."""
+    """The field aggregationRule of a ClusterRole, which selects ClusterRoles whose rules the ClusterRole gets."""
 
     cluster_role_selectors: tuple[LabelSelector, ...] = ()
 
@@ -85,7 +85,7 @@ class _Role(DocumentPart):
 
 
 class _Reference(DocumentPart):
-    """The role of a binding."""
+    """The field roleRef of a RoleBinding or ClusterRoleBinding."""
 
     api_group: str = GROUP
     kind: Literal["Role", "ClusterRole"]
@@ -93,7 +93,7 @@ class _Reference(DocumentPart):
 
 
 class _Subject(DocumentPart):
-    """A user, a group or a service account."""
+    """A subject of a binding: a user, a group or a service account."""
 
     kind: Literal["User", "Group", "ServiceAccount"]
     api_group: str = ""
@@ -111,7 +111,7 @@ class _Subject(DocumentPart):
         return bool(within) and user.name == f"system:serviceaccount:{within}:{self.name}"
 
     def described(self, namespace: str) -> str:
-        """Return the subject in the API server's words (describeSubject)."""
+        """Return the subject as the API server writes it in messages (describeSubject)."""
         name = f"{self.name}/{self.namespace or namespace}" if self.kind == "ServiceAccount" else self.name
         return f'{self.kind} "{name}"'
 
@@ -132,7 +132,7 @@ class _Binding(DocumentPart):
 
     @property
     def name(self) -> str:
-        """The name in the API server's words."""
+        """The binding's name as the API server writes it in messages: ``name/namespace``, or the name alone."""
         return f"{self.metadata.name}/{self.namespace}" if self.namespace else self.metadata.name
 
 
@@ -147,20 +147,22 @@ _MODELS: Final[Mapping[str, type[_Object]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """The rights of all users of a cluster; an ``Authorizer`` of the library ``cel.libraries.authz``."""
+    """The rights of all users of a cluster, by which the CEL variable ``authorizer`` is evaluated."""
 
     rules: Mapping[tuple[str, str, str], Sequence[_Rule]]
-    """The rules of each role, by its kind, namespace and name."""
+    """The rules of each role, by the role's kind, namespace and name."""
     bindings: Sequence[_Binding]
     """The ClusterRoleBindings, then the RoleBindings, each sorted by namespace and name."""
 
     def answer(self, question: Question) -> Answer:
-        """Return whether the user of a question may do what it asks for, with the API server's reason.
+        """Return whether the user in a question has the right in the question, with the API server's reason.
 
-        If several bindings allow it, the API server gives the reason of any; here it is that of the first.
+        If several bindings grant the right, the API server may name any of them in the reason; podberth names the
+        first.
 
         Raises:
-            UnknownAnswerError: nothing allows it, and the role of a binding of the user is not among the objects.
+            UnknownAnswerError: no role grants the right, but the role of one of the user's bindings is not among the
+                objects.
         """
         if _MASTERS in question.user.groups:
             return Answer(allowed=True)
@@ -191,9 +193,10 @@ def is_rbac(document: Mapping[str, Any]) -> bool:
 
 
 def rights_of(documents: Iterable[tuple[str, PositionedDocument]]) -> tuple[Rights, list[Problem]]:
-    """Return the rights in documents, each with its file, and the problems of those that the API server refuses.
+    """Return (the rights in documents, the problems of documents that the API server refuses).
 
-    Documents of other kinds are ignored. Of two objects of one name the last counts, as when they are applied.
+    ``documents`` are pairs of (file name, document). Documents that are no roles and bindings are ignored. Of two
+    objects of equal kind and name the last counts, as in kubectl apply.
     """
     found: dict[tuple[str, str, str], _Object] = {}
     problems: list[Problem] = []
@@ -211,7 +214,7 @@ def rights_of(documents: Iterable[tuple[str, PositionedDocument]]) -> tuple[Righ
 
 
 def _objects(document: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    """Yield the roles and bindings of a document, which may be a List as kubectl prints it, each with its path."""
+    """Yield (path, content) of each role and binding in a document, which may be a List as kubectl prints it."""
     items = document.get("items")
     is_list = text_at(document, "kind").endswith("List") and isinstance(items, list)
     for index, each in enumerate(unlist(document)):

@@ -48,7 +48,7 @@ _RESERVED: Final = frozenset(
 
 
 def of_policy(policy: AnyPolicy) -> Refusals:
-    """Yield the problems of a native policy's combination of fields."""
+    """Yield the problems of a native policy whose fields contradict each other."""
     spec = policy.spec
     if not spec.match_constraints.resource_rules:
         yield ("spec", "matchConstraints", "resourceRules"), "got no rules, want at least one"
@@ -96,7 +96,7 @@ def _mutation(mutation: NativeMutation, path: Path) -> Refusals:
 
 
 def of_binding(binding: AnyBinding) -> Refusals:
-    """Yield the problems of a binding's combination of fields."""
+    """Yield the problems of a binding whose fields contradict each other."""
     spec = binding.spec
     yield from _match_resources(spec.match_resources, ("spec", "matchResources"))
     yield from _param_ref(spec.param_ref)
@@ -123,7 +123,10 @@ def _match_resources(resources: MatchResources, path: Path) -> Refusals:
 
 
 def _resources(resources: tuple[str, ...], path: Path) -> Refusals:
-    """Yield the problems of a rule's resources, in the API server's order: a later ``*`` includes no earlier name."""
+    """Yield the problems of a rule's resources, such as names that an earlier wildcard includes.
+
+    The order of the resources counts, as for the API server.
+    """
     last_plain, of_resource, of_sub_resource = "*", set[str](), set[str]()
     for index, item in enumerate(resources):
         name, slash, sub = item.partition("/")

@@ -29,25 +29,25 @@ class Creation:
 
     @property
     def name(self) -> str:
-        """The object's name; validation also sees a name that the API server has generated from generateName."""
+        """The object's name. In a request that validation sees, generateName has been replaced by a generated name."""
         return text_at(self.object, "metadata", "name")
 
     @property
     def namespace(self) -> str:
-        """The request's namespace: a Namespace's own stated name; empty for any other cluster-scoped object."""
+        """The request's namespace. For a Namespace, the Namespace's name; empty for other cluster-scoped objects."""
         if self.is_namespace:
             return self.stated_name
         return str(self.object["metadata"].get("namespace") or "") if self.kind.namespaced else ""
 
     @property
     def is_namespace(self) -> bool:
-        """Whether the object is a Namespace, which has no ``namespaceObject``."""
+        """Whether the object is a Namespace, for which the CEL variable ``namespaceObject`` is null."""
         return (self.kind.api_version, self.kind.kind) == ("v1", "Namespace")
 
     def as_cel(self, matched: ResourceKind) -> dict[str, Any]:
-        """Return the variable ``request`` for a policy that matches the request as ``matched``.
+        """Return the CEL variable ``request`` for a policy that matches the request as the resource ``matched``.
 
-        An empty ``name`` or ``namespace`` is absent.
+        If ``name`` or ``namespace`` is empty, the field is absent.
         """
         names = {"name": self.name, "namespace": self.namespace}
         return {
@@ -63,7 +63,7 @@ class Creation:
         }
 
     def as_kind(self, kind: ResourceKind) -> Mapping[str, Any]:
-        """Return the object in another version of the object's kind; only ``apiVersion`` differs."""
+        """Return the object in another API version of its kind; only the field ``apiVersion`` differs."""
         return self.object if kind == self.kind else {**self.object, "apiVersion": kind.api_version}
 
 
@@ -80,9 +80,9 @@ def creation_of(
     Args:
         document: the object as written; a Pod with the defaults that a mutating webhook sees.
         resources: the known resources.
-        namespace: the namespace of a namespaced object that names none.
-        user: the requester, as ``request.userInfo``.
-        received: True: the object as mutation sees it; False: the object as validation sees it.
+        namespace: the namespace of a namespaced object that names no namespace.
+        user: the requester, as in ``request.userInfo``.
+        received: True: the request has the object as mutation sees it; False: as validation sees it.
     """
     version, kind = text_at(document, "apiVersion"), text_at(document, "kind")
     known = resources.of(version, kind)
@@ -106,9 +106,9 @@ def creation_of(
 def matched_kind(
     constraints: MatchConstraints, creation: Creation, namespaces: Mapping[str, Mapping[str, Any]]
 ) -> ResourceKind | None:
-    """Return the kind (group and version) under which constraints match a creation; None without a match.
+    """Return the resource (API group, version and kind) under which constraints match a creation; None without a match.
 
-    Constraints without rules match every kind.
+    Constraints without rules match every resource.
 
     Source: Matcher.Matches, apiserver pkg/admission/plugin/policy/matching/matching.go.
 

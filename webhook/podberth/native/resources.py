@@ -1,7 +1,7 @@
 """Finds the resource of a kind: plural, scope and equivalents, for Kubernetes' kinds and CustomResourceDefinitions.
 
-A native policy names resources (``deployments``), and a document names its kind (``Deployment``). An end-to-end test
-compares the table with the discovery of a real API server.
+A native policy names resources (such as deployments), and a document names its kind (such as Deployment). An end-to-end
+test compares the table with the discovery of a real API server.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -65,7 +65,7 @@ _EQUIVALENT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ResourceKind:
-    """A kind that an API server serves, with the kind's resource."""
+    """A kind of objects in one API version that an API server serves, with the name of the resource."""
 
     group: str
     version: str
@@ -84,7 +84,7 @@ class ResourceKind:
 
 
 def plural_of(kind: str) -> str:
-    """Return the regular plural of a kind, as API discovery lists it."""
+    """Return the regular plural of a kind in lower case, such as "pods" for "Pod"."""
     name = kind.lower()
     if name == "endpoints":
         return name
@@ -99,7 +99,7 @@ def _kind(api_version: str, kind: str, *, namespaced: bool, built_in: bool) -> R
 
 
 def is_of_kubernetes(api_version: str) -> bool:
-    """Return whether an apiVersion is in one of Kubernetes' own API groups, also if no current version serves it."""
+    """Return whether an apiVersion is in one of Kubernetes' own API groups; the version may be outdated."""
     return api_version.rpartition("/")[0] in _OWN_GROUPS
 
 
@@ -119,10 +119,10 @@ _OF_OPERATORS: Final = tuple(
 
 
 class Resources:
-    """The known resources: Kubernetes' own, and those of podberth's dossiers and of given CustomResourceDefinitions."""
+    """The known resources: resources of Kubernetes, of podberth's dossiers, and of given CustomResourceDefinitions."""
 
     def __init__(self, definitions: Iterable[Mapping[str, Any]] = ()) -> None:
-        """Read the CustomResourceDefinitions among the documents; these take precedence over the dossiers."""
+        """Read the CustomResourceDefinitions in ``definitions``, which take precedence over podberth's dossiers."""
         every = [*_OF_OPERATORS, *(each for one in definitions for each in _defined(one)), *BUILT_IN]
         self._by_kind = {(each.api_version, each.kind): each for each in every}
 
@@ -136,7 +136,7 @@ class Resources:
         return self._by_kind.get((api_version, kind))
 
     def equivalents(self, resource: ResourceKind) -> list[ResourceKind]:
-        """Return the other groups and versions under which the API server serves the objects of a resource."""
+        """Return the other API groups and versions under which the API server serves the objects of a resource."""
         names = {(resource.group, resource.plural)}
         names |= {name for row in _EQUIVALENT if (resource.group, resource.plural) in row for name in row}
         return [each for name in sorted(names) for each in self._by_name.get(name, ()) if each != resource]

@@ -37,7 +37,7 @@ class WholeAnswer(web.StreamResponse):
         self._ends = close
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
-        """Write head and body at once (for HEAD only the head), and wait if the caller does not read. Return None."""
+        """Write the whole answer (only the head for HEAD), and wait if the caller does not read. Return None."""
         if not request.keep_alive or request.version < (1, 1):
             self._ends = True
         head = _head(self.status, self._type, len(self._bytes), close=self._ends)
@@ -49,7 +49,7 @@ class WholeAnswer(web.StreamResponse):
         return None
 
     async def write_eof(self, data: bytes = b"") -> None:
-        """Do nothing, because ``prepare`` has written everything."""
+        """Do nothing, because the method ``prepare`` has written the whole answer."""
 
     @property
     def keep_alive(self) -> bool | None:

@@ -42,8 +42,8 @@ class MemoryBudget:
     def __init__(self, levels: Mapping[str, int] = LEVELS) -> None:
         """Create a budget of which nothing is used.
 
-        ``levels`` has a limit in bytes for each kind: a kind may take more bytes only while the total of all kinds
-        stays within the kind's limit.
+        ``levels`` is a mapping from a use of memory, such as "bodies" or "connections", to a limit in bytes. Memory for
+        a use is granted only while the total of all uses stays within the limit of that use.
         """
         self._levels = levels
         self._total = 0
@@ -51,7 +51,7 @@ class MemoryBudget:
         self.refused: dict[str, int] = dict.fromkeys(KINDS, 0)
 
     def take(self, kind: Kind, amount: int, *, proven: bool = True) -> bool:
-        """Charge ``amount`` bytes to a kind and return True; if they do not fit, charge nothing and return False.
+        """Charge ``amount`` bytes to the use ``kind`` and return True, or return False if the bytes do not fit.
 
         ``proven`` says whether the connection's caller is known to be legitimate; the bodies of other callers get fewer
         bytes.
@@ -65,18 +65,18 @@ class MemoryBudget:
         return True
 
     def give_back(self, kind: Kind, amount: int) -> None:
-        """Free ``amount`` bytes of a kind that were charged before."""
+        """Free ``amount`` bytes that were charged to the use ``kind``."""
         self._total -= amount
         self.used[kind] -= amount
 
 
 class Hold:
-    """The bytes of the budget that one request occupies; ``release`` frees all these bytes."""
+    """The memory that one request uses, as part of a memory budget; ``release`` frees the memory."""
 
     __slots__ = ("_bodies", "_budget", "_documents", "_proven")
 
     def __init__(self, budget: MemoryBudget, *, proven: bool) -> None:
-        """Create a hold without bytes. ``proven`` says whether the request's caller is known to be legitimate."""
+        """Create the object without bytes. ``proven`` says whether the request's caller is known to be legitimate."""
         self._budget = budget
         self._proven = proven
         self._bodies = self._documents = 0
@@ -92,9 +92,9 @@ class Hold:
         return True
 
     def take_document(self, body_size: int) -> bool:
-        """Charge the most memory that a parsed body of ``body_size`` bytes can need.
+        """Charge the most memory that the parsed document of a body of ``body_size`` bytes can need.
 
-        Return False if it does not fit.
+        Return False if the budget has not so much memory left.
         """
         size = PARSED_PER_BYTE * body_size
         if not self._budget.take("documents", size):

@@ -1,7 +1,7 @@
 """A caller's HTTP connection: request heads are limited in bytes and time, and error answers name no software.
 
-aiohttp limits the length and the number of headers, which together allow a megabyte, and has no time limit for an
-incomplete head.
+aiohttp limits the length and the number of headers, but these limits allow a head of a megabyte. aiohttp has no time
+limit for an incomplete head.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _END_OF_HEAD: Final = b"\r\n\r\n"
 
 
 class BoundedConnection(web.RequestHandler):
-    """A caller's connection. The connection occupies a place in ``Places`` from its acceptance until it is lost."""
+    """A caller's connection, which counts against the limit of open connections until it is lost."""
 
     __slots__ = ("_body", "_head_bytes", "_head_timer", "_places", "_unread_timer", "proven", "shaking")
 
@@ -54,13 +54,16 @@ class BoundedConnection(web.RequestHandler):
         self._unread_timer: asyncio.TimerHandle | None = None
 
     def prove(self) -> None:
-        """Note that the caller is a legitimate client of the port, so that the connection keeps its place."""
+        """Note that the caller is a legitimate client of the port.
+
+        The connection is then not closed for a new connection.
+        """
         if not self.proven:
             self.proven = True
             self._places.prove(self)
 
     def displace(self) -> None:
-        """Close the connection, because another connection needs the place.
+        """Close the connection, because the number of connections is limited and a new connection was accepted.
 
         If a request has begun, the caller first gets the answer 503.
         """
@@ -77,7 +80,7 @@ class BoundedConnection(web.RequestHandler):
         self._places.settle(self)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Free the connection's place."""
+        """Record that the connection has ended, so that another connection can be accepted."""
         self._places.leave(self)
         self._head_ended()
         self._answers_read()
@@ -146,7 +149,7 @@ class BoundedConnection(web.RequestHandler):
     ) -> web.StreamResponse:
         """Return the answer to a request that is not valid HTTP, or in whose handling a bug occurred.
 
-        A bug is logged. An invalid request is not, because anybody may send one.
+        A bug is logged. An invalid request is not logged, because any client may send an invalid request.
 
         Raises:
             ConnectionError: an answer has been sent already.
@@ -158,7 +161,7 @@ class BoundedConnection(web.RequestHandler):
         return WholeAnswer(status, (message or "").encode("utf-8", "replace")[:200], close=True)
 
     def _begun(self, size: int) -> None:
-        """Start to count the bytes of an incomplete head that follows complete requests; ``size`` bytes have come."""
+        """Start to count the bytes of an incomplete request head, of which ``size`` bytes have arrived."""
         self._head_ended()
         if size > MAX_HEAD_BYTES:
             self.close()  # after the answer to the earlier requests
@@ -194,10 +197,10 @@ class BoundedConnection(web.RequestHandler):
 
 
 def _behind_requests(data: bytes, body: StreamReader, *, single: bool) -> int:
-    """Return an upper limit for the bytes of an incomplete head that follows the complete requests in ``data``.
+    """Return an upper limit for the bytes of an incomplete request head after the complete requests in ``data``.
 
-    ``body`` is the body of the last request, and complete. ``single`` means that ``data`` has one request and begins
-    with it.
+    ``body`` is the body of the last complete request. ``single`` means that ``data`` begins with a request and has no
+    other complete request.
     """
     if single and (head := data.find(_END_OF_HEAD)) >= 0:
         return max(len(data) - head - len(_END_OF_HEAD) - body.total_bytes, 0)
@@ -205,7 +208,7 @@ def _behind_requests(data: bytes, body: StreamReader, *, single: bool) -> int:
 
 
 def _behind_body(data: bytes, body: StreamReader, before: int) -> int:
-    """Return an upper limit for the bytes of an incomplete head that follows a complete body in ``data``.
+    """Return an upper limit for the bytes of an incomplete request head after a complete body in ``data``.
 
     ``before`` is the number of bytes of the body that arrived before ``data``.
     """

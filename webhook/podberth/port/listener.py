@@ -1,6 +1,6 @@
-"""Accepts connections; a connection is accepted only if ``Places`` has a place for it before the TLS handshake.
+"""Accepts connections before the TLS handshake, as long as the limit of open connections is not reached.
 
-Without a free place, a connection waits in the kernel's queue.
+Beyond the limit, a connection waits in the kernel's queue.
 """
 
 import asyncio
@@ -102,7 +102,7 @@ class Listener:
             self._again = self._loop.call_later(_PAUSE_SECONDS, self._look)
 
     def _accept(self) -> None:
-        """Accept the clients in the kernel's queue, as long as there are free places."""
+        """Accept the clients in the kernel's queue, as long as the limit of open connections is not reached."""
         assert self._socket is not None  # noqa: S101 - a closed listener has no reader
         for _ in range(_ACCEPTED_AT_ONCE):
             try:

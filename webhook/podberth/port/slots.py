@@ -1,4 +1,4 @@
-"""Limits the open connections; a new connection may displace an old one whose caller is unknown."""
+"""Limits the open connections; an old connection of an unknown caller may be closed for a new connection."""
 
 from typing import Final, Protocol
 
@@ -14,14 +14,17 @@ GRACE_SECONDS: Final = 1.0
 
 
 class Guest(Protocol):
-    """A connection that occupies a place, with or without a finished TLS handshake."""
+    """A connection that counts against the limit of open connections, with or without a finished TLS handshake."""
 
     def displace(self) -> None:
-        """Close the connection at once, because another connection takes its place."""
+        """Close the connection at once, because there are too many connections and a new connection arrived."""
 
 
 class Places:
-    """Counts and limits the open connections. Used only by the event loop's thread; times are the event loop's."""
+    """Counts and limits the open connections.
+
+    Used only by the event loop's thread; times are the event loop's times.
+    """
 
     def __init__(
         self, budget: MemoryBudget | None = None, most: int = MOST_PLACES, most_proven: int = MOST_PROVEN
@@ -42,9 +45,10 @@ class Places:
         return len(self._unproven) + len(self._proven)
 
     def enter(self, guest: Guest, now: float) -> bool:
-        """Give a new connection a place, if necessary by displacing an old connection from an unknown caller.
+        """Count a new connection, if necessary after closing an old connection from an unknown caller.
 
-        Returns False if no place could be freed. ``now`` is the event loop's time in seconds.
+        Returns False if the limit of open connections is reached and no connection may be closed. ``now`` is the event
+        loop's time in seconds.
         """
         budget = self._budget
         while len(self) >= self._most or not (budget is None or budget.take("connections", HANDSHAKE_BYTES)):
@@ -61,7 +65,7 @@ class Places:
             self._give_back(HANDSHAKE_BYTES - CONNECTION_BYTES)
 
     def prove(self, guest: Guest) -> None:
-        """Protect a connection from being displaced, because its caller is known to be legitimate.
+        """Protect a connection from being closed for a new connection, because its caller is known to be legitimate.
 
         Without effect if too many connections are protected already.
         """
@@ -70,7 +74,7 @@ class Places:
             self._proven.add(guest)
 
     def leave(self, guest: Guest) -> None:
-        """Free the place of a connection, if the connection has a place."""
+        """Stop counting a connection that has ended; do nothing if the connection is not counted."""
         if self._unproven.pop(guest, None) is None and guest not in self._proven:
             return
         self.settle(guest)
@@ -82,9 +86,9 @@ class Places:
             self._budget.give_back("connections", amount)
 
     def _displace(self, now: float) -> bool:
-        """Displace the oldest connection from an unknown caller, if it is old enough.
+        """Close the oldest connection from an unknown caller, if that connection is old enough.
 
-        Return whether one was displaced.
+        Return whether a connection was closed.
         """
         oldest = next(iter(self._unproven), None)
         if oldest is None or now - self._unproven[oldest] < GRACE_SECONDS:

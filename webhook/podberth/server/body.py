@@ -1,4 +1,4 @@
-"""Reads request bodies within limits of size, time and memory."""
+"""Reads the bodies of requests within limits of size, time and memory."""
 
 import asyncio
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Body:
     """The body of a request."""
 
     text: bytes
-    """The whole body; of a body above MAX_TEXT_BYTES, its first HEAD_BYTES and its last TAIL_BYTES."""
+    """The whole body; only the first HEAD_BYTES and the last TAIL_BYTES of a body above MAX_TEXT_BYTES."""
     size: int
     """The length of the whole body in bytes."""
 
@@ -32,15 +32,15 @@ class Body:
 async def read_body(request: web.BaseRequest, deadline: float, hold: Hold) -> Body:
     """Read and return the body of a request.
 
-    The API server announces the length of each body. Of an announced body above MAX_TEXT_BYTES only the two ends are
-    kept, and ``admission.unparsed`` decides on them. If such a body were answered with an HTTP error, the pod would be
-    admitted without a decision under failurePolicy Ignore.
+    The API server announces the length of each body. Only the beginning and the end are kept of a body whose announced
+    length is above MAX_TEXT_BYTES, which is enough for a decision without parsing the body. An HTTP error would be
+    wrong: with failurePolicy Ignore, the API server would admit the pod without a decision.
 
-    ``deadline`` is a time of ``perf_counter``, in seconds. ``hold`` is the request's share of the memory budget: a body
-    that arrives in several parts is charged to it.
+    ``deadline`` is a time of ``perf_counter``, in seconds. ``hold`` is the part of the memory budget that the request
+    uses: a body that arrives in several parts is charged to ``hold``.
 
     Raises:
-        ReviewError: the body is too large, too slow or incomplete, or there is no memory for it now.
+        ReviewError: the body is too large, too slow or incomplete, or there is no memory for the body now.
     """
     length = request.content_length
     if length is not None and length > MOST_READ_BYTES:

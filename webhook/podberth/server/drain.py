@@ -47,7 +47,7 @@ class Leaving:
             task.cancel()
 
     def depend_on(self, task: asyncio.Task[None]) -> None:
-        """Request the shutdown if ``task`` fails; ``leave`` then raises the task's error."""
+        """Request the shutdown of the process if ``task`` fails. The method ``leave`` then raises the task's error."""
         task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
@@ -56,7 +56,7 @@ class Leaving:
             self.begin(0.0)
 
     async def leave(self, state: ServingState, port: ReviewPort, log: Log) -> None:
-        """Wait until shutdown is requested, then shut down ``port`` in the three steps that the module describes.
+        """Wait until shutdown is requested, then shut down ``port`` in the three steps of the module's docstring.
 
         Raises:
             BaseException: the error of a task that was passed to ``depend_on``, after the shutdown.

@@ -2,8 +2,8 @@
 
 An answer is HTTP 200 with an AdmissionReview if and only if there is a decision. In every other case, also after a bug
 in podberth, the answer is an HTTP error with a reason. The apiserver then follows the webhook's failurePolicy, in which
-the cluster's operator has decided about pods that podberth cannot judge. An answer that allows the pod would fail open
-despite Fail, and an answer that denies it would block despite Ignore.
+the cluster's operator has decided about pods that podberth cannot judge. An answer that allows the pod would be wrong
+under failurePolicy Fail, and an answer that denies the pod would be wrong under Ignore.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6,
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The parsed URL of a request. ``decider`` is None if the path is not served.
+    """The parsed URL of a request. ``decider`` is the function that decides; None if the path is not served.
 
     ``budget_seconds`` is the part of the API server's timeout that the answer may take.
     """
@@ -58,9 +58,9 @@ class Target:
 
 
 def resolve(deciders: Deciders, target: str) -> Target:
-    """Return the path, the decider and the time budget of a request from the URL ``target`` in its request line.
+    """Return the path, the deciding function and the time budget of a request from the URL ``target``.
 
-    The decider is None if the path is not served. An invalid timeout in the query is ignored.
+    The deciding function is None if the path is not served. An invalid timeout in the query is ignored.
     """
     path, _, query = target.partition("?")
     return Target(path, deciders.get(path), timeout_seconds(query) * BUDGET_SHARE)
@@ -116,7 +116,7 @@ class ReviewHandler:
         self._resolve = lru_cache(_REMEMBERED_TARGETS)(partial(resolve, deciders))
 
     async def __call__(self, request: web.BaseRequest) -> WholeAnswer:
-        """Answer one request, whatever the request contains; a bug becomes an answer with status 500."""
+        """Answer one request; a bug becomes an answer with status 500."""
         connection = connection_of(request)
         started = connection.read_at
         state = self._state
@@ -203,8 +203,8 @@ class ReviewHandler:
 def _behind(hold: Hold, call: Callable[..., object], *arguments: object) -> None:
     """Run ``call`` after the answer is written, in the event loop's next turn.
 
-    If the request's document is large, ``call`` runs at once. A delayed ``call`` keeps the document in memory, and
-    other reviews with large documents could be decided before ``call`` runs.
+    If the request's document is large, ``call`` runs at once. A later call would keep the document in memory, while
+    other reviews with large documents may be decided.
     """
     if hold.is_large:
         call(*arguments)
@@ -227,9 +227,9 @@ async def in_time(outcome: PendingDecision, deadline: float) -> Outcome:
 
 
 def check_head(request: web.BaseRequest, target: Target, stranger: str) -> None:
-    """Check that the client, path, method and media type of a request are those of a review.
+    """Check that the client, path, method and media type of a request are right for a review.
 
-    ``stranger`` has the names in the client's certificate if none of them is the expected name; else empty.
+    ``stranger`` has the names in the client's certificate if no name is the expected name; else empty.
 
     Raises:
         ReviewError: the client, path, method or media type is wrong.
@@ -246,10 +246,10 @@ def check_head(request: web.BaseRequest, target: Target, stranger: str) -> None:
 
 
 def reviewed(request: web.BaseRequest, body: Body, hold: Hold) -> AdmissionRequest:
-    """Return the review in a body; the memory for its parsed document is charged to ``hold``.
+    """Return the review in a body; the memory for the parsed document is charged to ``hold``.
 
     Raises:
-        ReviewError: the body holds no review, or there is no memory for its document now.
+        ReviewError: the body holds no review, or there is no memory for the parsed document now.
     """
     try:
         return read_review(body.text, body.size, has_room=hold.take_document)

@@ -1,4 +1,4 @@
-"""Judges policies for ``/validate-policy``, one of each sort at a time, in separate threads.
+"""Compiles policies for ``/validate-policy`` in two threads: cluster policies, and policies of namespaces.
 
 docs/adr/0040-bounds-of-compilation.md says why a thread is enough. Compiling a policy within its bounds takes up to a
 second of one core. Meanwhile, reviews of pods are answered: the thread gives up the interpreter lock between its steps,
@@ -38,15 +38,15 @@ def _validate_now(review: AdmissionRequest, environment: Environment, late: Late
 class Judgement:
     """The pending verdict on a policy; callers await the verdict.
 
-    Cancelling the wait ends the work before its next step.
+    If a caller cancels the wait, the compilation ends before its next step.
     """
 
     work: asyncio.Future[Outcome]
     gone: Event
-    """The event that is set when nobody waits for the verdict any more."""
+    """The event that is set when no caller waits for the verdict any more."""
 
     def __await__(self) -> Generator[Any, None, Outcome]:
-        """Wait for the verdict, the result of ``admission.policy``, and return the verdict.
+        """Wait for the verdict, which is the outcome of the review, and return the verdict.
 
         Raises:
             ReviewError: the object is not a policy.
@@ -63,12 +63,12 @@ class Judgement:
             self.gone.set()
 
     def when_ended(self, call: Callable[[], object]) -> None:
-        """Call ``call`` when the work on the policy has ended, even after the wait for the verdict was cancelled."""
+        """Call ``call`` when the work on the policy has ended, even if no caller waits for the verdict any more."""
         self.work.add_done_callback(lambda _: call())
 
 
 class _Bench:
-    """A thread that judges policies one by one, with its environment and the places of those that wait for it."""
+    """A thread that compiles policies one by one, with a CEL environment and a limit of waiting policies."""
 
     def __init__(self) -> None:
         self.thread = ThreadPoolExecutor(1, "policies")
@@ -77,22 +77,22 @@ class _Bench:
 
 
 class PolicyJudge:
-    """A decider that judges policies in threads of its own.
+    """Decides on reviews of policies, in separate threads.
 
-    Policies of namespaces have another thread than the cluster's, so that tenants cannot take the places of these.
+    Policies of namespaces and policies of the cluster have different threads, so that tenants cannot delay the
+    cluster's policies.
     """
 
     def __init__(self, validate: Callable[[AdmissionRequest, Environment, Late], Outcome] | None = None) -> None:
-        """Create the judge; the judge's thread starts with the first policy.
+        """Create the judge; the judge's threads start with the first policy.
 
-        ``validate`` judges one policy; None: ``admission.policy.validate_policy`` judges the policy, at the present
-        time.
+        ``validate`` decides on one policy; None stands for the function that /validate-policy uses.
         """
         self._validate = validate or _validate_now
         self._of_cluster, self._of_namespaces = _Bench(), _Bench()
 
     def __call__(self, review: AdmissionRequest, snapshot: Snapshot) -> Judgement:
-        """Start to judge a policy, or queue it if another policy is being judged.
+        """Start to decide on a policy, or queue the policy if another policy is being compiled.
 
         Raises:
             ReviewError: too many policies are waiting.

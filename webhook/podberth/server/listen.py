@@ -39,7 +39,7 @@ class ReviewPort:
     ) -> None:
         """Create the port; the port listens after ``start``. The caller must be inside a running event loop.
 
-        ``client_name`` is the name that clients' certificates must have, as in ``StampedConnection``.
+        ``client_name`` is the name that clients' certificates must have; None accepts every client.
         """
         self.places = Places(budget)
         # web.Server and not web.Application: no routes, middlewares and signals, which take 6 of 67 us a review.
@@ -77,9 +77,9 @@ class ReviewPort:
 class StampedConnection(BoundedConnection):
     """A connection that records the time of its last read, and the client's name if it is not the expected name.
 
-    The time is in seconds of ``perf_counter``. A request arrives before its handler begins: the event loop first reads
-    from all readable connections, and other reviews may be decided in between. So the time is taken when bytes are
-    read.
+    The time is in seconds of ``perf_counter``. The event loop first reads from all readable connections, and then calls
+    the handlers one by one. So a request may have waited for other reviews before its handler begins, and the time of
+    the read is taken as the time of arrival.
     """
 
     __slots__ = ("client_name", "read_at", "stranger")

@@ -14,10 +14,11 @@ _M_ARENA_MAX = -8
 def prepare() -> None:
     """Make garbage collection rare, and use one heap. Called before anything is loaded and before a thread starts.
 
-    The first list of a cluster's objects makes millions of Python dicts and lists, which the collector would walk
-    repeatedly. Policies are loaded in a thread, and glibc gives each thread its own heap. The thread that answers
-    reviews could not use the free memory of the other thread's heap, so the process grew. Several heaps have no
-    advantage, because code that allocates holds the interpreter lock. Other C libraries do not have this setting.
+    The first list of a cluster's objects makes millions of Python dicts and lists, which the garbage collector would
+    walk repeatedly. Policies are loaded in a thread, and glibc gives each thread a heap. The thread that answers
+    reviews could not use the free memory of the other thread's heap, so the process would grow. Several heaps have no
+    advantage, because code that allocates holds the interpreter lock. C libraries other than glibc do not have this
+    setting.
     """
     gc.set_threshold(_YOUNGEST)
     if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):

@@ -1,8 +1,8 @@
 """The TLS settings of the review port: the port's certificate, and the CA certificates that sign clients' certificates.
 
-Both can be replaced at run time. No CA certificate can be removed from an ``ssl.SSLContext``. So if clients must
-authenticate, each set of CA certificates has its own context, and a handshake switches to the newest context after the
-client's hello. Open connections stay open.
+The certificate and the CA certificates can be replaced at run time. No CA certificate can be removed from an
+``ssl.SSLContext``. So if clients must authenticate, each set of CA certificates has its own context, and a handshake
+switches to the newest context after the client's hello. Open connections stay open.
 """
 
 import asyncio
@@ -40,10 +40,11 @@ class CertificateFiles:
 
 
 def new_context() -> ssl.SSLContext:
-    """Return a TLS context for the server that has no certificate yet.
+    """Return a TLS context for the server, without a certificate.
 
-    TLS 1.2 is the default minimum of the apiserver (--tls-min-version), and SIG Security's recommendation. The ciphers
-    are OpenSSL's own. The apiserver speaks only HTTP/1.1 to webhooks behind a Service.
+    The minimum version is TLS 1.2, the default minimum of the apiserver (--tls-min-version) and SIG Security's
+    recommendation. The ciphers are OpenSSL's defaults. The context offers only HTTP/1.1, the only version that the
+    apiserver uses for webhooks behind a Service.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -85,10 +86,11 @@ def show_pair(context: ssl.SSLContext, certificate: bytes, key: bytes, where: st
 
 
 def _load(context: ssl.SSLContext, pem: bytes) -> None:
-    """Load certificate and key from memory. ``ssl`` takes only paths, and the files may change between two reads.
+    """Load certificate and key from memory, because the files may change between two reads.
 
-    The PEM is passed in an anonymous memory file instead of one in a tmpfs: no other process can open a memory file by
-    name, it needs no writable directory, and it disappears with its descriptor, however this process ends.
+    Python's ssl module accepts only paths, so the PEM is written to an anonymous memory file. No other process can open
+    a memory file by name, a memory file needs no writable directory, and disappears with its descriptor, however this
+    process ends.
     """
     descriptor = os.memfd_create("podberth-certificate")
     try:
@@ -205,6 +207,6 @@ class WatchedClientAuthority:
 
 
 def names_of(certificate: Mapping[str, Any]) -> set[str]:
-    """Return the common name and the alternative names in a client's certificate, as ``ssl`` decodes it."""
+    """Return the common name and the alternative names in a client's certificate, as Python's ssl module decodes it."""
     subject = {value for part in certificate.get("subject", ()) for key, value in part if key == "commonName"}
     return subject | {value for _, value in certificate.get("subjectAltName", ())}

@@ -27,7 +27,7 @@ class RecordKeys:
         self._secrets: tuple[bytes, ...] = ()
 
     def use(self, secret: bytes, where: str) -> None:
-        """Seal with the key ``secret`` from now on; seals made with the two keys before it stay valid.
+        """Seal with the key ``secret`` from now on. Seals with the two previous keys stay valid.
 
         ``where`` names the source of the key in the log.
         """

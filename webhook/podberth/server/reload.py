@@ -1,7 +1,7 @@
 """Reloads files when they change. The last valid version stays in force, and problems are logged.
 
 One task checks all files in turn. Reading and compiling happen in a thread: a large snapshot takes seconds, and reviews
-do not wait for it.
+do not wait for the snapshot.
 """
 
 import asyncio
@@ -42,14 +42,16 @@ _WHAT: tuple[tuple[type[PodberthError], str], ...] = (
 
 
 class Watched(Protocol):
-    """The interface of an object that loads something from outside the process which may change, such as a file."""
+    """The interface of an object that loads files or objects of the cluster, and loads them again after a change."""
 
     @property
     def what(self) -> str:
-        """The name of the loaded thing, for errors that do not name a part of the thing."""
+        """The name of the loaded files or objects, such as "policies" or "certificate", for error messages."""
 
     async def refresh(self) -> None:
-        """Load the thing if it has changed since the last call. A failed load is repeated only after a change.
+        """Load the files or objects of the watch if they have changed since the last call.
+
+        If a load has failed, the next load follows after the next change.
 
         Raises:
             PodberthError: the new version cannot be used; the previous version stays in force.
@@ -57,7 +59,7 @@ class Watched(Protocol):
 
 
 class WatchedSnapshot:
-    """Watches policies and topology, and builds the snapshot that decides reviews."""
+    """Watches policies and topology, and builds the snapshot from which reviews are decided."""
 
     what = "policies"
 
@@ -66,8 +68,8 @@ class WatchedSnapshot:
     ) -> None:
         """Create the watcher without a snapshot.
 
-        If ``live`` is set, ``source`` is only the source of policies, and the ``adopt`` methods receive the state of
-        the cluster whenever it changes.
+        If ``live`` is set, ``source`` is only the source of policies, and the ``adopt`` methods receive changes of the
+        cluster's state.
         """
         self._live = live
         self._topology: TopologyIndex | None = None
@@ -89,8 +91,8 @@ class WatchedSnapshot:
         self.when_loaded: Callable[[], None] = lambda: None
         """The function that is called after each load of policies."""
         self.when_params_wanted: Callable[[], Awaitable[None]] | None = None
-        """The function that returns once tenants' params are known. It is called before policies that look for them
-        come into force, so that no pod is judged without them."""
+        """The function that returns once tenants' params are known. The function is called before policies that need
+        tenants' params come into force, so that no pod is decided on without these params."""
 
     async def refresh(self) -> None:
         """Load policies and topology if either has changed.
@@ -148,7 +150,7 @@ class WatchedSnapshot:
         self._state.wake_waiting()
 
     def adopt_namespaced(self, policies: Mapping[str, tuple[NamespacedPolicy, ...]]) -> None:
-        """Use these policies of namespaces from now on, beside those of files."""
+        """Decide by the NamespacedGPUPolicies ``policies`` of the cluster from now on; policies of files stay."""
         first, self._namespaced = self._namespaced is None, policies
         if self._state.snapshot is None or self._loaded is None or first:
             self._put_in_force()
@@ -156,7 +158,7 @@ class WatchedSnapshot:
             self._state.snapshot = self._state.snapshot.with_namespaced(self._all_namespaced(self._loaded.snapshot))
 
     def _all_namespaced(self, loaded: Snapshot) -> Mapping[str, tuple[NamespacedPolicy, ...]]:
-        """Return the policies of namespaces: the cluster's, and those of files that none of these replaces."""
+        """Return the policies of namespaces: the cluster's policies, and policies of files with other names."""
         found = dict(self._namespaced or {})
         for namespace, of_files in loaded.namespaced.items():
             live = found.get(namespace, ())
@@ -165,7 +167,10 @@ class WatchedSnapshot:
         return found
 
     def adopt_params(self, params: Mapping[str, NamespaceParams] | str) -> None:
-        """Use these params objects of tenants from now on, or their absence if podberth cannot follow them."""
+        """Make decisions from the ConfigMaps of tenants in ``params`` from now on.
+
+        If podberth cannot follow the ConfigMaps, ``params`` is the reason.
+        """
         self._params = params
         if self._state.snapshot is not None:
             self._state.snapshot = self._state.snapshot.with_followed_params(params)
@@ -231,7 +236,7 @@ class WatchedSnapshot:
         self.when_loaded()
 
     def _log_replaced(self, verdicts: Sequence[Verdict]) -> None:
-        """Log once which policies from files a GPUPolicy replaces or switches off, and which take effect again."""
+        """Log once which policies of files a GPUPolicy replaces or switches off, and which are in force again."""
         replaced = {each.name: each for each in verdicts if each.replaces and each.state in _USABLE}
         for name, each in replaced.items():
             before = self._replaced.get(name)
@@ -317,7 +322,7 @@ class WatchedCertificate:
 
 
 async def watch(watched: Sequence[Watched], interval_seconds: float, metrics: Metrics, log: Log) -> None:
-    """Call ``refresh`` of all watched things in turn, every ``interval_seconds``, until the task is cancelled."""
+    """Call ``refresh`` of each object of ``watched`` in turn, every ``interval_seconds``, until cancelled."""
     while True:
         await asyncio.sleep(interval_seconds)
         for each in watched:
@@ -325,7 +330,7 @@ async def watch(watched: Sequence[Watched], interval_seconds: float, metrics: Me
 
 
 async def _refresh(watched: Watched, metrics: Metrics, log: Log) -> None:
-    """Call ``refresh`` of one watched thing, and log the error if ``refresh`` fails."""
+    """Call ``refresh`` of ``watched``, and log the error if ``refresh`` fails."""
     try:
         await watched.refresh()
     except PodberthError as error:

@@ -1,6 +1,6 @@
 """A self-signed certificate for demos and tests in clusters without cert-manager, created at start in a directory.
 
-The CA's private key is discarded after signing the serving certificate, so nobody can sign another certificate with the
+The CA's private key is discarded after signing the serving certificate, so no other certificate can be signed with the
 key. A renewal changes the CA, so ca.crt has to be put into caBundle again.
 """
 
@@ -93,7 +93,10 @@ def _unusable(files: CertificateFiles, authority: Path, names: Sequence[str], no
 
 
 def _write(path: Path, data: bytes, mode: int) -> None:
-    """Replace a file atomically: a reader sees the old or the new content. The mode is set before the content."""
+    """Replace a file atomically: a reader sees the old or the new content.
+
+    The file gets its mode before its content.
+    """
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -1,8 +1,8 @@
 """The serving certificate that each replica signs itself, with a CA that all replicas share.
 
-The module only carries out decisions: ``pki.rotation`` decides which step is due for the CA certificates, and
-``pki.replica_certificate`` decides when the serving certificate is replaced. The private key stays in this process. The
-certificate stays in force even while the API server cannot be reached.
+This module carries out decisions of other modules: ``pki.rotation`` decides which step is due for the CA certificates,
+and ``pki.replica_certificate`` decides when the serving certificate is replaced. The private key stays in this process.
+The certificate stays in force even while the API server cannot be reached.
 """
 
 import asyncio
@@ -42,7 +42,8 @@ _LEAST_SHARE: Final = 0.5
 class SharedCertificate:
     """Keeps the shared CA certificates and this replica's serving certificate up to date.
 
-    The caller runs ``run`` as a task. The port has no certificate until ``run`` has signed the first one.
+    The caller runs ``run`` as a task. The port has no certificate until ``run`` has signed the first serving
+    certificate.
     """
 
     shared: SharedAuthorities
@@ -60,7 +61,7 @@ class SharedCertificate:
     _failures: int = 0
 
     async def run(self) -> None:
-        """Check the shared objects and do what is due, again and again, until the task is cancelled."""
+        """Check the Secret and the webhook configurations, and do what is due, until the task is cancelled."""
         while True:
             wait_seconds = await self._turn()
             leaf = self._leaf
@@ -90,7 +91,8 @@ class SharedCertificate:
     async def _look(self) -> bool:
         """Read the Secret and the webhook configurations, and take at most one action; return whether more may be due.
 
-        The webhook configurations are read first: ``pki.rotation`` says why.
+        The webhook configurations are read before the Secret, so that a replica with outdated data cannot remove a
+        newer certificate from ``caBundle``.
         """
         configurations = await self.shared.configurations()
         read_at = datetime.now(UTC)

@@ -19,7 +19,7 @@ class PendingDecision(Protocol):
         """Wait for the decision and return the decision."""
 
     def when_ended(self, call: Callable[[], object]) -> None:
-        """Call ``call`` when the work on the review has ended, whether or not somebody still waits for the decision."""
+        """Call ``call`` when the work on the review has ended, even if no caller waits for the decision any more."""
 
 
 Decider: TypeAlias = Callable[[AdmissionRequest, Snapshot], Outcome | PendingDecision]
@@ -36,7 +36,7 @@ def _now() -> datetime:
 class ServingState:
     """The shared state of one server, changed only by the event loop's thread.
 
-    Changes replace whole references, so no review sees half of a reload.
+    A change replaces an attribute as a whole, so no review sees half of a reload.
     """
 
     snapshot: Snapshot | None = None
@@ -64,7 +64,7 @@ class ServingState:
         news.set()
 
     def lacks(self, review: AdmissionRequest) -> Sought | None:
-        """Return the objects that a review lacks and a watch may still bring; None if the review should not wait."""
+        """Return the objects that a review needs and that a watch may still report; None if it need not wait."""
         return self.awaited(review, self.snapshot) if self.awaited and self.snapshot else None
 
     async def wait_for(self, sought: Sought, seconds: float) -> None:

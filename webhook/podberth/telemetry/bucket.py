@@ -19,12 +19,12 @@ class Bucket:
         return self._full_at - self._spare_seconds
 
     def take(self, at: float) -> bool:
-        """Take a token at the time ``at``, in seconds of the caller's clock; return False if there is none."""
+        """Take a token at the time ``at``, in seconds of the caller's clock; return False if no token is available."""
         if self.at > at:
             return False
         self._full_at = max(self._full_at, at) + self._refill_seconds
         return True
 
     def wait_seconds(self, at: float) -> float:
-        """Return the seconds until a token is available; 0 if there is one now."""
+        """Return the seconds until a token is available; 0 if a token is available now."""
         return max(0.0, self.at - at)

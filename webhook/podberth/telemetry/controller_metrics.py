@@ -51,10 +51,10 @@ class ControllerMetrics(WatchCounts, Collector):
         """Add the metrics whose values are computed at each scrape, by calling the given functions.
 
         Args:
-            leads: whether this replica is the leader.
-            waiting: the number of waiting pods that name a group.
-            watched: the facts about the watch of each resource, by the resource's name.
-            kinds: the state of each kind, by the kind's name.
+            leads: returns whether this replica is the leader.
+            waiting: returns the number of waiting pods that name a group.
+            watched: returns a mapping from a resource's name to the facts about the watch of the resource.
+            kinds: returns a mapping from a kind's name to the state of the watch of the kind.
         """
         self._leads, self._waiting, self._watched, self._kinds = leads, waiting, watched, kinds
         self.registry.register(self)

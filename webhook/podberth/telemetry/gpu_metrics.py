@@ -1,8 +1,7 @@
 """All metrics of the node agent, declared in one place and computed at each scrape from the last reading of the GPUs.
 
 An unknown value has no series. So the utilization of a lost GPU is not reported as 0, and if the kubelet does not
-answer, no GPU is reported as free. If the last reading is too old (``NodeReading.look`` is None), only the series about
-the agent itself are left.
+answer, no GPU is reported as free. If the last reading is too old, only the series about the agent itself are left.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +25,7 @@ class NodeReading:
 
     node: str
     look: Look | None
-    """The last reading of the devices; None if there was no reading, or it failed or is too old."""
+    """The last reading of the devices; None if there was no reading, or if the reading failed or is too old."""
     allocation: Allocation | None
     """The kubelet's assignment of devices to pods; None if the kubelet was not asked or did not answer."""
     kubelet_answers: bool | None

@@ -64,7 +64,7 @@ class LineWriter:
                 return
 
     def _take(self) -> list[bytes]:
-        """Take lines from the queue; popleft is atomic, so a line queued meanwhile is neither lost nor doubled."""
+        """Take lines from the queue. A line that another thread queues meanwhile is neither lost nor written twice."""
         batch: list[bytes] = []
         size = 0
         while self._lines and size < _WRITE_BYTES:

@@ -1,4 +1,4 @@
-"""The log, with one JSON object in each line. ``event`` logs events of the process; ``reviews`` logs reviews."""
+"""The log, with one JSON object in each line. The module ``reviews`` uses it for reviews."""
 
 import logging
 import os
@@ -35,11 +35,11 @@ class Log:
 
     @property
     def dropped(self) -> int:
-        """The number of lines lost because nobody read the lines fast enough."""
+        """The number of lines that were lost because the reader of the log was too slow."""
         return self._writer.dropped
 
     def write(self, fields: dict[str, Any]) -> None:
-        """Write one line of JSON; the caller puts ``time`` and ``level`` first."""
+        """Write one line of JSON; the caller puts the fields ``time`` and ``level`` first."""
         self._writer.write(encode(fields))
 
     def event(self, level: Level, message: str, **fields: Any) -> None:
@@ -62,7 +62,7 @@ def encode(fields: dict[str, Any]) -> bytes:
 
 
 class Spared:
-    """Limits the rate of log lines that anybody who can connect to a port is able to cause."""
+    """Limits the rate of log lines that any client of a port can cause."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._room = Bucket(_BURST_LINES, 1 / _LINES_PER_SECOND)
@@ -72,7 +72,8 @@ class Spared:
     def pass_on(self) -> dict[str, int] | None:
         """Return additional fields for the next log line, or None if the line must be left out.
 
-        The only additional field is ``left_out``, the number of lines left out since the last one, if there were any.
+        The only additional field is ``left_out``: the number of lines that were left out since the last written line,
+        if not 0.
         """
         if not self._room.take(self._clock()):
             self._left_out += 1
@@ -82,7 +83,7 @@ class Spared:
 
 
 class LibraryHandler(logging.Handler):
-    """Writes log records of libraries as lines of podberth's log; of a traceback only the last line is kept.
+    """Writes log records of libraries as lines of podberth's log, with only the last line of a traceback.
 
     aiohttp logs a record for every client that sends something other than HTTP: a port scan would fill the log.
     """
@@ -103,11 +104,11 @@ class LibraryHandler(logging.Handler):
 
 
 def standard_output() -> LineWriter:
-    """Return a writer that owns a copy of the standard output, which other code may close or replace meanwhile.
+    """Return a writer that owns a copy of the standard output, which other code may close or replace later.
 
     Raises:
-        UsageError: the standard output is closed. Otherwise the next socket would get the number of the standard
-            output, and with the number all log lines.
+        UsageError: the standard output is closed. A socket that is opened later would get the file descriptor of the
+            standard output, and would receive all log lines.
     """
     try:
         return LineWriter(os.dup(1))

@@ -174,11 +174,11 @@ class Metrics(Collector):
         self._policy_errors[(policy,)] += 1
 
     def decision(self, policy: str, verdict: str) -> None:
-        """Count one decision of a policy; ``verdict`` is the ``admission.outcome.Action``, such as ``deny``."""
+        """Count one decision of a policy; ``verdict`` is the action of the decision, such as "deny"."""
         self._decisions[policy, verdict] += 1
 
     def reloaded(self, what: str, *, ok: bool) -> None:
-        """Count one load of ``what``, such as ``policies`` or ``certificate``; ``ok`` says if the load succeeded."""
+        """Count one load of ``what``, such as "policies" or "certificate"; ``ok`` says if the load succeeded."""
         self._reloads.labels(what, "ok" if ok else "error").inc()
 
     def policy_objects(self, states: Sequence[str]) -> None:
@@ -187,7 +187,10 @@ class Metrics(Collector):
             self._policy_objects.labels(each).set(states.count(each))
 
     def exceptions(self, ends: Mapping[str, datetime]) -> None:
-        """Set the times at which the present GPUPolicyExceptions end, by name; other exceptions' times are removed."""
+        """Set the times at which the present GPUPolicyExceptions end, by name.
+
+        Times of other exceptions are removed.
+        """
         self._exception_ends.clear()
         for name, end in ends.items():
             self._exception_ends.labels(name).set(end.timestamp())
@@ -290,11 +293,11 @@ class EventMetrics:
         _begin(self._errors, EVENT_FAULTS)
 
     def notices(self, result: str, count: int = 1) -> None:
-        """Count ``count`` notices by the result, such as ``created`` or ``limited`` (EVENT_RESULTS)."""
+        """Count ``count`` notices with the result ``result``, such as "created" or "limited"."""
         self._notices.labels(result).inc(count)
 
     def error(self, reason: str) -> None:
-        """Count a request with an Event that the API server did not take, by the reason (EVENT_FAULTS)."""
+        """Count a request with an Event that the API server did not accept, by the reason."""
         self._errors.labels(reason).inc()
 
 

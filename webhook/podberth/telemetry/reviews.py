@@ -70,7 +70,7 @@ class ReviewRecorder:
         self.log.write(line)
 
     def broke(self, path: str, error: Exception, request: AdmissionRequest | None) -> None:
-        """Log the traceback of a bug, in addition to the line that ``refused`` writes."""
+        """Log the traceback of a bug, in addition to the log line about the HTTP error."""
         if (besides := self.spared.pass_on()) is not None:
             self.log.fault("bug", error, path=path, uid=request.uid if request else "", **besides)
 
@@ -78,7 +78,7 @@ class ReviewRecorder:
 def _label(policy: str) -> str:
     """Return the value of a metric's label for a policy.
 
-    Policies of namespaces have one value together: tenants choose their names, and no label names a namespace.
+    Policies of namespaces share one value, because tenants choose the names and the number of these policies.
     """
     return NAMESPACED_KIND if "/" in policy else policy
 
@@ -86,7 +86,7 @@ def _label(policy: str) -> str:
 def _line(level: Level, path: str, request: AdmissionRequest | None) -> dict[str, Any]:
     """Return the first fields of a review's log line.
 
-    Values that ``decode_review`` has not limited in length are shortened.
+    Values that may be long are shortened.
     """
     if request is None:
         return {"time": datetime.now(UTC), "level": level, "msg": "review", "path": path}

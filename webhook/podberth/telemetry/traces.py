@@ -1,6 +1,6 @@
 """The facts for a review's trace, and the check whether the operator wants traces.
 
-This module does not need OpenTelemetry; ``tracing`` imports it.
+This module does not import OpenTelemetry; the module ``tracing`` does.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,10 @@ _PROTOCOL = "http/protobuf"
 
 @dataclass(frozen=True, slots=True)
 class TracedReview:
-    """A review after its answer. ``request`` is None if undecodable, ``outcome`` is None if there was none."""
+    """A review after its answer.
+
+    ``request`` is None if no request could be decoded; ``outcome`` is None without a decision.
+    """
 
     headers: Mapping[str, str]
     path: str

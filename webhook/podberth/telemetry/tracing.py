@@ -30,7 +30,7 @@ _SECOND_NS: Final = 1_000_000_000
 
 
 class OpenTelemetryTracer:
-    """A ``ReviewTracer`` that sends spans with OpenTelemetry."""
+    """Sends a span for each review with OpenTelemetry."""
 
     def __init__(self, instance: str) -> None:
         """Start the exporter. ``instance`` is the name of the pod that podberth runs in."""

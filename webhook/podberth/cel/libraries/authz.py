@@ -1,4 +1,4 @@
-"""Kubernetes' authorizer library (apiserver pkg/cel/library/authz.go): whether a user may do something.
+"""Kubernetes' authorizer library (apiserver pkg/cel/library/authz.go): the rights of users.
 
 Native policies have the variables ``authorizer`` and ``authorizer.requestResource``; GPUPolicies have neither. Each
 value of the library is the JSON of a ``Question`` or an ``Answer``. The answers come from the review's ``Authorizer``.
@@ -30,13 +30,13 @@ class UnknownAnswerError(LibraryError):
     """podberth does not know the API server's answer, because an object with rights is not given."""
 
     def __init__(self, why: str) -> None:
-        """Begin the message so that the evaluation's error is recognised (``engine_errors.error_of``)."""
+        """Create the error with the message ``why``, after a prefix by which podberth recognises the error later."""
         super().__init__(f"{UNJUDGED}{why}")
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """The user about whom a question is."""
+    """The user whose rights a question is about."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ NOBODY: Final = User("")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question to the authorizer: about a path, or, if ``path`` is empty, about a resource."""
+    """A question to the authorizer: whether a user may access a resource, or the path ``path`` if it is not empty."""
 
     user: User = NOBODY
     """``NOBODY``: the expression has no authorizer."""
@@ -61,13 +61,13 @@ class Question:
 
     @property
     def text(self) -> str:
-        """The question as a value of the library."""
+        """The question in the text form in which the CEL library ``authz`` passes values."""
         return json.dumps(asdict(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The answer of an authorizer; RBAC answers without errors."""
+    """The answer of an authorizer. An answer of RBAC has no error."""
 
     allowed: bool
     reason: str = ""
@@ -85,11 +85,11 @@ class Authorizer(Protocol):
 
 
 class Review(Protocol):
-    """The part of ``functions.ReviewContext`` that this library needs."""
+    """The part of a review that the functions of this library read."""
 
     @property
     def authorizer(self) -> Authorizer | None:
-        """The rights of all users; None if they are not known."""
+        """The rights of all users; None if the rights are not known."""
 
 
 def _question(text: str) -> Question:
@@ -102,7 +102,7 @@ def _question(text: str) -> Question:
 
 
 def _with(field: str) -> Callable[[str, str], str]:
-    """Return the function that sets a field of a question."""
+    """Return the function that sets the field ``field`` of a question to the authorizer."""
     changed: Callable[..., Question] = replace
     return lambda question, value: changed(_question(question), **{field: value}).text
 
@@ -131,7 +131,7 @@ def _service_account(question: str, namespace: str, name: str) -> str:
 
 
 def _unread(question: str, _: str) -> str:
-    """Return the question as it is: RBAC reads no selectors, and one that does not parse is none."""
+    """Return the question unchanged, because RBAC ignores field and label selectors."""
     return _question(question).text
 
 
@@ -149,7 +149,7 @@ def _answered(field: str) -> Callable[[str], Any]:
 
 
 def variables(question: Question) -> Mapping[str, tuple[str, str]]:
-    """Return the variables of the library for a request, each with its type and its value.
+    """Return a mapping from each variable of the CEL library ``authz`` to (type, value), for one request.
 
     ``question`` has the requester, and the resource and the object of the request.
     """

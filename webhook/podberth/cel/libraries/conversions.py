@@ -1,7 +1,7 @@
 """Conversions of numbers and times from and to text, with the results of Go's standard library, as upstream.
 
-The engine's own conversions read and write other texts. So this module reads a text first, and passes it to the engine
-in a form that the engine reads as the same value. The module also rewrites the engine's output. Sources: cel-go
+The engine's own conversions read and write other texts. So this module reads a text first, and passes the value to the
+engine in a form that the engine reads as that value. The module also rewrites the engine's output. Sources: cel-go
 common/types, and Go's strconv and time, which cel-go calls.
 """
 
@@ -59,7 +59,7 @@ def double_of(text: str) -> float:
 
 
 def double_text(value: float) -> str:
-    """Return a double in the format of Go's ``%g``: the shortest text that denotes the same value."""
+    """Return a double in the format of Go's "%g": the shortest text that denotes the double."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
     sign, digits, _ = Decimal(repr(value)).as_tuple()

@@ -47,7 +47,7 @@ _VALUE_WORDS: Final = (
 
 
 def _regex_error(words: str, pattern: str, *examples: str) -> str:
-    """Return the message that apimachinery's validation.RegexError makes of the same arguments."""
+    """Return the error message that RegexError of apimachinery's package validation makes of the arguments."""
     shown = " or ".join(f"'{each}', " for each in examples)
     return f"{words} (e.g. {shown}regex used for validation is '{pattern}')"
 
@@ -135,7 +135,7 @@ def _said(words: str, holds: Callable[[str], object]) -> Callable[[str], list[st
 
 
 def _prefixed(problems: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
-    """Return a function that checks a prefix of a name: like ``problems``, but a dash at the end is allowed.
+    """Return a function that checks a prefix of a name as ``problems`` checks a name, but allows a dash at the end.
 
     Source: maskTrailingDash in apimachinery.
     """

@@ -20,7 +20,7 @@ def parse(text: str) -> Address:
     """Return the IP address in a text, as upstream's parseIPAddr; zones and IPv4-mapped IPv6 addresses are refused.
 
     Raises:
-        LibraryError: the text is no address of this kind.
+        LibraryError: the text is no IP address, or the address has a zone or is IPv4-mapped.
     """
     if "%" in text:
         raise LibraryError(f'IP address "{text}" with zone value is not allowed')

@@ -33,7 +33,11 @@ _LONGEST_RANGE: Final = 10_000
 
 
 def _bounded(length: int) -> int:
-    """Return ``length`` as the argument for ``lists.range``, 0 if negative; raise LibraryError if too large."""
+    """Return ``length`` as the argument for ``lists.range``: 0 if negative.
+
+    Raises:
+        LibraryError: ``length`` is too large.
+    """
     if length > _LONGEST_RANGE:
         raise LibraryError(f"lists.range: got {length}, want at most {_LONGEST_RANGE}")
     return max(length, 0)  # the engine, unlike upstream, refuses a negative one

@@ -2,7 +2,7 @@
 
 A library is a table of overloads with upstream's names, ids and types; the implementations work on plain Python values.
 A value of a type that CEL does not have (a Quantity, an IP, ...) is a canonical text in Python. Two canonical texts are
-equal if upstream's values are equal. ``cel.opaque`` makes an object of the value's own type from the text.
+equal if upstream's values are equal. For the engine, ``cel.opaque`` makes a message of the value's type from the text.
 """
 
 import re
@@ -32,9 +32,9 @@ _SPACED: Mapping[str, str] = {"@in": "_ in _", "_?_:_": "_ ? _ : _", "_?._": "_.
 
 
 class LibraryError(Exception):
-    """A library function has no value for the given arguments.
+    """Raised by a library function that has no value for the given arguments.
 
-    The expression then fails, unless ``||`` or ``&&`` absorbs the error.
+    The CEL expression then fails, unless ``||`` or ``&&`` absorbs the error.
     """
 
 
@@ -74,7 +74,7 @@ class Overload:
         return self.call is None and not self.body
 
     def written(self, operands: Sequence[str]) -> str:
-        """Return a call of the function as text in a policy, with ``operands`` as the operands or placeholders."""
+        """Return a call of the function as a policy's text; ``operands`` are the operands' texts or placeholders."""
         if not self.name.replace(".", "").isalnum():
             # An operator: each "_" in its name is an operand, and spaces stand around what is between two of them.
             pieces = _SPACED.get(self.name, self.name).split("_")
@@ -91,7 +91,7 @@ def overload(each: str, signature: str, answer: Callable[..., Any] | str | None 
     """Return the overload with upstream's id ``each`` and a signature, like ``.indexOf(list(A), A): int``.
 
     A dot at the beginning marks a member function, whose receiver is the first parameter. ``answer`` is the
-    implementation: a Python function or a CEL body; None means that the engine implements the function.
+    implementation: a Python function or a CEL expression; None means that the engine implements the function.
     """
     name, _, rest = signature.partition("(")
     inside, _, result = rest.rpartition("): ")

@@ -2,8 +2,8 @@
 
 A quantity is represented by the text "<digits>e<exponent>", followed by a "d" if upstream represents the quantity as a
 decimal of any length. Upstream's isInteger and asInteger depend on upstream's representation of a quantity, not on the
-value ('1000m' is not an integer, nor is '100Ti'), so the text shows the representation. ``apart`` makes equal
-quantities equal to the engine all the same.
+value ('1000m' is not an integer, nor is '100Ti'), so the text shows the representation. For the engine, two quantities
+of equal value are equal in any representation (``apart``).
 """
 
 import math
@@ -53,7 +53,7 @@ class Amount(NamedTuple):
 
 
 def read(text: str) -> Amount:
-    """Return the quantity that a text of ``Amount.text`` represents."""
+    """Return the quantity in a text such as "5e-1": an integer, "e", an exponent, and "d" if it is a decimal."""
     digits, _, exponent = text.partition("e")
     return Amount(int(digits), int(exponent.removesuffix("d")), is_decimal=exponent.endswith("d"))
 
@@ -77,7 +77,7 @@ def apart(text: str) -> tuple[str, Sequence[float]]:
 
 
 def together(text: str, signs: Sequence[float]) -> str:
-    """Return the text of a quantity from the two parts that ``apart`` returns."""
+    """Return the text of a quantity from the value and the signs, which encode the exponent and the representation."""
     # The last byte of each number begins with its sign.
     held = _held(_ZEROS.pack(*signs)[7::8])
     digits, _, exponent = text.partition("e")
@@ -147,7 +147,7 @@ def _want_number(value: str) -> None:
 
 
 def _rounded(digits: int, exponent: int) -> Amount:
-    """Return a quantity in multiples of 10^-9; a finer value is rounded away from zero."""
+    """Return a quantity in multiples of 10^-9; a more precise value is rounded away from zero."""
     if not digits:
         return Amount(0, 0, is_decimal=True)
     size = abs(digits)

@@ -92,9 +92,9 @@ def _opened(pattern: str, at: int) -> tuple[str, int]:
 
 
 def _found(text: str, marked: str, limit: int) -> list[str]:
-    """Return the first ``limit`` matches of a pattern; all of them if ``limit`` is negative.
+    """Return the first ``limit`` matches of a pattern; all matches if ``limit`` is negative.
 
-    ``text`` is the searched text, and ``marked`` is the same text with a mark before and after each match.
+    ``text`` is the searched text, and ``marked`` is the searched text with a mark before and after each match.
     """
     if _MARK in text:
         raise LibraryError("findAll: got a text with the character NUL in it, want one without")

@@ -28,11 +28,11 @@ _TWO_DIGITS, _FOUR_DIGITS = 0x80, 0x10000
 
 
 def _format(text: str, values: Sequence[Any], times: Sequence[str]) -> list[str]:
-    """Return the formatted text, split at NUL characters, because the CEL engine accepts no text with a NUL.
+    """Return the formatted text as a list: the text is split at NUL characters, because the CEL engine accepts no NUL.
 
-    ``text`` is the format, ``values`` are the format's arguments. ``times`` has the text of each value that is a time
-    or a duration, whose nanoseconds Python would lose, and "" for all others. ``times`` is empty if no value can be a
-    time or a duration.
+    ``text`` is the format, and ``values`` are the arguments of the format. ``times`` has a text for each value: the
+    exact text of a time or a duration, because Python would lose nanoseconds; "" for a value of another type. ``times``
+    is empty if no value can be a time or a duration.
     """
     made, at, used = [], 0, 0
     for clause in _CLAUSE.finditer(text):
@@ -92,7 +92,7 @@ def _decoded(value: bytearray) -> str:
 
 
 def _nested(value: Any) -> str:
-    """Return how ``format`` writes a value that is inside a list or a map."""
+    """Return the text that the CEL function ``format`` writes for a value inside a list or a map."""
     if value is None:
         return "null"
     if isinstance(value, datetime | timedelta):

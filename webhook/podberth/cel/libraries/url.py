@@ -37,7 +37,7 @@ _PORT: Final = re.compile(r"(?::[0-9]*)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlParts:
-    """The parts of a URL; each character stands for a byte. Only ``path`` and ``fragment`` keep escapes."""
+    """The parts of a URL. Each character stands for one byte. Only ``path`` and ``fragment`` keep percent escapes."""
 
     scheme: str
     user: str | None
@@ -68,10 +68,10 @@ class UrlParts:
 
 
 def parse(text: str) -> UrlParts:
-    """Return the parts of an absolute URI or an absolute path, as upstream's ``url`` does.
+    """Return the parts of an absolute URI or an absolute path, as the CEL function ``url`` of Kubernetes parses them.
 
     Raises:
-        LibraryError: the text is neither.
+        LibraryError: the text is neither an absolute URI nor an absolute path.
     """
     raw = text.encode("utf-8", "surrogatepass").decode("latin-1")
     _parsed(raw, "", via_request=True)

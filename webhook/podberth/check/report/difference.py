@@ -1,8 +1,8 @@
 """Shows the difference of two documents: the changed YAML lines, each below the line's parent keys.
 
-A unified diff of a pod shows three lines around a change, and not the change's place in the pod. In this format, every
-changed line follows the lines of the parents (``spec:``, ``containers:``, ``- name: main``, ``resources:``), and all
-other lines are left out.
+A unified diff of a pod shows three lines around a change, and not the path of the change in the pod. In this format,
+every changed line follows the lines of the parents (``spec:``, ``containers:``, ``- name: main``, ``resources:``), and
+all other lines are left out.
 """
 
 import difflib
@@ -85,7 +85,7 @@ def _parents(lines: list[str], number: int) -> list[int]:
 def _depth(line: str) -> int:
     """Return a number for the depth of a line in the YAML: a higher number for a deeper line.
 
-    An item of a list is deeper than the list's key, although both may have the same indentation.
+    An item of a list is deeper than the key of the list, even if both lines have equal indentation.
     """
     leading = _LEADING.match(line, 2)
     indent, dash = (leading[1], leading[2]) if leading else ("", None)

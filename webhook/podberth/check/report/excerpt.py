@@ -1,7 +1,7 @@
 """Shortens a long document to the parts that a result of a check changes, before and after the changes.
 
 The time for the difference of two documents grows faster than the documents' size, and a workload of a thousand roles
-has a thousand results. So only the entries of a long list or map that contain a change are compared.
+has a thousand results. So only the items of a long list or map that contain a change are compared.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ _LEFT_OUT: Final = object()
 
 
 class _Cut(NamedTuple):
-    """A long list or map of the document that is shortened, and the keys of the entries that are kept."""
+    """A long list or map of the document that is shortened, and the indexes or keys of the items that are kept."""
 
     above: str
     """The JSON Pointer to the list or map, ending in a slash."""
@@ -46,7 +46,7 @@ def excerpts(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
 
 
 def _shortened(value: Any, paths: Sequence[Sequence[str]], at: tuple[str, ...], cuts: list[_Cut]) -> Any:
-    """Return ``value`` with a mark in place of each entry of a long list or map that none of ``paths`` leads into."""
+    """Return ``value`` with a mark in place of each item of a long list or map that is on no path in ``paths``."""
     if not isinstance(value, dict | list) or any(len(path) < 2 for path in paths):  # noqa: PLR2004 - changed itself
         return value
     below: dict[str, list[Sequence[str]]] = {}
@@ -65,7 +65,7 @@ def _shortened(value: Any, paths: Sequence[Sequence[str]], at: tuple[str, ...], 
 
 
 def _inside(changes: Iterable[DocumentChange], cuts: Sequence[_Cut]) -> tuple[DocumentChange, ...] | None:
-    """Return the changes inside entries that are kept; None if a change is to a shortened list or map as a whole."""
+    """Return the changes inside items that are kept; None if a change is to a shortened list or map as a whole."""
     found: list[DocumentChange] = []
     for each in changes:
         keys = [(cut, *each.path[len(cut.above) :].partition("/")) for cut in cuts if each.path.startswith(cut.above)]

@@ -15,7 +15,7 @@ from .styled_lines import inert, visible
 def render(report: Report) -> str:
     """Return the report as workflow commands of GitHub Actions, grouped by file.
 
-    The last lines are the summary and, if there are any, the kinds of the skipped documents.
+    The last lines are the summary and, if documents were skipped, the kinds of the skipped documents.
     """
     lines: list[str] = []
     for file, results in by_file(report).items():

@@ -20,7 +20,7 @@ Outcome: TypeAlias = Literal["passed", "failure", "error", "skipped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JunitCase:
-    """One test case; ``message`` and ``text`` say why the case failed, and ``kind`` is the failure's type."""
+    """A test case in JUnit's format. If the case failed, ``kind`` is the failure's type, and ``text`` says why."""
 
     file: str
     line: int

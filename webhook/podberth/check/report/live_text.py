@@ -25,10 +25,10 @@ _KINDS: Final = (("denied", "bold red"), ("changed", "bold green"), ("warned", "
 
 
 def lines(report: Report) -> Iterator[Line]:
-    """Yield the lines of a report about live workloads: a summary, the effects of each policy, what was left out.
+    """Yield the lines of a report about live workloads: a summary, the effects of each policy, the workloads left out.
 
     Raises:
-        ValueError: the report is about manifests.
+        ValueError: the report is not about live workloads.
     """
     live = report.live
     if live is None:
@@ -69,7 +69,10 @@ def _where(finding: Finding) -> str:
 
 
 def _section(kind: str, style: str, said: Sequence[_Said]) -> Iterator[Line]:
-    """Yield the lines about one kind of effect: each policy with its workloads, by number of workloads."""
+    """Yield the lines about one effect, such as "denied": each policy with its workloads.
+
+    The policy with the most workloads is first.
+    """
     by_policy: dict[str, dict[tuple[str, str], None]] = {}
     for each in said:
         by_policy.setdefault(each.policy, {})[each.workload, each.why] = None

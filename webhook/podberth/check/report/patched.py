@@ -9,9 +9,9 @@ from .results import operations
 
 
 def render(text: str, file: str, results: Sequence[Result]) -> tuple[str, list[Problem]]:
-    """Return (a file's text with the changes of the ``mutated`` results, the problems of the changes).
+    """Return (a file's text with the changes of the results with the verdict "mutated", the problems of the changes).
 
-    A document that cannot be edited in place is unchanged, and the second list has a Problem about the document.
+    A document that cannot be edited in place is unchanged, and the problems have a Problem about the document.
 
     Raises:
         PatchError: a change does not apply to the document.

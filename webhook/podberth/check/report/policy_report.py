@@ -1,7 +1,7 @@
-"""Makes PolicyReports from the findings about live workloads: one for each namespace with findings.
+"""Makes PolicyReports from the findings about live workloads: one PolicyReport for each namespace with findings.
 
 https://github.com/kubernetes-sigs/wg-policy-prototypes/tree/main/policy-report defines the fields; the reports of
-openreports.io have the same fields. A policy's change is no finding.
+openreports.io have these fields, too. A policy's change is no finding.
 """
 
 from collections import Counter
@@ -29,10 +29,11 @@ _MESSAGE: Final = 1024
 
 
 def policy_reports(report: Report, at: int, before: Mapping[str, Document]) -> dict[str, Document]:
-    """Return a mapping from each namespace with findings to the fields ``results`` and ``summary`` of a PolicyReport.
+    """Return a mapping from each namespace with findings to the results and the summary of a PolicyReport.
 
-    ``at`` is the time in seconds since 1970. ``before`` has the cluster's present reports by namespace. If a
-    present report already has a finding, the finding keeps the time at which it was first made.
+    The results and the summary are the fields ``results`` and ``summary``. ``at`` is the time in seconds since 1970.
+    ``before`` is a mapping from namespaces to the cluster's present PolicyReports. If a present PolicyReport already
+    has a finding, the finding keeps the time at which it was first made.
     """
     found: dict[str, list[Result]] = {}
     for result in report.results:
@@ -92,12 +93,12 @@ def _order(entry: Document) -> tuple[int, str, bytes]:
 
 
 def _key(entry: Mapping[str, Any]) -> bytes:
-    """Return a key of a finding; findings that differ only in the times have equal keys."""
+    """Return a key of a finding; two findings that differ only in their times have equal keys."""
     return orjson.dumps({key: value for key, value in entry.items() if key != "timestamp"}, option=orjson.OPT_SORT_KEYS)
 
 
 def _within(entries: Sequence[Document]) -> list[Document]:
-    """Return the most severe findings that fit into MAX_BYTES; the last entry says how many are left out."""
+    """Return the most severe findings that fit into MAX_BYTES; the last one says how many are left out."""
     room = MAX_BYTES
     for index, each in enumerate(entries):
         # The time and the commas of an entry take about 60 bytes more
@@ -111,10 +112,10 @@ def _within(entries: Sequence[Document]) -> list[Document]:
 
 
 def _summary(results: Sequence[Result], entries: Sequence[Document]) -> dict[str, int]:
-    """Return the ``summary`` of a PolicyReport: the number of findings by result, including left-out findings.
+    """Return the summary of a PolicyReport: the number of findings by result, including findings that are left out.
 
-    ``pass`` is the number of pod templates without findings. ``skip`` counts each template once for every policy whose
-    rollout does not include the template's pod.
+    The field "pass" is the number of pod templates without findings. "skip" counts each template once for every policy
+    whose rollout does not include the template's pod.
     """
     counted = Counter(each["result"] for each in entries)
     clean = [each for each in results if not (each.denials or each.audits or each.errors or each.warnings)]

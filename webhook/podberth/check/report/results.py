@@ -10,7 +10,10 @@ STDIN = "-"
 
 
 def title(result: Result) -> str:
-    """Return a result's name: ``Kind/namespace/name``, and the template's path unless the document is the template."""
+    """Return ``Kind/namespace/name`` for a result, and the path of the pod template inside the document.
+
+    The path is left out if the document itself is the pod template.
+    """
     name = "/".join(part for part in (result.kind, result.namespace, result.name) if part) or "document"
     return f"{name} {result.path}" if result.path else name
 
@@ -76,7 +79,7 @@ def summary(report: Report) -> str:
 
 
 def skipped(report: Report) -> str:
-    """Return the kinds of the skipped documents with the number of each kind; empty if nothing was skipped."""
+    """Return the kinds of the skipped documents as text, with the number of each kind; empty if nothing was skipped."""
     return ", ".join(f"{count} {kind or 'without a kind'}" for kind, count in report.skipped_kinds.items())
 
 

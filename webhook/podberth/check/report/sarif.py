@@ -77,9 +77,9 @@ def _result(result: Result, level: str, policy: str, line: int, message: str) ->
 
 
 def _distinct(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Append numbers to equal fingerprints, so that all fingerprints differ, in place, and return the results.
+    """Append numbers to equal fingerprints in ``results``, so that all fingerprints differ; return ``results``.
 
-    Two templates of the same name can have equal fingerprints.
+    Two templates of equal name can have equal fingerprints.
     """
     seen: dict[str, int] = {}
     for each in results:

@@ -17,7 +17,7 @@ _LATIN_1 = 0xFF
 
 
 class Span(NamedTuple):
-    """A text in one style: ``bold``, ``dim``, a colour, or several styles separated by blanks; empty for no style."""
+    """A text in one style: "bold", "dim", a colour, or several styles separated by blanks; empty for no style."""
 
     text: str
     style: str = ""

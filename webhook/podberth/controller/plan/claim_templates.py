@@ -1,7 +1,7 @@
 """Plans the ResourceClaimTemplates that policies declare: a template is made if a waiting pod names the template.
 
-The owners of the pods own the template. The content comes from the policy; only the name is read from a pod. An
-existing template of another writer stays unchanged, and the pod's claim is then made from that template.
+The owners of the pods own the template. The content comes from the policy; only the name of the template is read from a
+pod. An existing template of another writer stays unchanged, and the pod's claim is then made from that template.
 """
 
 from collections.abc import Mapping

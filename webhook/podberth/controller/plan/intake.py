@@ -54,16 +54,16 @@ def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
 
 
 def _size(noted: Mapping[str, str]) -> int:
-    """Return the number of pods in the gang's group, from a pod's annotations ``noted``.
+    """Return the number of pods in the gang's group, from the annotations ``noted`` of a pod.
 
-    If not all pods of the gang request accelerators, only the pods that do are counted.
+    If not all pods of the gang request accelerators, only the pods that request accelerators count.
     """
     size, accelerated = (number(noted.get(key)) or 0 for key in (GANG_SIZE_ANNOTATION, GANG_ACCELERATED_ANNOTATION))
     return accelerated if 0 < accelerated < size else size
 
 
 def _level(noted: Mapping[str, str]) -> str:
-    """Return the node label key in a pod's annotations, which is the gang's topology level.
+    """Return the key of the node label that is the gang's topology level, from the annotations ``noted`` of a pod.
 
     Empty if there is no key, or if the text is too long for a label key.
     """
@@ -79,7 +79,7 @@ def _templates(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def made(document: Mapping[str, Any], minimum: int = 0) -> Made:
-    """Return the facts about an object of a kind that podberth makes.
+    """Return the facts about an object that podberth makes, such as a PodGroup.
 
     ``minimum`` is the number of pods that a PodGroup waits for; 0 for an object of another kind.
     """

@@ -1,8 +1,7 @@
 """Finds the owner of an object that podberth makes: the topmost owner of the object's pods, else the pods.
 
-The object names the owner in ``metadata.ownerReferences``. If the object cannot be made, an Event about the owner
-reports the fact. Owners between a pod and the topmost owner may have facts about pods; such facts are passed on
-unchanged.
+The object names the owner in ``metadata.ownerReferences``. If the object cannot be made, an Event about the owner says
+so. Owners between a pod and the topmost owner may have facts about pods; such facts are passed on unchanged.
 
 The garbage collector deletes an object when the last owner is gone, so this module never deletes anything.
 """
@@ -32,8 +31,8 @@ A gang has one owner, but a gang of bare pods has one for each pod, of some 150 
 def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerReference], list[LookUp]]:
     """Return (owners by uid, missing look-ups of owners) for an object that podberth makes for ``pods``.
 
-    There are at most ``MOST_OWNERS`` owners. An owner of a kind that may itself have owners counts only after a
-    look-up. Pods whose owner no longer exists are skipped, because such pods are about to be deleted, too.
+    There are at most ``MOST_OWNERS`` owners. An owner that may itself have owners counts only after a look-up. Pods
+    whose owner no longer exists are skipped, because such pods are about to be deleted, too.
     """
     found: dict[str, OwnerReference] = {}
     asked: dict[Owned, LookUp] = {}
@@ -63,7 +62,7 @@ def on_top(pod: WaitingPod, world: World) -> OwnerReference | None:
 
 
 def documents(pod: WaitingPod, world: World) -> dict[str, Mapping[str, Any]]:
-    """Return a mapping from the uid of each looked-up owner of a pod to the fields that ``workload.gangs`` reads."""
+    """Return a mapping from the uid of each looked-up owner of a pod to the fields that determine the pod's gang."""
     found: dict[str, Mapping[str, Any]] = {}
     for owner in _upwards(pod, world):
         metadata = {"name": owner.name, "namespace": pod.namespace, "uid": owner.uid}
@@ -90,7 +89,7 @@ def _asked(owner: OwnerReference) -> bool:
 def metadata(place: NamespacedName, whose: Mapping[str, OwnerReference], labels: Mapping[str, str]) -> dict[str, Any]:
     """Return the metadata of an object to be made, with the owners ``whose`` (by uid) and the labels.
 
-    ``place`` is the namespace and the name. A label that names podberth as the manager is added.
+    ``place`` is (namespace, name) of the object. A label that names podberth as the manager is added.
     """
     return {
         "name": place[1],
@@ -103,7 +102,7 @@ def metadata(place: NamespacedName, whose: Mapping[str, OwnerReference], labels:
 def joined(made: Made, whose: Mapping[str, OwnerReference]) -> list[dict[str, Any]]:
     """Return the ownerReferences of an object with the new owners added; empty if ``whose`` has no new owners.
 
-    Beyond ``MOST_OWNERS``, new owners are left out, and never present ones.
+    If there are more than ``MOST_OWNERS`` owners, new owners are left out, and never present owners.
     """
     known = {each.uid: each for each in made.owners}
     every = list({**known, **whose, **known}.values())[:MOST_OWNERS]
@@ -118,9 +117,9 @@ def regarding(namespace: str, owner: OwnerReference) -> Regarding:
 
 
 def _as_reference(owner: OwnerReference) -> dict[str, Any]:
-    """Return an owner as an entry of metadata.ownerReferences; the two flags keep the values that were read.
+    """Return an owner as an item of metadata.ownerReferences.
 
-    The flags are controller and blockOwnerDeletion.
+    The fields controller and blockOwnerDeletion keep the values that were read.
     """
     return {
         "apiVersion": owner.api_version,

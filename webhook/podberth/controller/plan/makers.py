@@ -1,4 +1,4 @@
-"""Lists the makers, each of which plans one kind of object, in the order of the calls."""
+"""Lists the makers in the order of the calls. Each maker plans the objects of one kind, such as PodGroups."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Plans notices about pods that wait for a claim template of a policy that nobody makes.
+"""Plans notices about pods that wait for a policy's claim template which podberth does not make.
 
 The name of a policy's template ends with a digest, so a changed policy declares a template of another name. The
 controller forgets earlier declarations when it restarts. Templates of other names belong to other authors, and
@@ -37,7 +37,7 @@ def plan(world: World, now: float) -> ActionPlan:
 
 
 def _why(pod: WaitingPod, place: NamespacedName, world: World) -> str:
-    """Return the reason why nobody makes a claim template; empty if the template is about to be made."""
+    """Return why podberth does not make a claim template; empty if podberth is about to make the template."""
     if world.declared is None or place[1] not in world.declared:
         return f"no policy in force declares it (any more); {_REMEDY}"
     _, unknown = owners([pod], world)

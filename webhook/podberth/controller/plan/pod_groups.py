@@ -1,8 +1,8 @@
 """Plans the PodGroups of gangs: the controller makes each missing PodGroup that admission has named on pods.
 
 The PodGroup gets the size of the gang, which is in an annotation of the pod or in an owner. A pod names a group by a
-label and a reference with the same name. PodGroups that podberth has not made stay unchanged. A missing PodGroup is
-reported, even if another program should have made it.
+label and a reference, which both have the name of the group. PodGroups that podberth has not made stay unchanged. A
+missing PodGroup is reported, even if another program should have made it.
 """
 
 import math
@@ -57,7 +57,7 @@ def _asks(pod: WaitingPod, reference: Reference) -> bool:
 
 
 def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found: ActionPlan) -> str | None:
-    """Add the actions for a gang's group to the plan ``found``; return why the group cannot be made, else "".
+    """Add the actions for a gang's group to ``found``; return why the group cannot be made, else "".
 
     Returns None if podberth does not make the group, because the cluster does not serve the group's kind.
     """
@@ -86,7 +86,7 @@ def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found:
 
 
 def _begin(gang: WaitingGang, world: World, now: float, found: ActionPlan) -> None:
-    """Add to ``found`` the action that makes the gang's group, or a notice if the pods disagree on size or level."""
+    """Add the action that makes the gang's group to ``found``, or a notice if the pods disagree on size or level."""
     verdict = gang.verdict
     levels = {pod.level for pod in gang.members if pod.level and pod.required} if gang.system.topology else set()
     if len(verdict.sizes) > 1:
@@ -106,9 +106,9 @@ def _present(namespace: str, name: str, kinds: Iterable[str], world: World) -> b
 
 
 def _due(gang: WaitingGang, verdict: Consensus, said: bool) -> float:
-    """Return the time at which to make the gang's group: now, unless pods that are created later may add facts.
+    """Return the time at which to make the gang's group: later than now if pods that are created later may add facts.
 
-    The facts are the required level and the size. If pods start in stages, the number of the first pods is unknown.
+    Such facts are the required level and the size. If pods start in stages, the number of the first pods is unknown.
     """
     complete = not verdict.staged and len(gang.members) >= max(verdict.sizes, default=math.inf)
     if verdict.sizes and (said or gang.system.topology is None or complete):

@@ -1,6 +1,6 @@
 """Determines, from the waiting pods of a gang, how many pods must start together.
 
-A pod has the gang's size in an annotation, else the pod's owner states the size. Some owners make the last pods only
+A pod has the gang's size in an annotation, or else the pod's owner states the size. Some owners make the last pods only
 after the first pods run, and for some owners the number of pods is not known. In both cases the pods start one by one,
 because a group of all pods would wait for ever.
 """
@@ -28,7 +28,7 @@ class Word:
     size: int
     """The number of pods in the gang; 0 if the party does not know the number."""
     staged: str
-    """The field of the owner that makes some pods wait until others run; empty if there is none."""
+    """The field of the owner that makes some pods wait until other pods run; empty if there is no such field."""
     newest: float
     """The creation time of the party's newest pod, in seconds since the epoch."""
 
@@ -42,7 +42,7 @@ class Consensus:
     staged: str = ""
     """The field of an owner that makes the pods start in stages; empty if all pods are made together."""
     guessed: bool = False
-    """Whether an owner is unknown, so that nobody knows if the pods start in stages."""
+    """Whether an owner is unknown, so that podberth does not know if the pods start in stages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,10 @@ def party(owner: OwnerReference) -> str:
 
 
 def words(members: Iterable[WaitingPod], world: World) -> dict[str, Word]:
-    """Return a mapping from a party to the statement about the gang's size; pods with a gone owner are ignored."""
+    """Return a mapping from each party to its statement about the gang's size.
+
+    Pods whose owner no longer exists are ignored.
+    """
     parties: dict[str, list[WaitingPod]] = {}
     for pod in sorted(members, key=lambda pod: (pod.created, pod.size)):
         top = on_top(pod, world)

@@ -18,7 +18,7 @@ for a wrong pair says nothing about the real object with the uid.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """A reference from a pod to its group: the field, the name of the group, and the kinds that the group may have."""
+    """A reference from a pod to its group: the field, the name of the group, and the possible kinds of the group."""
 
     system: str
     """The name of the group system (``workload.systems``)."""
@@ -124,7 +124,7 @@ class _Write:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Create(_Write):
-    """An action that creates an object. An existing object of the same name stays unchanged."""
+    """An action that creates an object. An existing object with an equal name stays unchanged."""
 
     document: Mapping[str, Any]
 
@@ -151,7 +151,7 @@ class GroupChange(_Write):
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """An action that reads an owner of a pod, to learn the owner's controller and the owner's facts about pods."""
+    """An action that reads an owner of a pod, to learn its controller and the fields that determine gangs."""
 
     namespace: str
     owner: OwnerReference
@@ -164,7 +164,7 @@ Action: TypeAlias = Create | GroupChange | LookUp
 class ActionPlan:
     """The actions that the controller takes now, and the notices that the controller publishes.
 
-    A notice is sent once, and stays in each plan until the notice's problem has ended.
+    A notice is sent once, and stays in each plan until the problem in the notice is solved.
     """
 
     actions: list[Action] = field(default_factory=list)
