@@ -29,10 +29,11 @@ _REST = 9
 
 
 class SharedPage:
-    """The page of /metrics; its computation takes at most a tenth of the event loop's time, however many clients ask.
+    """The content of /metrics, shared by all clients.
 
-    All waiting clients get the same page. The page is computed after the last waiting client has asked, so nobody gets
-    an old page.
+    The computation takes at most a tenth of the event loop's time, however many clients send a request. All waiting
+    clients get the same content. The content is computed after the last waiting client has sent its request, so nobody
+    gets old content.
     """
 
     def __init__(self, make: Callable[[], bytes]) -> None:
@@ -59,7 +60,7 @@ class SharedPage:
 
 
 class ProbePort:
-    """The HTTP server for probes and metrics; it listens from ``start`` to ``stop``."""
+    """The HTTP server for probes and metrics. The server listens from the call of ``start`` to the call of ``stop``."""
 
     def __init__(self, unready: Callable[[], Sequence[str]], page: Callable[[], bytes]) -> None:
         """Create the server; the server listens after ``start``. The caller must be inside a running event loop.

@@ -245,7 +245,7 @@ OPTIONS: tuple[Option, ...] = tuple(Option(each.name, **each.metadata) for each 
 def read_settings(given: Mapping[str, str | None], environment: Mapping[str, str]) -> Settings:
     """Return the settings, from flags and from environment variables.
 
-    ``given`` has the text of each flag by the flag's field in ``Settings``; None if the flag is absent.
+    ``given`` is a mapping from the name of a setting to the text of its flag; None if the flag is absent.
 
     Raises:
         UsageError: a setting is wrong; the message has one line for each wrong setting.

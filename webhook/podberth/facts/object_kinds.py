@@ -65,7 +65,7 @@ KindRole: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """A kind of objects that podberth reads: a row of ``KINDS``."""
+    """A Kubernetes kind whose objects podberth reads: a row of the table ``KINDS``."""
 
     role: KindRole
     group: str
@@ -113,9 +113,9 @@ class Kind:
         return namespace if isinstance(namespace, str) and namespace else "default", name
 
     def place_of(self, name: str) -> ObjectKey:
-        """Return the identity of an object from the text ``namespace/name``, or ``name`` alone, in a watch's report.
+        """Return the identity of an object from the text ``namespace/name`` in a watch's report.
 
-        ``name`` alone identifies an object of a cluster-scoped kind.
+        For a cluster-scoped object the text is only the name, and the identity is the name.
         """
         namespace, _, own = name.rpartition("/")
         return own if self.of_cluster else (namespace, own)
@@ -342,7 +342,7 @@ OWNER_GROUPS: Final = frozenset(each.group for each in OWNER_KINDS if each.group
 
 
 def of_role(*roles: KindRole) -> tuple[Kind, ...]:
-    """Return the rows of ``KINDS`` with one of the given roles, in the table's order."""
+    """Return the rows of the table ``KINDS`` (the Kubernetes kinds that podberth reads) with a given role, in order."""
     return tuple(kind for kind in KINDS if kind.role in roles)
 
 
@@ -353,7 +353,7 @@ def group_of(document: Document) -> str:
 
 
 def kinds_of(document: Document) -> tuple[Kind, ...]:
-    """Return the rows of ``KINDS`` that read the object; empty if podberth does not read the object's kind."""
+    """Return the rows of the table ``KINDS`` for an object's apiVersion and kind; empty if podberth ignores it."""
     version, kind = document.get("apiVersion"), document.get("kind")
     if kind == _LIST:  # some print it without its version
         return _BY_KIND["", kind]

@@ -47,7 +47,7 @@ def _space(document: Document) -> str:
 
 
 def _is_common(namespace: str) -> bool:
-    """Return whether a namespace of this name is usual in every cluster, so that the name reveals nothing."""
+    """Return whether a namespace of this name is common in all clusters: the name reveals nothing about the cluster."""
     return namespace in {"default", NAMESPACE} or namespace.startswith("kube-")
 
 

@@ -57,10 +57,11 @@ class PersistentMap(Mapping[Any, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The facts of one kind of objects, by the object's place and by the keys under which a fact is looked up.
+    """The facts about the objects of one Kubernetes kind.
 
-    If several objects have the same key (two ComputeDomains that name one template), the fact of the first place in
-    sorted order counts.
+    A fact is found by the identity of the object (namespace and name), or by further keys. If several objects have the
+    same key, as two ComputeDomains that name one template, the key leads to the fact of the first object in the order
+    of namespace and name.
     """
 
     facts: PersistentMap = field(default_factory=PersistentMap)
@@ -74,8 +75,8 @@ class Table:
         """Return a copy of the table with changed facts.
 
         Args:
-            kind: the table's kind; ``kind.keys`` returns the keys under which a fact is found.
-            changes: the new fact of each object, by the object's place; None removes the object.
+            kind: the kind of the table's objects; ``kind.keys`` returns the keys under which a fact is found.
+            changes: a mapping from the object's namespace and name to the new fact; None removes the object.
         """
         facts = self.facts.changed(changes)
         if kind.keys is None:
@@ -94,6 +95,9 @@ class Table:
 
     @classmethod
     def of(cls, facts: Mapping[Any, Any]) -> "Table":
-        """Return a table with facts by the object's place (namespace and name), for a kind without further keys."""
+        """Return a table of facts for a Kubernetes kind without further keys.
+
+        ``facts`` maps the identity of each object (namespace and name) to the fact.
+        """
         found = PersistentMap().changed(facts)
         return cls(found, found)

@@ -258,9 +258,9 @@ A function returns None if the object is left out.
 
 
 def as_list(documents: Iterable[Document], write: Callable[[Document], str]) -> Iterator[str]:
-    """Yield the lines of a List with one object on each line, so that two snapshots can be compared by line.
+    """Return the lines of a List in JSON, one object on each line.
 
-    The List is JSON, and so YAML. ``write`` returns one object as one line.
+    The lines of two snapshots can then be compared. ``write`` returns one object as one line.
     """
     lines = [write(document) for document in documents]
     yield '{"apiVersion": "v1", "kind": "List", "items": ['

@@ -47,7 +47,7 @@ class Shipped:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The texts of ``policy.yaml`` and ``params.yaml`` in the policy's folder.
+        """The texts of the files ``policy.yaml`` and ``params.yaml`` in the policy's folder.
 
         Raises:
             UsageError: a file cannot be read.

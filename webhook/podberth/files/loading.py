@@ -155,10 +155,10 @@ def read_documents(path: Path, wanted: str) -> tuple[list[tuple[str, PositionedD
 
 
 def read_topology(path: Path) -> ClusterFacts:
-    """Return the facts of a snapshot as ``read_objects`` does, but require at least one Node.
+    """Return the facts of a cluster snapshot that has at least one Node.
 
     Raises:
-        TopologyError: as ``read_objects``; or no object is a Node.
+        TopologyError: the snapshot cannot be read, or no object is a Node.
     """
     objects = read_objects(path)
     _require_node(path, objects)
@@ -166,10 +166,10 @@ def read_topology(path: Path) -> ClusterFacts:
 
 
 def read_topology_with_holdings(path: Path) -> tuple[ClusterFacts, Holdings | None]:
-    """Return the facts of a snapshot as ``read_topology`` does, and the accelerators that Pods hold; None without Pods.
+    """Return (facts of a cluster snapshot, accelerators that Pods hold); the second value is None without Pods.
 
     Raises:
-        TopologyError: as ``read_topology``.
+        TopologyError: the snapshot cannot be read, or no object is a Node.
     """
     objects, holdings = collect_with_holdings(_documents(path), now=None)
     _require_node(path, objects)
@@ -242,7 +242,10 @@ def _files_of(parsed: ParsedPolicies) -> dict[str, str]:
 
 @dataclass
 class FileSource:
-    """A ``SnapshotSource`` that reads a directory of policies and, if ``topology`` is given, a cluster snapshot."""
+    """A source of snapshots that reads policies from a directory.
+
+    The nodes and other objects are read from the file ``topology``, unless ``topology`` is None.
+    """
 
     policies: Path
     topology: Path | None

@@ -20,7 +20,7 @@ _STATED: Final = tuple(
 
 
 def exactly(number_of: int, pods: Pods) -> Start[Pods]:
-    """Return a ``Start`` in which exactly ``number_of`` pods of one template start together."""
+    """Return the rule that exactly ``number_of`` pods of one template start together."""
     return all_of([pods], lambda _: number_of)
 
 
@@ -39,9 +39,9 @@ def starts(case: GroupCase) -> Iterator[Start[Pods]]:
 
 
 def start_of(case: GroupCase, some: Sequence[Pods]) -> Start[Pods]:
-    """Return which of the pods ``some`` start together, by the rules of the object's kind; all if the kind has no rule.
+    """Return which of the pods ``some`` start together, by the rules for the object's kind, such as JobSet.
 
-    ``some`` has the pods of at least one template.
+    If the kind has no rules, all pods start together. ``some`` has the pods of at least one template.
     """
     rules, first, pods = RULES.get(case.kind), some[0], tuple(some)
     if rules is None or rules.starts is None:

@@ -44,7 +44,7 @@ class LevelDemand:
         return self.case.wrong(self.steps, message) if self.case else self.pods.wrong(self.steps, message)
 
     def concerns(self, other: "LevelDemand") -> bool:
-        """Return whether this requirement and ``other`` apply to pods of one template."""
+        """Return whether this requirement and the requirement ``other`` apply to pods from a common template."""
         return any(share.pods.template.path in other.paths for share in self.start.shares)
 
     @property
@@ -56,8 +56,8 @@ class LevelDemand:
 def exclusive_levels(case: GroupCase) -> Iterator[LevelDemand]:
     """Yield the topology that annotations for exclusive placement require: each gang alone in a domain of a level.
 
-    The object's kind decides which pods share a domain: the pods of one group, of one Job of a replicated job, or of
-    all roles without an exemption.
+    The kind of the object decides which pods have to be in one domain: the pods of one group, of one Job of a
+    replicated job, or of all roles without an exemption.
     """
     rules = _RULES.get(case.kind)
     if rules is None:
@@ -144,9 +144,10 @@ def _groups(case: GroupCase, pods: Pods) -> int:
 
 
 def pod_set_levels(case: GroupCase, *, preferred: bool = False) -> Iterator[LevelDemand]:
-    """Yield the topology of pod sets that annotations of pod templates require or, with ``preferred``, also prefer.
+    """Yield the topology that annotations of pod templates require for pod sets.
 
-    Pod sets of one system with the same group name share a domain.
+    With ``preferred``, preferred topology is yielded too. Pod sets that name the same group in the same queueing system
+    have to be in one domain.
     """
     for form in _POD_SETS:
         if case.kind[1] not in form.single:
@@ -257,10 +258,10 @@ class _Roles:
             self._beside.setdefault(number, set()).add(place)
 
     def selected(self, term: dict[str, Any], place: int) -> frozenset[int]:
-        """Return the indexes of the roles that a term selects and that run at the same time as the term's own role.
+        """Return the indexes of the roles that a pod affinity term selects.
 
-        Empty if the term has ``matchLabelKeys`` or similar fields, because the term then selects an unknown part of the
-        pods.
+        Only roles that run at the same time as the term's own role are in the result. The result is empty if the term
+        has ``matchLabelKeys`` or a similar field, because the selected pods are then unknown.
         """
         if term.get("matchLabelKeys") or term.get("mismatchLabelKeys") or term.get("namespaceSelector") is not None:
             return frozenset()

@@ -16,10 +16,10 @@ _OF_ROLES: Final = OF_ROLES | {""}
 
 
 def moments(case: "GroupCase", pods: Sequence["Pods"]) -> Iterator[tuple["Pods", ...]]:
-    """Yield the pods of a gang in sets that run at the same time, in the order of their start.
+    """Yield the pods of a gang that run at the same time, one tuple for each stage, in the order of their start.
 
-    ``pods`` are all pods of the gang. If the pods themselves name a group, by a label or a field, all pods are in one
-    set, because the scheduler counts all pods of the group.
+    ``pods`` are all pods of the gang. If the pods name a group by a label or a field, all pods are in one tuple,
+    because the scheduler counts all pods of the group.
     """
     found: dict[int, list[Pods]] = {}
     for each in pods:

@@ -50,7 +50,10 @@ def wrong_queues(case: GroupCase) -> Iterator[Wrong]:
 
 
 def _named(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
-    """Yield the queues of one kind that an object or the object's pods name."""
+    """Yield the queues that an object or the object's pods name.
+
+    Only queues of the system in ``form``, such as Kueue's LocalQueues, are yielded.
+    """
     if form.label:
         yield from _labelled(case, form.label)
     rules = _RULES.get(case.kind)

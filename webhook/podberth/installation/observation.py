@@ -62,9 +62,9 @@ class ClusterWarnings:
 
 @dataclass(frozen=True, slots=True)
 class Unrecorded:
-    """The pods that ask for accelerators, have not ended, and have no record (``podberth.io/applied``).
+    """The pods that ask for accelerators, have not ended, and have no annotation ``podberth.io/applied``.
 
-    ``truncated``: the cluster has more pods than were read.
+    ``truncated`` is True if the cluster has more pods than were read.
     """
 
     documents: tuple[Document, ...]
@@ -177,10 +177,10 @@ class StatusReport:
 
 
 def as_list(found: Read[tuple[Document, ...]], version: str, kind: str) -> Iterator[dict[str, Any]]:
-    """Yield one List of the objects, such as a NodeList, as the API server returns it; nothing if ``found`` is unread.
+    """Return a List of the objects, such as a NodeList, as the API server returns it; nothing if ``found`` is unread.
 
-    ``version`` and ``kind`` are the apiVersion and the kind of the objects. The List has them, because the objects in a
-    list of the API server have neither.
+    ``version`` and ``kind`` are the apiVersion and the kind of each object. The API server writes neither of the two on
+    the objects in a list.
     """
     if not isinstance(found, Unread):
         yield {"apiVersion": version, "kind": f"{kind}List", "items": list(found)}

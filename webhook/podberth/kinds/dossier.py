@@ -33,7 +33,7 @@ Of a marked PodSpec or template, only the pods' requirements on a node are kept.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerKind:
-    """A kind of objects that own pods, directly or through other owners, with the fields of an object that are kept."""
+    """A Kubernetes kind whose objects own pods, directly or through other owners, with the fields that are kept."""
 
     source: str
     group: str
@@ -72,10 +72,7 @@ class OwnerKind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """The status field that shows that an object of a kind makes no more pods, and the field's values that show it.
-
-    If the field is a list of conditions, the values are condition types, one of which has to be True.
-    """
+    """The status field that shows that an object makes no more pods, and the values that show this."""
 
     source: str
     group: str
@@ -86,7 +83,10 @@ class Finished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilledIn:
-    """The placeholders for numbers that an operator itself replaces, so that a manifest may have the placeholders."""
+    """The placeholders that an operator replaces with numbers.
+
+    A manifest may have such a placeholder in a number's place.
+    """
 
     source: str
     is_own: Callable[[Mapping[str, Any], Path, str], bool]
@@ -99,7 +99,10 @@ class FilledIn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindNote:
-    """The text of docs/systems.md about a kind whose controller makes pods. No decision depends on the text."""
+    """The text of docs/systems.md about a Kubernetes kind whose controller makes pods.
+
+    No decision depends on the text.
+    """
 
     key: str = ""
     """The label or annotation by which the kind's pods name their gang; empty if the pods are no gang."""
@@ -120,7 +123,7 @@ class KindNote:
 
     @property
     def name(self) -> str:
-        """The name by which users know the kind."""
+        """The name by which users know the kind, such as JobSet."""
         return self.title or self.kind.rpartition("/")[2]
 
 

@@ -121,7 +121,7 @@ def read(document: object, path: Path, form: Form) -> dict[str, Any]:
 
 
 def _misfit(place: object, key: str, form: Form) -> Any:
-    """Return the value at a key of an object if its type is wrong, so that it is reported.
+    """Return the value at a key of an object if the value's type is wrong, so that a caller reports the value.
 
     None if the type is right.
     """
@@ -134,8 +134,8 @@ def _misfit(place: object, key: str, form: Form) -> Any:
 def write(document: Any, path: Path, form: Form, before: Mapping[str, Any], after: Mapping[str, Any]) -> Any:
     """Return the document with the changes from the pod ``before`` to the pod ``after`` written into a template.
 
-    ``path`` leads to the template from which ``read`` made ``before``. Parts that ``before`` and ``after`` share are
-    not written.
+    ``path`` leads to the template from which the pod ``before`` was made. Parts that are equal in both pods are not
+    written.
     """
     front = front_of(form, find(document, path))
     if front is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRules:
-    """The rules for the gangs of one kind of workload, in all versions of the kind."""
+    """The rules for the gangs of one Kubernetes kind of workload, such as JobSet, in all versions of the kind."""
 
     kind: tuple[str, str]
     """The API group and the name of the kind."""
@@ -106,7 +106,7 @@ JOB_SCHEDULING: Final = ("scheduling", "schedulingPolicy")
 
 
 def above(got: int, most: int, what: str) -> str:
-    """Return the message about a minimum ``got`` above ``most``; ``what`` names the things that ``most`` counts."""
+    """Return the message that a minimum ``got`` is above ``most``. ``what`` is the text about the number ``most``."""
     return f"got {got}, want {most} at most, {what}: {NEVER}"
 
 
@@ -137,7 +137,7 @@ def job_minimums(job: Found, *path: str, mode: object = None) -> Iterator[tuple[
 
 
 def role_type(part: object) -> str:
-    """Return the role of one item in a list of replica specs (v1alpha1 TFJob, PyTorchJob)."""
+    """Return the role that an item in a list of replica specs names (v1alpha1 TFJob, PyTorchJob)."""
     return text_at(part, "tfReplicaType") or text_at(part, "replicaType")
 
 

@@ -26,9 +26,9 @@ EVERY: Final = "*"
 def stamp_job_set(pod: dict[str, Any], name: str, uid: str, replicated: Found, before: Mapping[str, int]) -> None:
     """Add to a pod the fields that JobSet's controller writes on the first pod of a replicated job's first Job.
 
-    ``before`` is the result of ``jobs_before``. Sources: kubernetes-sigs/jobset pkg/controllers/jobset_controller.go
-    (labelAndAnnotateObject), pkg/webhooks jobset_webhook.go: by default a Job of a JobSet is Indexed, and its pods
-    restart on failure.
+    ``before`` maps the name of each replicated job to the number of Jobs of all replicated jobs before it. Sources:
+    kubernetes-sigs/jobset pkg/controllers/jobset_controller.go (labelAndAnnotateObject), pkg/webhooks
+    jobset_webhook.go: by default a Job of a JobSet is Indexed, and its pods restart on failure.
     """
     role = text(replicated.get("name"))
     job_name = f"{name}-{role}-0"

@@ -63,9 +63,10 @@ def _worker_pods(scene: Scene) -> int:
 
 
 def group_places(*base: str, stamp: Stamp, owner: Callable[[Scene], Found] = workload) -> Iterator[TemplatePlace]:
-    """Yield the places of the leader's and the worker's template, which are both in the object at the path ``base``.
+    """Yield the leader's and the worker's ``TemplatePlace``, for an object at the path ``base``.
 
-    ``stamp`` writes the operator's fields on a pod, and ``owner`` returns the object from which gangs are read.
+    A TemplatePlace has the path of a pod template, and functions that describe the template's pods. ``stamp`` writes
+    the operator's fields on a pod, and ``owner`` returns the object from which gangs are read.
     """
     for role, replicas in (("leader", spec_replicas), ("worker", _worker_pods)):
         yield TemplatePlace(

@@ -122,8 +122,8 @@ class Subject:
 class Membership:
     """A rule by which pods name their gang, in one label, annotation or field.
 
-    ``read`` is called for a pod that has the label, annotation or field. ``read`` returns the pod's ``Member``, or None
-    if the value names no gang.
+    ``read`` is called for a pod that has the label, annotation or field. ``read`` returns the pod's membership in the
+    gang, or None if the value names no gang.
     """
 
     name: str

@@ -67,10 +67,10 @@ def _stamp_ray(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _mount_object_store(pod: dict[str, Any], start: Found) -> None:
-    """Mount a memory volume at /dev/shm for Ray's object store, unless ``rayStartParams`` place the store elsewhere.
+    """Mount a memory volume at /dev/shm for Ray's object store, unless the start parameters place the store elsewhere.
 
-    Source: ray-project/kuberay ray-operator/controllers/ray/common/pod.go BuildPod, addEmptyDir,
-    makeEmptyDirVolume, findMemoryReqOrLimit: the volume is as large as the first container's memory.
+    Source: ray-project/kuberay ray-operator/controllers/ray/common/pod.go BuildPod, addEmptyDir, makeEmptyDirVolume,
+    findMemoryReqOrLimit: the volume is as large as the first container's memory.
     """
     containers = pod["spec"]["containers"]
     if not containers or "plasma-directory" in start:
@@ -95,9 +95,10 @@ def _stamp_submitter(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def ray_kind(kind: str, submitter: tuple[str, ...] = ()) -> WorkloadKind:
-    """Return the ``WorkloadKind`` of a kind that is a RayCluster, or from which KubeRay makes RayClusters.
+    """Return the row for a kind that is a RayCluster, or from whose objects KubeRay makes RayClusters.
 
-    ``submitter`` is the path of the template of the pod that submits a RayJob; empty if the kind has none.
+    The row has the paths of the pod templates. ``submitter`` is the path of the template of the pod that submits a
+    RayJob; empty if the kind has no such template.
     """
     path = ("spec", *CLUSTERS.get(kind, ()))
     places = [

@@ -43,7 +43,10 @@ class RolePods:
 
 
 def pods_of(role: object) -> tuple[RolePods, ...]:
-    """Return the pods of one replica of a role, without custom components; one entry with the count 0 if unknown."""
+    """Return the pods of one replica of a role, by template, without custom components.
+
+    If the pods are unknown, the result is one ``RolePods`` with the count 0.
+    """
     holder = _holder(role)
     shared = text_at(role, *holder, "templateRef", "name")
     base = _patch(role, (*holder, "templateRef", "patch"), ("templatePatch",)) if shared else _template(role)

@@ -53,9 +53,10 @@ def _patches(train_job: Found) -> Iterator[Found]:
 
 
 def _overrides(train_job: Found) -> Iterator[Found]:
-    """Yield the ``podTemplateOverrides`` of Trainer v2.0 and v2.1 as patches, one for each targeted job.
+    """Yield the field ``podTemplateOverrides`` of a TrainJob of Trainer v2.0 or v2.1 as patches.
 
-    Source: kubeflow/trainer v2.1.0 pkg/apis/trainer/v1alpha1/trainjob_types.go PodTemplateOverride.
+    There is one patch for each targeted job of each override. Source: kubeflow/trainer v2.1.0
+    pkg/apis/trainer/v1alpha1/trainjob_types.go PodTemplateOverride.
     """
     for each in list_at(train_job, "spec", "podTemplateOverrides"):
         spec = {key: value for key, value in mapping_at(each, "spec").items() if key in _POD_FIELDS}

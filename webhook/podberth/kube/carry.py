@@ -28,7 +28,7 @@ def carry(own: Any, shown: Any, after: Any, at: Path = ()) -> Any:
 
     Args:
         own: a value in the author's document.
-        shown: the same value with the fields that others fill in, such as defaults.
+        shown: the value ``own`` with the fields that the API server fills in, such as defaults.
         after: ``shown`` with the change. ``own``, ``shown`` and ``after`` are each ABSENT if there is no such value.
         at: the path of the value in the document, for messages; only the recursion passes it.
 

@@ -48,8 +48,8 @@ def load_documents(text: str, file: str, *, last_wins: bool = False) -> tuple[li
     """Return the documents of ``text`` and the sorted problems; ``file`` is the file's name in the problems.
 
     A document with a problem is left out; all other documents are returned. A duplicate key is a problem. With
-    ``last_wins``, the last value of a duplicate key counts, as for kubectl, and ``repeated`` of the document has the
-    problem. Parts that an alias repeats are shared: treat the documents as read-only.
+    ``last_wins``, the last value of a duplicate key counts, as for kubectl, and the document's attribute ``repeated``
+    has the problem. Parts that an alias repeats are shared: treat the documents as read-only.
     """
     # YAML reads every line break as \n (1.2.2, 5.4), so lines and columns stay what they were
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")

@@ -34,7 +34,7 @@ def edited(
     Args:
         text: the YAML text.
         file: the name of the file, for the Problems.
-        wanted: the documents to edit, as ``load_documents`` returned them for ``text``, each with its operations.
+        wanted: pairs of a document to edit, parsed from ``text``, and the operations to apply to the document.
 
     Raises:
         PatchError: an operation does not apply.

@@ -24,7 +24,7 @@ class ConfigurationError(ValueError):
 
 
 def stripped(value: Any) -> Any:
-    """Return ``value`` without the keys that hold null, which mean the same as fields that are left out."""
+    """Return ``value`` without the keys whose value is null. A key with null means that the field is absent."""
     if isinstance(value, dict):
         return {key: stripped(item) for key, item in value.items() if item is not None}
     return [stripped(item) for item in value] if isinstance(value, list) else value
@@ -39,11 +39,11 @@ def merge(schema: PodSchema, kind: Schema, live: Any, applied: Any, where: str =
         schema: the definitions that ``kind`` refers to.
         kind: the type of both values.
         live: the value to merge into, such as a Pod.
-        applied: the apply configuration, without nulls (``stripped``).
+        applied: the apply configuration, without nulls.
         where: the path of ``applied`` in messages.
 
     Raises:
-        ConfigurationError: ``applied`` does not fit the schema, sets something atomic, or has an item twice.
+        ConfigurationError: ``applied`` does not fit the schema, sets a part of an atomic field, or has an item twice.
     """
     try:
         check(schema, kind, applied, where)

@@ -145,9 +145,9 @@ class Draft:
 def apply(document: dict[str, Any], operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return ``document`` with ``operations`` (add, replace, remove of RFC 6902) applied; the argument is unchanged.
 
-    The function shares no code with ``Draft``, so that the function can check ``Draft``. tests/property/test_patch.py
-    compares the function with a complete implementation of the RFC. That implementation is not used here because it
-    copies each value deeply.
+    The function checks the patches that the class ``Draft`` makes, so the two share no code.
+    tests/property/test_patch.py compares the function with a complete implementation of the RFC. That implementation is
+    not used here because it copies each value deeply.
 
     Raises:
         UnprovedError: an operation does not apply.
@@ -209,9 +209,8 @@ def _has(container: Any, key: Any) -> bool:
 def operations(before: Any, after: Any) -> Patch:
     """Return the JSON Patch that turns one document into another; unchanged parts are not rewritten.
 
-    The patch may insert items anywhere in a list. In contrast, the patch of a ``Draft`` only appends items:
-    ``mutation.record`` keeps the patch of a ``Draft``, and a later change of the list would make an index in the patch
-    wrong.
+    The patch may insert items anywhere in a list. In contrast, the patch of the class ``Draft`` only appends items,
+    because a recorded index of an item must stay right.
     """
     return [each for path, old, new in differences(before, after) for each in _difference(path, old, new, inserts=True)]
 

@@ -94,7 +94,10 @@ def spec(pod: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def containers(pod: Mapping[str, Any]) -> tuple[Container, ...]:
-    """Return all containers of a Pod: ordinary ones, then init containers and sidecars in order, then ephemeral."""
+    """Return all containers of a Pod.
+
+    Main containers come first, then init containers and sidecars in the Pod's order, then ephemeral containers.
+    """
     return tuple(_containers(spec(pod)))
 
 

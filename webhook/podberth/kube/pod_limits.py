@@ -223,13 +223,13 @@ _SHALLOW: Final = _SMALL * (_FEW * _OF_A_CONTAINER + _BESIDE) + _FEW
 def excess(pod: object, at_most_bytes: int | None = None) -> str:
     """Return the message for the first limit that a pod exceeds; empty if the pod exceeds no limit.
 
-    The pod may have any shape. A pod that is no object passes, because the shape check refuses it; for a pod that
-    cannot be written as JSON the message says so. The time depends on the limits and not on the pod's size, because the
-    check never iterates over a list above its limit.
+    The pod may have any shape. A pod that is no object exceeds no limit, because another check refuses such a pod. A
+    pod that cannot be written as JSON gets a message. The time depends on the limits and not on the pod's size, because
+    the check never iterates over a list above its limit.
 
     Args:
         pod: the pod.
-        at_most_bytes: the size of the pod's JSON, or a larger number; None if unknown, so that the pod is measured.
+        at_most_bytes: the size of the pod's JSON, or a larger number. If None, the function measures the pod.
     """
     if not isinstance(pod, dict):
         return ""  # refused by the shape check
@@ -262,7 +262,7 @@ every custom resource: a template with 180,000 entries took 170 ms to copy.
 
 
 def values_in(template: object) -> int:
-    """Return the number of entries of all lists and maps of a pod template; ``MOST_VALUES`` + 1 if there are more.
+    """Return the number of entries of all lists and maps of a pod template, counted up to the limit plus 1.
 
     The template may have any shape, and the time does not depend on the template's size.
     """

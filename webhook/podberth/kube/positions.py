@@ -36,7 +36,7 @@ class Position(NamedTuple):
 
 
 class PlacedPart(NamedTuple):
-    """An entry of an object or item of a list: the offsets of the entry's text in the chunk, and its value's ``Place``.
+    """An entry of an object or an item of a list: the offsets of the part's text in the chunk, and the part's value.
 
     For a value from an alias or a merge key, ``place`` is where the anchor's value is written. ``start`` and ``end``
     are always the offsets of the entry itself.
@@ -55,9 +55,9 @@ class PlacedPart(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Place:
-    """The position, offsets and style of a value in the text of a chunk, and the places of the value's parts.
+    """The position, offsets and style of a value in the text of a chunk, with the positions of the value's parts.
 
-    ``yaml_parser`` makes the object; nothing changes it afterwards.
+    The YAML parser creates the object, and nothing changes the object afterwards.
     """
 
     position: Position
@@ -155,7 +155,7 @@ def _next_line(text: str, index: int) -> int:
 
 
 class Positions:
-    """Finds the positions of one document's values."""
+    """The positions of the values in a document, computed when a position is first needed."""
 
     __slots__ = ("_load", "_root")
 

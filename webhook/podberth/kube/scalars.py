@@ -47,7 +47,9 @@ _MAX_DIGITS = 400
 
 
 def resolve(text: str) -> Scalar:
-    """Return the value of a plain YAML scalar; a text that is no word such as ``on``, and no number, is a string.
+    """Return the value of a plain YAML scalar.
+
+    A text that is neither a YAML word, such as ``on``, nor a number is a string.
 
     Timestamps and sexagesimal numbers are strings, as in go-yaml. NaN and the infinities are returned as floats; the
     caller refuses these values, because JSON does not have them.

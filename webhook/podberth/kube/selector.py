@@ -31,7 +31,7 @@ def label_selector_matches(selector: Mapping[str, Any] | None, labels: Mapping[s
 
 
 class LabelRequirements:
-    """A metav1.LabelSelector, prepared to be compared with many labels (see ``label_selector_matches``).
+    """A metav1.LabelSelector, prepared to be compared with the labels of many objects.
 
     The time for one requirement does not depend on the number of its values, because a selector may list 70,000.
     """
@@ -58,7 +58,7 @@ class LabelRequirements:
 
 
 class NodeRequirements:
-    """A list of nodeSelectorTerms, prepared to be compared with many nodes (see ``node_selector_matches``).
+    """A list of nodeSelectorTerms, prepared to be compared with many nodes.
 
     The time for one requirement on labels does not depend on the number of its values.
     """
@@ -216,7 +216,7 @@ class LabelSets:
         self._having = {key: frozenset[int]().union(*values.values()) for key, values in holders.items()}
 
     def selected(self, selector: Mapping[str, Any] | None) -> frozenset[int]:
-        """Return the indexes of the objects that a metav1.LabelSelector selects (see ``label_selector_matches``)."""
+        """Return the indexes of the objects whose labels a metav1.LabelSelector selects."""
         if selector is None:
             return frozenset()
         found = self._all

@@ -46,9 +46,10 @@ def shape_problems(pod: object) -> list[str]:
 
 
 def template_problems(pod: object) -> list[str]:
-    """Return the messages of ``shape_problems`` for a Pod made from a template, before defaults are added.
+    """Return a message for each field with a wrong JSON type in a Pod made from a template, before defaults are added.
 
-    More fields are checked, because the code that adds the defaults reads them: volumes and environment, for example.
+    More fields are checked than in a Pod from the API server, because the code that adds the defaults reads them:
+    volumes and environment, for example.
     """
     return _messages(_TEMPLATE(pod))
 

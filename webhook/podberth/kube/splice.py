@@ -20,11 +20,11 @@ from .yaml_text import Flow, Indents, block, entry, flow, flow_key, indented, li
 
 
 def paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
-    """Return, by the index of an item in a changed list, the index of the old item that it is paired with.
+    """Return a mapping from the index of an item in a changed list to the index of the old item that becomes the item.
 
-    A pair means that the old item's text is kept, or edited, to become the new item. Equal items are paired first, then
-    items with the same ``name``, else items in their order. Other new items are inserted, and other old items removed.
-    The pairs never change the edited document, only the number of its lines that the edit touches.
+    The text of the old item is kept, or edited, to become the new item. Equal items are paired first, then items with
+    equal fields ``name``, then the other items in their order. A new item without a pair is inserted, and an old item
+    without a pair is removed. The pairs only decide how many lines of the document change.
     """
     before, after = ([json.dumps(item, sort_keys=True) for item in items] for items in (old, new))
     pairs: dict[int, int] = {}
@@ -71,7 +71,7 @@ class Splice:
 
 @dataclass(slots=True)
 class _Slot:
-    """A part of an object or list, with the offset of its key or dash, and whether the edit removes the part."""
+    """A part of an object or list, with the offset of its key or dash, and whether the part has to be removed."""
 
     part: PlacedPart
     start: int
@@ -119,7 +119,7 @@ def splices(place: Place, old: dict[str, Any], new: dict[str, Any]) -> list[Spli
 
 
 class _Writer:
-    """Collects the text edits (splices) of one document."""
+    """Collects the changes of the text of a document."""
 
     def __init__(self, root: Place) -> None:
         self.text = root.chunk.text
@@ -185,7 +185,10 @@ class _Writer:
         return any(not self.text[part.key_end :].lstrip(" \t").startswith(":") for part in parts)
 
     def _merged(self, place: Place, old: Mapping[str, Any], own: Any) -> dict[str, Any] | None:
-        """Return the values from an object's merge keys (``<<``) after the edit; None if the source of one is gone."""
+        """Return the values that an object gets through its merge keys (``<<``) in the changed document.
+
+        None if a value that a merge key copies is removed from the document.
+        """
         brought: dict[str, Any] = {}
         for part in place.merges:
             sources = [part.place, *(inner.place for key, inner in part.place.parts.items() if isinstance(key, int))]

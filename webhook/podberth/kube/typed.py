@@ -30,7 +30,7 @@ class MisfitError(ValueError):
 def check(schema: PodSchema, kind: Schema, value: Any, where: str) -> None:
     """Check that a value and all its parts have the types that the schema gives them.
 
-    Null passes, except as an item of a list, as at the API server.
+    Null is allowed, except as an item of a list, as in the API server.
 
     Args:
         schema: the definitions that ``kind`` refers to.
@@ -39,7 +39,7 @@ def check(schema: PodSchema, kind: Schema, value: Any, where: str) -> None:
         where: the value's path, for messages.
 
     Raises:
-        MisfitError: a part has a wrong type, or a field is unknown; the message has the path of the first one.
+        MisfitError: a part has a wrong type, or a field is unknown; the message has the path of the first such part.
     """
     if value is None or kind.kind == "any":
         return

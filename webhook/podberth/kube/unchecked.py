@@ -49,7 +49,7 @@ def count(value: object, default: int = 0) -> int:
 
 
 def unread(*values: object) -> str:
-    """Return the first of ``values`` that is neither null nor an integer, as text for a message; empty if none is."""
+    """Return the first value that is neither null nor an integer, as text for a message; empty if there is none."""
     for value in values:
         if value is not None and type(value) is not int:
             return f'"{value[:32]}"' if isinstance(value, str) else type(value).__name__

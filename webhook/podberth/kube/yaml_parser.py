@@ -57,7 +57,7 @@ _BREAKS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """One document of a chunk: its value, its place in the text, its errors and its duplicate keys.
+    """One document of a chunk of YAML: its value, the positions in the text, the errors and the duplicate keys.
 
     The value is None if the document is empty or cannot be read.
     """
@@ -70,7 +70,7 @@ class Composed:
 
 
 class _RefusedError(Exception):
-    """An error after which the parser does not read the rest of the chunk."""
+    """The parser stops reading the chunk because of an error."""
 
     def __init__(self, position: Position, message: str) -> None:
         super().__init__(message)
@@ -78,7 +78,7 @@ class _RefusedError(Exception):
 
 
 def compose(chunk: Chunk) -> list[Composed]:
-    """Return the parsed documents of one chunk. Syntax errors are in the last of them."""
+    """Return the parsed documents of one chunk of YAML. Syntax errors are in the last document."""
     composer = _Composer(chunk)
     found: list[Composed] = []
     try:

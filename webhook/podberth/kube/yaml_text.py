@@ -59,7 +59,7 @@ def block(value: Any, indents: Indents = KUBECTL) -> list[str]:
 
 
 def entry(key: str, value: Any, indents: Indents) -> list[str]:
-    """Return the lines of one key and its value; ``key`` has to be YAML text already."""
+    """Return the lines of YAML for one key and its value; ``key`` has to be YAML text already."""
     if value and isinstance(value, dict | list):
         inner = indents.object if isinstance(value, dict) else indents.list
         return [f"{key}:", *indented(block(value, indents), inner)]
@@ -95,10 +95,10 @@ def double_quoted(value: str) -> str:
 
 
 def flow(value: Any, style: Flow, column: int = 0) -> str:
-    """Return a value in flow style.
+    """Return a value as YAML text in flow style.
 
-    ``column`` is the indentation, in columns, of the line on which the text will begin; later lines are indented from
-    it.
+    ``column`` is the indentation, in columns, of the line on which the text will start; later lines are indented from
+    this column.
     """
     if isinstance(value, dict):
         items = [

@@ -46,8 +46,7 @@ _TEXTS: Mapping[str, Callable[[str, str], str | bool]] = {
 def folded(tree: Tree) -> Tree:  # noqa: PLR0911 - one for each kind of call
     """Return a literal with the value of an expression of constants, such as ``1 + 1``.
 
-    Other expressions are unchanged. The CEL engine would compute the same value. A call that overflows, or that the
-    engine would refuse, is unchanged.
+    Other expressions are returned unchanged, and so is a call that overflows or that the CEL engine would refuse.
     """
     if not isinstance(tree, Call):
         return tree
@@ -108,7 +107,7 @@ _FOR_GPUS: Final = AnyOf((Compares(_KIND, "!=", "none"), _GANG))
 
 @dataclass(frozen=True)
 class Conditions:
-    """The matchConditions of a policy as logical statements (``formula``), to be combined with further statements."""
+    """The matchConditions of a policy as logical statements, to be combined with further statements."""
 
     variables: Mapping[str, Tree]
     trees: tuple[Tree, ...]
@@ -226,10 +225,7 @@ def _about(term: Path, fact: Compares | Among) -> Formula:
 
 
 def _at_least_nothing(term: Tree, fact: Compares | Among) -> Formula:
-    """Return a fact about a number, with the knowledge that ``size()`` is never negative.
-
-    A number that is no ``size()`` may be a fraction.
-    """
+    """Return a fact about a number, with the fact that the number is not negative if the number is a ``size()``."""
     if isinstance(term, Call) and term.function == "size":
         return AllOf((fact, Compares(term, ">=", 0)))
     if isinstance(fact, Compares) and isinstance(fact.value, int):

@@ -50,14 +50,14 @@ class Among:
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """The statement that all of several statements are true; without statements, ``AllOf`` is true."""
+    """The statement that all statements in ``parts`` are true; true if there are none."""
 
     parts: tuple["Formula", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """The statement that at least one of several statements is true; without statements, ``AnyOf`` is false."""
+    """The statement that at least one statement in ``parts`` is true; false if there are none."""
 
     parts: tuple["Formula", ...]
 

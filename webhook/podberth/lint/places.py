@@ -27,7 +27,10 @@ _TWO: Final = 3
 
 
 def parts_of(policy: Linted) -> Iterator[tuple[tuple[str | int, ...], Tree, Scope]]:
-    """Yield (path of the whole expression, subexpression, ``Scope``) for every subexpression of a policy."""
+    """Yield (path, subexpression, scope) for every subexpression of a policy's expressions.
+
+    The path leads to the whole expression. The scope has the variables of macros that the subexpression can read.
+    """
     for placed in policy.expressions:
         for part, scope in _walk(policy, policy.tree(placed.source), _NOBODY):
             yield placed.path, part, scope

@@ -87,14 +87,12 @@ def as_terms(labels: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def is_given(users: list[terms.KnownTerm], ours: list[dict[str, Any]]) -> bool:
-    """Return whether each of the user's terms (``known``) implies one of ``ours``; False with too many pairs."""
+    """Return whether each of the user's terms implies a term of ``ours``; False for too many pairs of terms."""
     return _Compared(users, ours).is_given
 
 
 def is_required(draft: Draft, value: object, users: list[terms.KnownTerm]) -> bool:
-    """Return whether the pod already requires ``value``, so that ``require`` would change nothing.
-
-    ``users`` is the result of ``known`` for the pod.
+    """Return whether the pod already requires the node selector terms ``value``. ``users`` are the user's terms.
 
     Raises:
         EvaluationError: ``value`` is not a list of terms.

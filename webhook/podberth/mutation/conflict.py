@@ -48,7 +48,7 @@ class ConflictCase:
 
     @property
     def items(self) -> list[Any]:
-        """The items of the proposal's only value; empty if the value is no list, for which ``Concern.build`` raises."""
+        """The items of the proposal's only value; empty if the value is no list, an error that is found later."""
         return self.value if isinstance(self.value, list) else []
 
     def fields(self, wanted: Mapping[Path, object]) -> list[Conflict]:
@@ -65,9 +65,9 @@ class ConflictCase:
         return found
 
     def by_item(self, conflict_of: Callable[[dict[str, Any]], Conflict | None]) -> Resolution:
-        """Return the conflicts of the proposal's items, and the proposal with only the items without conflicts.
+        """Return (the conflicts of the proposal's items, the proposal with only the items without conflicts).
 
-        ``conflict_of`` returns the conflict of one item, or None. The proposal is None if no item remains.
+        ``conflict_of`` returns the conflict of an item, or None. The proposal is None if no item remains.
         """
         found = {
             index: conflict

@@ -75,7 +75,7 @@ def is_made_of_members(draft: Draft, known: GangFacts) -> bool:
     """Return whether ``podberth controller`` creates the pod's native PodGroup from the fields of the group's members.
 
     The group need not exist yet. An existing group counts, too, because it may belong to a deleted owner: then the
-    group is deleted as well, and a new workload of the same name needs a new group.
+    group is deleted as well, and the pod's own workload needs a new group.
     """
     group = draft.get(REFERENCES[NATIVE])
     sized = draft.get(SIZE) is not None or known.sized_by_owner == group

@@ -36,16 +36,17 @@ class Rival:
 
 
 def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes: NodeChoice) -> Rival | None:
-    """Return the earlier policy whose node affinity, with the later policy's, excludes every node; None if none.
+    """Return the earlier policy whose node affinity, combined with the later policy's, excludes every node.
 
-    The terms of the earlier policies are added to the user's, one policy after the other. The result is the first
-    policy with which no node is left. If no recorded terms explain the loss of all nodes, the result is the last policy
-    whose JSON Patch operations wrote node affinity, or else the last policy with terms. If the later policy's terms are
-    preferred, nodes are not counted: only a contradiction between the preferred and the required terms counts.
+    None if some node is left. The terms of the earlier policies are added to the user's, one policy after the other.
+    The result is the first policy with which no node is left. If no recorded terms explain why no node is left, the
+    result is the last policy whose JSON Patch operations wrote node affinity, or else the last policy with terms. If
+    the later policy's terms are preferred, nodes are not counted: only a contradiction between the preferred and the
+    required terms counts.
 
     Args:
         draft: the pod, with the writes of the earlier policies.
-        leaves: the later policy's terms, under ``required`` or ``preferred``.
+        leaves: the later policy's terms, under the key "required" or "preferred".
         others: the changes of the earlier policies.
         nodes: the function that counts nodes, and the record that the pod arrived with.
 

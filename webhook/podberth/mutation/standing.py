@@ -33,7 +33,7 @@ def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: N
     Args:
         draft: the pod, with the writes so far.
         proposal: the values that the policy wants to write.
-        policy: the name of the policy; changes by the same policy in the record conflict with nothing.
+        policy: the name of the policy; a policy never conflicts with its own changes in the record.
         known: the record so far.
         nodes: the facts about nodes that the search for conflicting node affinity needs.
 

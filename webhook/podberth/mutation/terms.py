@@ -21,7 +21,7 @@ _POSITIVE = ("In", "Exists", "Gt", "Lt")
 
 
 def expressions(term: Term) -> list[dict[str, Any]]:
-    """Return the ``matchExpressions`` of a term; empty if the field is absent or null."""
+    """Return the field ``matchExpressions`` of a term; empty if the field is absent or null."""
     return list(term.get("matchExpressions") or ())
 
 
@@ -51,7 +51,7 @@ class Fact:
 
     @property
     def models(self) -> frozenset[str]:
-        """The GPU models that the expression selects; empty if unknown or more than ``_MOST_MODELS``."""
+        """The GPU models that the expression selects; empty if the models are unknown or too many."""
         if self._models is None:
             self._models = self._read_models()
         return self._models
@@ -203,9 +203,9 @@ _Joined: TypeAlias = tuple[Mapping[str, Any], Sequence[Fact]]
 
 
 def _includes(one: _Joined, other: _Joined) -> bool:
-    """Return whether ``one`` selects all nodes that ``other`` selects.
+    """Return whether a term selects all nodes that another term selects.
 
-    Both terms come from the same term of the user.
+    Both arguments are a term of the user, joined with further expressions.
     """
     (wide, added), (narrow, more) = one, other
     own = narrow.get("matchFields") or ()
@@ -242,7 +242,7 @@ def _implies(one: Fact, other: Fact) -> bool:
 def _excludes(one: Fact, other: Fact) -> bool:
     """Return whether no node satisfies both ``one`` and ``other``, node selector expressions.
 
-    All labels of a node that name the node's GPU model are assumed to name the same model.
+    All labels of a node that name a GPU model are assumed to name one model.
     """
     if one.key != other.key:
         ours, theirs = one.models, other.models

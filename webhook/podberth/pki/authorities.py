@@ -53,10 +53,10 @@ class Retired:
 
 @dataclass(frozen=True, slots=True)
 class Authorities:
-    """All authorities that the replicas share.
+    """All certificate authorities that the replicas share.
 
     ``current`` is None until the first authority is trusted. ``next`` is None if no authority is being introduced. If
-    ``hurried``, the current authority is trusted only for ``Lifetimes.trust`` after ``next`` has replaced it.
+    ``hurried`` is True, the current authority is soon no longer trusted once ``next`` has replaced it.
     """
 
     current: Signer | None
@@ -89,7 +89,7 @@ def life_of(certificate: x509.Certificate) -> timedelta:
 
 
 def pem(certificates: Iterable[x509.Certificate]) -> bytes:
-    """Return certificates as concatenated PEM."""
+    """The trusted certificates as PEM, for the field ``caBundle`` of a webhook configuration."""
     return b"".join(each.public_bytes(Encoding.PEM) for each in certificates)
 
 
@@ -97,7 +97,10 @@ _BEGIN, _END = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
 
 
 def certificates_in(bundle: bytes) -> tuple[x509.Certificate, ...]:
-    """Return the certificates in a ``caBundle``, without duplicates; unreadable ones are skipped, as Go does."""
+    """Return the certificates in a field ``caBundle``, without duplicates.
+
+    Unreadable certificates are skipped, as Go does.
+    """
     return tuple(dict.fromkeys(_readable(bundle)))
 
 
@@ -140,7 +143,7 @@ def decode(data: Mapping[str, bytes], where: str) -> Authorities:
     """Return the authorities in a Secret's data; ``where`` is the Secret's name for messages.
 
     Raises:
-        CertificateError: the data does not have the format that ``encode`` writes, or has neither a current nor a next
+        CertificateError: the data has another format than podberth writes, or has neither a current nor a next
             authority. The message does not show the content.
     """
     try:

@@ -37,8 +37,8 @@ class ShownCertificate:
 class Bundle:
     """The certificates that a webhook configuration trusts.
 
-    ``complete`` says whether each entry trusts exactly podberth's authorities, no more and no fewer. If podberth keeps
-    no authorities, ``complete`` says whether all entries trust the same certificates.
+    ``complete`` is True if each entry of the configuration trusts exactly podberth's authorities. If podberth keeps no
+    authorities, ``complete`` is True if all entries trust equal certificates.
     """
 
     where: str

@@ -60,7 +60,7 @@ class Issued:
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """A certificate authority with its key; ``caBundle`` contains the authority's certificate."""
+    """A certificate authority with its key. The field ``caBundle`` of webhook configurations has the certificate."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey

@@ -103,7 +103,7 @@ class Trust:
 
 @dataclass(frozen=True, slots=True)
 class RotationPlan:
-    """The action of a rotation to take now (None for no action), and the observation for the next call of ``plan``."""
+    """The next action of a rotation (None for no action), and the observation to pass to the next call of ``plan``."""
 
     action: Store | Trust | None
     held: Held | None

@@ -11,7 +11,7 @@ from .case_file import Case, Document, Nodes, Suite
 
 
 class UnusableError(Exception):
-    """A test case that cannot be run; ``path`` leads to the reason in the suite's document."""
+    """A test case cannot be run. The attribute ``path`` leads to the reason in the suite's document."""
 
     def __init__(self, path: Path, message: str) -> None:
         super().__init__(message)

@@ -64,7 +64,7 @@ class Nodes(DocumentPart):
 
 
 class SuiteCluster(DocumentPart):
-    """The cluster of a case. A field of a case replaces the whole field of the same name in the suite."""
+    """The cluster of a test case. If a case states a field, the value replaces the suite's value of that field."""
 
     topology: tuple[Nodes, ...] | None = None
     """The nodes; None means that nothing is known of the cluster's nodes."""
@@ -83,7 +83,7 @@ class Namespace(DocumentPart):
 
 
 class User(DocumentPart):
-    """The user who creates the pod: ``userInfo`` of the request."""
+    """The user who creates the pod: the field ``userInfo`` of the request."""
 
     username: Annotated[str, Field(min_length=1)]
     groups: tuple[str, ...] = ()

@@ -32,7 +32,7 @@ class Observed:
 class Observer:
     """Records the policies that apply in a suite's cases and, with ``keep_answers``, the result of each expression.
 
-    The class implements ``policy.evaluate.Watch``.
+    An evaluation reports to the observer what it evaluates.
     """
 
     def __init__(self, *, keep_answers: bool = False) -> None:
@@ -49,7 +49,10 @@ class Observer:
         self._of_kinds: dict[str, Observer] = {}
 
     def of_kind(self, kind: str) -> "Observer":
-        """Return the observer of the native policies of a kind, whose names are their own."""
+        """Return the observer of the native policies of a Kubernetes kind, such as ValidatingAdmissionPolicy.
+
+        The names of policies are unique only within a kind.
+        """
         return self._of_kinds.setdefault(kind, Observer(keep_answers=self._keep))
 
     def passed_over(self, policy: CompiledPolicy, why: str) -> None:
@@ -166,7 +169,7 @@ def _covered(placed: Placed, counts: Mapping[Path, _Count], parsed: ParsedPolicy
 
 
 def _is_condition(expression: Expression) -> bool:
-    """Return whether an expression is a boolean that can be both true and false, unlike the literal ``false``."""
+    """Return whether an expression is a boolean that can be both true and false, unlike a literal."""
     literal = not expression.reads and not expression.functions
     return not literal and (expression.want is Want.BOOL or expression.type == BOOL)
 

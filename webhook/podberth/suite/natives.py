@@ -30,7 +30,7 @@ class SuiteNatives:
     """The native policies in the folder of a suite."""
 
     def __init__(self, suite: Suite, policies: ParsedPolicies, environment: Environment, observer: Observer) -> None:
-        """Compile the policies among ``policies.others``; ``observer`` records their evaluations, by kind."""
+        """Compile the native policies among ``policies``; ``observer`` records their evaluations."""
         self._file, self._source = suite.file, suite.source
         self._beside = [each.document for _, each in policies.others]
         self._param_kinds = kinds_of_params(self._beside) - {("", "ConfigMap"), ("", "Namespace")}

@@ -131,7 +131,10 @@ def too_large(step: Step) -> Diagnosis:
 
 
 def _too_large(step: Step, name: str, wanted: int, nodes: tuple[Machine, ...]) -> Diagnosis:
-    """Return the diagnosis that no node offers ``wanted`` of a resource; ``nodes`` offer the other resources."""
+    """Return the diagnosis that no node has ``wanted`` units of a resource.
+
+    ``nodes`` have enough of all other resources.
+    """
     most = max(each.offers.get(name, 0) for each in nodes)
     largest = [each.name for each in nodes if each.offers.get(name, 0) == most]
     mine = devices(step)

@@ -37,7 +37,7 @@ _NAMES: Final = re.compile(r'\{[^{}]*\}|"[^"]*"')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """A cause that holds a pod and does not depend on the nodes: a row of ``BEFORE``."""
+    """A cause that holds a pod and does not depend on the nodes. The causes are checked in the order of ``BEFORE``."""
 
     find: Callable[[Picture], Diagnosis | None]
     said: tuple[str, ...] = _NO_WORDS
@@ -54,9 +54,9 @@ class Before:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Among:
-    """A row of ``AMONG``: a step that keeps the nodes that fit the pod in one respect.
+    """A step that keeps the nodes that fit the pod in one respect.
 
-    ``explain`` returns the diagnosis if no node fits.
+    The steps are taken in the order of ``AMONG``. ``explain`` returns the diagnosis if no node fits.
     """
 
     needs_pods: bool = False
@@ -192,7 +192,7 @@ def answer(picture: Picture) -> Answer:
 
 
 def _first(found: Sequence[Confirmable], picture: Picture) -> Diagnosis | None:
-    """Return the first diagnosis that the scheduler's message confirms (``_confirms``); None if there is none."""
+    """Return the first diagnosis that the scheduler's message confirms; None if the message confirms none."""
     return next((diagnosis for diagnosis, words in found if _confirms(picture, words)), None)
 
 

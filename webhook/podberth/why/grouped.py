@@ -241,7 +241,7 @@ def _forms(pod: Document) -> Iterator[QueueForm]:
 
 
 def _queue_name(form: QueueForm, pod: Document) -> str:
-    """Return the queue of one kind that a pod names; empty if the pod names none."""
+    """Return the queue of the Kubernetes kind ``form`` that a pod names; empty if the pod names none."""
     if form.annotation and form.scheduler in ("", text_at(pod, "spec", "schedulerName")):
         return annotations(pod).get(form.annotation) or labels(pod).get(form.label, "")
     return labels(pod).get(form.label, "") if form.label else ""

@@ -203,7 +203,7 @@ def _refusals(picture: Picture) -> list[Document]:
 def _controller(picture: Picture, event: Document) -> Document | None:
     """Return the controller that an Event is about; None if unknown.
 
-    An empty object, if the Event is about an earlier object of the same name.
+    The result is an empty object if the Event is about a deleted object whose name the controller has now.
     """
     key = text_at(event, "involvedObject", "kind"), text_at(event, "involvedObject", "name")
     for each in picture.controllers:

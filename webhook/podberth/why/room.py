@@ -25,7 +25,7 @@ def has_room(step: Step, machine: Machine) -> bool:
 def full(step: Step) -> Diagnosis:
     """Return the diagnosis that no node has enough free resources for the pod.
 
-    Other pods hold the rest, or the free resources are spread over several nodes.
+    Other pods hold the resources, or the free resources are spread over several nodes.
     """
     name, nodes = _short(step)
     wanted = step.wants[name]
@@ -97,7 +97,7 @@ def _short(step: Step) -> tuple[str, tuple[Machine, ...]]:
 
 
 def near(step: Step, machine: Machine, name: str) -> str:
-    """Return a line about a node: the free amount of a resource, and the pods that hold the rest, with their ages."""
+    """Return a line about a node: the free amount of a resource, and the pods that hold the resource, with ages."""
     free, offers = max(0, machine.free.get(name, 0)), machine.offers.get(name, 0)
     held = sorted(machine.holders(name), key=lambda each: -each[1])
     texts = [f"{_name(pod)} ({number(name, has)}, {lasting(step.picture.age(_since(pod)))})" for pod, has in held]

@@ -51,8 +51,9 @@ def commands(line: Sequence[str]) -> list[list[str]]:
 def flag(words: Sequence[str], names: Sequence[str]) -> str:
     """Return the value of a flag, ``--x=v`` or ``--x v``, under any of ``names``; empty if absent or without value.
 
-    If the flag occurs several times, the last value counts. In names that begin with two dashes, ``_`` equals ``-``,
-    because Python programs accept both. A name may be any word: for ``serve``, the result is the word after ``serve``.
+    If the flag occurs several times, the last value counts. In names that start with two dashes, ``_`` equals ``-``,
+    because Python programs accept both. A name without dashes may be given, too: the value of the name ``serve`` is the
+    next word.
     """
     wanted = set(map(_plain, names))
     found = ""

@@ -32,9 +32,10 @@ An annotation may have 256 KiB, and a label value in a review any length.
 
 
 def with_gang_keys(pod: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a Pod with only the name, the controller reference, and the keys that ``gang_of`` reads.
+    """Return a copy of a Pod with only the fields that decide the Pod's gang.
 
-    A value longer than any name is left out, so the value counts as unknown.
+    The fields are the name, the controller reference, and the labels, annotations and fields that name a gang. A value
+    longer than any name is left out, so the value counts as unknown.
     """
     owner = controller(pod)
     kept: dict[str, Any] = {

@@ -41,8 +41,8 @@ _DEEPEST: Final = 5
 class Template:
     """A predicted Pod, and the place of the Pod's template in the document.
 
-    ``path`` is the path from the document to the template; ``projection.place_of`` finds the path of a field. If the
-    template has a wrong shape, ``problems`` is not empty, and ``pod`` must not be used.
+    ``path`` is the path from the document to the template. If the template has a wrong shape, ``problems`` is not
+    empty, and ``pod`` must not be used.
     """
 
     pod: dict[str, Any]
@@ -80,13 +80,14 @@ def templates(
     """Return the templates of a document in order; empty if the document's kind makes no pods, or is unknown.
 
     ``namespace`` is used if the document names no namespace. ``known`` are other documents that a workload may refer
-    to, such as the runtime of a TrainJob. ``extra`` has, by kind, further paths to a PodTemplateSpec or a PodSpec.
+    to, such as the runtime of a TrainJob. ``extra`` maps the name of a Kubernetes kind to further paths to a
+    PodTemplateSpec or a PodSpec.
     """
     return list(_templates(document, namespace, known, extra or {}, 0))
 
 
 def each_template(document: Mapping[str, Any], *, namespace: str) -> Iterator[Template]:
-    """Yield the templates of a document one by one, so that a caller can stop early."""
+    """Yield the templates of a document, each when the caller asks for the next template."""
     return _templates(document, namespace, (), {}, 0)
 
 
@@ -162,8 +163,8 @@ def _templates(
 def _name_of(document: Mapping[str, Any], around: str) -> str:
     """Return an object's name, or the name that the API server makes from the object's ``generateName``.
 
-    An object with neither field, as in a Katib Experiment, gets a name that begins with ``around``, the name of the
-    enclosing object. Source: kubernetes staging/src/k8s.io/apiserver/pkg/storage/names/generate.go.
+    An object with neither field, as in a Katib Experiment, gets the name ``around`` of the enclosing object with a
+    suffix. Source: kubernetes staging/src/k8s.io/apiserver/pkg/storage/names/generate.go.
     """
     prefix = text_at(document, "metadata", "generateName") or (around and f"{around}-")
     return text_at(document, "metadata", "name") or (f"{prefix}{PLACEHOLDER_HASH}" if prefix else "")
@@ -203,8 +204,8 @@ _GIVEN: Final = replace(TEMPLATE, fields=forms.POD_SPEC_FIELDS)
 def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> TemplatePlace:
     """Return the place of a pod template at a path that the user of ``podberth check`` gave.
 
-    The value at the path is a PodSpec if it has containers, else a PodTemplateSpec. It is unknown which fields the
-    operator adds to the pods.
+    A ``TemplatePlace`` has the path and the facts about the template's pods. The value at the path is a PodSpec if it
+    has containers, else a PodTemplateSpec. It is unknown which fields the operator adds to the pods.
     """
     first = next((found for found, _, _ in _expand(document, tuple(path))), ())
     inline = isinstance(at(forms.find(document, first), "containers"), list)
@@ -214,8 +215,8 @@ def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> TemplatePla
 def _expand(document: object, path: Sequence[str]) -> Iterator[tuple[Path, tuple[Any, ...], tuple[str | int, ...]]]:
     """Yield (path, values, keys) for each path in a document that matches ``path``.
 
-    Values and keys are at each ``ELEMENT``. An absent list or map matches nothing. If the document has another type of
-    value there, the value's path is yielded.
+    A part of ``path`` that stands for any item or key is called ELEMENT; values and keys are those at each ELEMENT. An
+    absent list or map matches nothing. If the document has another type of value there, the value's path is yielded.
     """
     if ELEMENT not in path:
         yield tuple(path), (), ()
@@ -368,7 +369,7 @@ def _name_front(pod: dict[str, Any], place: TemplatePlace) -> None:
 def _decoded(value: Any, *, quantities: bool = False) -> Any:
     """Return a copy of a value without nulls, as the API server reads: a null field is absent, a null item is "".
 
-    If ``quantities`` is True, null fields are kept, so that ``gpus`` reports them.
+    If ``quantities`` is True, null fields are kept, because podberth reports null quantities.
     """
     if isinstance(value, dict):
         return {

@@ -104,7 +104,10 @@ def _pods_of_replica(role: object) -> int:
 
 
 def _role_pods(scene: Scene) -> int:
-    """Return the number of a role's pods in all RoleSets (roleset_types.go PodGroupSize: the pods of one replica)."""
+    """Return the number of a role's pods in all RoleSets.
+
+    The number of pods of one replica comes from roleset_types.go PodGroupSize.
+    """
     sets = spec_replicas(scene) if scene.document.get("kind") == "StormService" else 1
     return sets * item_replicas(scene) * _pods_of_replica(scene.item)
 

@@ -48,7 +48,10 @@ def _stamp_stateful_set(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _declared_set(pod: Subject) -> Member | None:
-    """Return a pod's membership in a StatefulSet's gang; None for others, or if the template states no gang size."""
+    """Return a pod's membership in a StatefulSet's gang.
+
+    None if no StatefulSet owns the pod, or if the pod's annotations state no size of the gang.
+    """
     controller, size = pod.controller, number(pod.annotations[GANG_SIZE_ANNOTATION])
     if controller is None or (controller.group, controller.kind) != ("apps", "StatefulSet") or not size:
         return None

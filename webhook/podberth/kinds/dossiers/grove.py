@@ -111,9 +111,10 @@ def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the pods of the base gang that start together: each clique's minimum times the scaling group's minimum.
+    """Return the number of pods of each clique that start together in the base gang.
 
-    Source: ai-dynamo/grove operator/internal/webhook/admission/pcs/defaulting, .../podgang/syncflow.go.
+    The number is the clique's minAvailable times the minAvailable of the clique's scaling group. Source:
+    ai-dynamo/grove operator/internal/webhook/admission/pcs/defaulting, .../podgang/syncflow.go.
     """
     if not count(at(gang.document, "spec", "replicas"), 1):
         return none_of(gang.pods)

@@ -23,7 +23,7 @@ from ..systems import Dialect, PodGroupKind, System
 def _kai_group(pod: Subject) -> Member | None:
     """Return a pod's membership in a group of KAI's pod-grouper; None if the pod has another scheduler than KAI.
 
-    The grouper reads the annotation ``batch-min-member`` from the top owner, a Job or a JobSet
+    The pod-grouper reads the annotation ``kai.scheduler/batch-min-member`` from the top owner, a Job or a JobSet
     (kai-scheduler/KAI-Scheduler pkg/podgrouper/podgrouper/plugins/{job,jobset}).
     """
     if pod.spec.get("schedulerName") != "kai-scheduler":
@@ -38,11 +38,11 @@ def _named(pod: Mapping[str, Any]) -> object:
 
 
 def _starts_alone(pod: Subject) -> bool:
-    """Return whether the group that the pod-grouper makes certainly has a minimum of one pod.
+    """Return whether the group that KAI's pod-grouper makes for the pod certainly has a minimum of one pod.
 
     The minimum is one for a bare pod that is not Spark's, for a Job of a CronJob, whatever the annotations, and for a
-    known Job without an owner, unless the Job's ``batch-min-member`` is higher. The group of an operator's job has all
-    pods of the job. Source: pkg/podgrouper/podgrouper/hub/hub.go,
+    known Job without an owner, unless the Job's annotation ``batch-min-member`` states a higher number. The group of an
+    operator's job has all pods of the job. Source: pkg/podgrouper/podgrouper/hub/hub.go,
     plugins/{job/job_grouper,cronjobs/crobjob-grouper,podjob/podjob}.go.
     """
     if pod.spec.get("schedulerName") != "kai-scheduler" or "pod-group-name" in pod.annotations:

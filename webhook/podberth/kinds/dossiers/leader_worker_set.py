@@ -86,7 +86,7 @@ def _groups_of(document: Found, _place: Path) -> int:
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the pods of one group that start together: the leader and all workers."""
+    """Return the pods that start together: the leader and all workers of a group."""
     groups = _groups_of(gang.document, ())
     return all_of(gang.pods, lambda each: each.replicas // groups if groups else 0)
 

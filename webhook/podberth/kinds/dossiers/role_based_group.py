@@ -65,8 +65,8 @@ def _group(scene: Scene) -> Found:
 def _group_of_set(document: Found | None) -> Predicted:
     """Return the RoleBasedGroup that a RoleBasedGroupSet makes, with only the labels and the roles.
 
-    Source: sgl-project/rbg internal/controller/workloads/rolebasedgroupset_controller.go newRBGForSet; v1alpha1 has the
-    spec of the group itself as ``spec.template``.
+    In v1alpha1, ``spec.template`` of the set is the spec of the RoleBasedGroup itself. Source: sgl-project/rbg
+    internal/controller/workloads/rolebasedgroupset_controller.go newRBGForSet.
     """
     template = mapping_at(document, "spec", "groupTemplate")
     spec = template.get("spec") if template else at(document, "spec", "template")
@@ -191,10 +191,10 @@ def _role_based_group(pod: Subject) -> Member:
 
 
 def _number_in_role(pod: Subject, owner: Mapping[str, Any] | None, name: str) -> int:
-    """Return a pod's index among all pods of its role; -1 if unknown, as for roles of LeaderWorkerSets.
+    """Return a pod's index among all pods of its role; -1 if unknown, as for a role that runs as LeaderWorkerSets.
 
-    A label numbers the pods within an instance, or within a component of an instance. Sources: sgl-project/rbg
-    pkg/reconciler/roleinstance/utils/instance_utils.go InitComponentPodLabels,
+    The label that states an index counts only the pods of one instance of the role, or of one component of an instance.
+    Sources: sgl-project/rbg pkg/reconciler/roleinstance/utils/instance_utils.go InitComponentPodLabels,
     pkg/reconciler/roleinstanceset/statefulmode/stateful_instance_set_utils.go updateIdentity.
     """
     if pod.labels.get("rbg.workloads.x-k8s.io/component-id") is None:
@@ -232,7 +232,7 @@ def _all_roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
 def _roles(owner: Mapping[str, Any] | None) -> Iterator[Role]:
     """Yield the pods of each template of all roles: the role's ``replicas`` times the pods of one replica.
 
-    If a scaling adapter states the replicas of any role, the result is empty: all numbers are unknown. Source:
+    Nothing is yielded if a scaling adapter sets the replicas of any role, because the numbers are then unknown. Source:
     sgl-project/rbg api/workloads/v1alpha2/helper.go GetGroupSize, which counts the custom components as one pod.
     """
     roles = list_at(owner, "spec", "roles")

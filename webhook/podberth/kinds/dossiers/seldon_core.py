@@ -189,8 +189,8 @@ def _texts(said: object, key: str) -> dict[str, str]:
 def _stamp_deployment(pod: dict[str, Any], scene: Scene, name: str, annotations: Mapping[str, str]) -> None:
     """Write on a pod the fields that the pods of all Deployments of Seldon Core have.
 
-    Any other annotation of the same key replaces an annotation in ``annotations``. Source:
-    createDeploymentWithoutEngine, operator/controllers/labels.go; for the version
+    An annotation in ``annotations`` is not written if the pod or the predictor has an annotation of the same key.
+    Source: createDeploymentWithoutEngine, operator/controllers/labels.go; for the version
     operator/apis/machinelearning.seldon.io/v1/defaults.go.
     """
     predictor, metadata = _predictor(scene), pod["metadata"]

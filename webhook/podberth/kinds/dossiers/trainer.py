@@ -52,11 +52,12 @@ def _jobs_of_runtime(runtime: Found, train_job: Found) -> list[dict[str, Any]]:
 
 
 def _pods(job: Found, runtime: Found, nodes: object) -> object:
-    """Return a replicated job's number of pods if the TrainJob or runtime states ``nodes``; None: the job's own number.
+    """Return a replicated job's number of pods if the TrainJob or the runtime states ``nodes``.
 
-    Without MPI, the pods of the trainer are the nodes. With MPI (plugins/mpi/mpi.go EnforceMLPolicy) the job ``node``
-    has the nodes, and the trainer is the launcher, which may be a node itself. The number in the TrainJob counts the
-    nodes, and the number in the runtime counts the pods of the trainer.
+    None if the number in the job's own template counts. Without MPI, each pod of the trainer is a node. With MPI
+    (plugins/mpi/mpi.go EnforceMLPolicy) the replicated job called ``node`` has the nodes, and the trainer is the
+    launcher, which may be a node itself. The number in the TrainJob counts the nodes, and the number in the runtime
+    counts the pods of the trainer.
     """
     said = at(runtime, "spec", "mlPolicy", "numNodes")
     if not _runs_mpi(runtime):

@@ -93,7 +93,7 @@ def _tasks(job: Mapping[str, Any] | None) -> tuple[Role, ...]:
 def _volcano_group(pod: Subject) -> Member:
     """Return a pod's membership in a PodGroup of Volcano; no pod states the size.
 
-    ``group-min-member`` counts only on owners. Source: volcano-sh/volcano
+    Volcano reads the annotation ``group-min-member`` only on owners. Source: volcano-sh/volcano
     pkg/controllers/podgroup/pg_controller_handler.go getMinMemberFromUpperRes.
     """
     key, volcanos_own = "scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"
@@ -113,10 +113,10 @@ def _names_a_group(pod: Mapping[str, Any]) -> bool:
 def _starts_alone(pod: Subject) -> bool:
     """Return whether the PodGroup that Volcano makes for the pod certainly has a minimum of one pod.
 
-    The minimum is one for a bare pod, for a pod of a known Job unless ``group-min-member`` is higher, and for a pod of
-    an operator's object, because Volcano reads no annotations of such objects. The minimum is not certain for an
-    operator's template, because the operator may name a group on its pods. Source: pg_controller_handler.go
-    getAnnotationsFromUpperRes, getMinMemberFromUpperRes.
+    The minimum is one for a bare pod, for a pod of a known Job unless the annotation ``group-min-member`` states more,
+    and for a pod of an operator's object, because Volcano reads no annotations of such objects. The minimum is not
+    certain for an operator's template, because the operator may name a group on its pods. Source:
+    pg_controller_handler.go getAnnotationsFromUpperRes, getMinMemberFromUpperRes.
     """
     if pod.spec.get("schedulerName") != "volcano" or _names_a_group({"metadata": _metadata(pod)}):
         return False

@@ -55,7 +55,7 @@ def _missing(container: dict[str, Any], values: Mapping[str, object]) -> tuple[d
 
 
 def _maps(value: object) -> list[dict[str, Any]]:
-    """Return the maps in a list; empty if ``value`` is no list (``kube.shape`` does not check ``env``)."""
+    """Return the items of a list that are maps; empty if ``value`` is no list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
@@ -65,7 +65,10 @@ def _phrase(wrote: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def _present(draft: Draft) -> dict[str, dict[str, Any]]:
-    """Return the values of environment variables by container and by name; None for a variable with ``valueFrom``."""
+    """Return a mapping from container name to the values of environment variables, by variable name.
+
+    A variable with ``valueFrom`` has the value None.
+    """
     return {
         container.get("name") or "": {str(item.get("name")): item.get("value") for item in _maps(container.get("env"))}
         for _, container in containers(draft)

@@ -24,17 +24,17 @@ _WORDS: Mapping[Path, str] = {path: word for word, path in MEMBERSHIP.items()}
 
 
 def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
-    """Make a pod a member of gang ``name``: by the native PodGroup of the same name if one exists, else by label.
+    """Make a pod a member of the gang ``name``.
 
-    If the gang's ``size`` is known (positive), the size is written into an annotation, so that the size can be read
-    from one member, without the owner. With a ``system``, the pod gets a reference to the system's PodGroup of the same
-    name, which need not exist yet. If a PodGroup called ``name`` exists, the pod joins the PodGroup, whatever system
-    the policy names. If the owner that states the size is not known yet, the pod joins without a size, because other
-    members wait for the pod.
+    If a native PodGroup called ``name`` exists, the pod joins the PodGroup, whatever system the policy names. Otherwise
+    the pod gets the label ``podberth.io/gang`` and, with a ``system``, a reference to that system's PodGroup called
+    ``name``, which need not exist yet. A known ``size`` is written into an annotation, because the size can then be
+    read from any member, without the owner. If the owner that states the size is not known yet, the pod joins without a
+    size, because other members wait for the pod.
 
     If only some members are known to ask for accelerators, only these members join the group. Members without
-    accelerators get just the label and the annotations. In the group, they would need the same nodes, whose taints they
-    do not tolerate, and the whole group would never start.
+    accelerators get just the label and the annotations. In the group, they would need the nodes of the other members,
+    whose taints they do not tolerate, and the whole group would never start.
 
     A pod that is already in a group stays in that group. ``spec.schedulingGroup`` is immutable once the pod exists, so
     the field is written on creation only (KEP-4671).

@@ -23,7 +23,7 @@ InStead: TypeAlias = Callable[[Mapping[str, Any]], int | None]
 
 @dataclass(frozen=True, slots=True)
 class _Todo:
-    """The edits of one container that one item of ``resourceClaims`` needs."""
+    """The changes of one container that an item of the mutation ``resourceClaims`` needs."""
 
     path: Path
     uses: list[dict[str, str]]
@@ -38,10 +38,10 @@ def add(
 ) -> Change | Skipped | None:
     """Add the claims of ``value``, a list of {name, template, containers, requests, instead}.
 
-    ``containers`` names containers, init containers and sidecars; without ``containers``, all containers use the claim.
-    ``requests`` names requests of the claim; without ``requests`` the whole claim is used. Claims and uses that the pod
-    already has are kept. ``instead`` is an extended resource that the claim replaces: only containers that ask for the
-    resource use the claim, and they no longer ask for the resource.
+    The keys mean the following. ``containers`` names containers, init containers and sidecars; without ``containers``,
+    all containers use the claim. ``requests`` names requests of the claim; without ``requests`` the whole claim is
+    used. Claims and uses that the pod already has are kept. ``instead`` is an extended resource that the claim
+    replaces: only containers that ask for the resource use the claim, and they no longer ask for the resource.
 
     Args:
         draft: the pod.
@@ -53,7 +53,7 @@ def add(
     Returns:
         The change; None if the pod has all claims and uses already. Skipped, with nothing written, in three cases: a
         claim has another number of devices than the resource that it replaces; a container would share devices that
-        another one requested for itself; the pod has another claim of that name, and there is nothing else to write.
+        another container requested for itself; the pod has another claim of that name, and no further claim to add.
 
     Raises:
         EvaluationError: an item does not have the form of ``value``.
@@ -130,7 +130,7 @@ def _shared(draft: Draft, claim: dict[str, Any], todo: list[_Todo], counted: Seq
 
 
 def _share(claim: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two items of ``resourceClaims`` name the same claim and share at least one request."""
+    """Return whether two items of the mutation ``resourceClaims`` name one claim and share at least one request."""
     if claim["name"] != other["name"]:
         return False
     requests, others = claim.get("requests"), other.get("requests")

@@ -20,10 +20,10 @@ VISITS = tuple(("spec", kind) for kind in RESOURCED_LISTS)
 
 
 def rewrite(draft: Draft, value: object) -> Change | None:
-    """Replace the containers' resources as ``value``, a list of {container, from, to, quantity}, says.
+    """Replace a resource by another resource in containers.
 
-    A container without the resource ``from`` is not changed, so a second application changes nothing. The quantity is
-    written in the API's canonical form, a string.
+    ``value`` is a list of {container, from, to, quantity}. A container without the resource ``from`` is not changed, so
+    a second application changes nothing. The quantity is written in the API's canonical form, a string.
 
     Raises:
         EvaluationError: an item is malformed.
