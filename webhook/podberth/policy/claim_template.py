@@ -76,7 +76,7 @@ class _Devices(DocumentPart):
 
 
 class ExactDeviceRequest(_Devices):
-    """Devices of one class."""
+    """A request for devices of one DeviceClass."""
 
 
 class DeviceSubRequest(_Devices):
@@ -87,7 +87,7 @@ class DeviceSubRequest(_Devices):
 
 
 class DeviceRequest(DocumentPart):
-    """A named request for devices: of one class, or of the first available of several alternatives."""
+    """A named request for devices of one DeviceClass, or of the first available of several alternatives."""
 
     name: Subdomain
     """The request's name, unique in the claim; `requests` of a `resourceClaims` item and of a constraint contain it."""
@@ -138,7 +138,7 @@ class Devices(DocumentPart):
 
 
 class ResourceClaimSpec(DocumentPart):
-    """The ``spec`` of the claims that are made from a template (resource.k8s.io/v1)."""
+    """The field ``spec`` of the ResourceClaims that are made from a template (resource.k8s.io/v1)."""
 
     devices: Devices
     """The devices of the claim."""

@@ -79,13 +79,16 @@ class BoundExpression:
 
     @property
     def reads_snapshot(self) -> bool:
-        """Whether the expression reads the state of the cluster, so that the value can change for an unchanged pod."""
+        """Whether the expression reads the state of the cluster. Then the value can change for an unchanged pod."""
         return any(map(depends_on_snapshot, self.reads))
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompiledMutation:
-    """One compiled entry of ``mutations``: the expressions and the literal values, each by name ("" if only one)."""
+    """An item of a policy's ``mutations``, with compiled expressions and literal values by name.
+
+    The name is "" if the mutation has only one expression or value.
+    """
 
     name: str
     concern: str
@@ -131,7 +134,7 @@ class CompiledValidation:
 
     @property
     def fixed_message(self) -> str:
-        """The message of a failure that does not come from messageExpression; the same for all pods."""
+        """The message of a failed validation without a messageExpression; the message is equal for all pods."""
         return self.message.strip() or f"failed expression: {self.expression.expression.source.strip()}"
 
     @property
@@ -182,7 +185,7 @@ class CompiledPolicy:
 
     @cached_property
     def matches_statically(self) -> bool:
-        """Whether a request's operation and resource alone determine if the policy matches (``match.is_static``)."""
+        """Whether a request's operation and resource alone determine if the policy matches."""
         return is_static(self.source)
 
     @cached_property
@@ -409,7 +412,7 @@ def _costs(path: Path, expression: Expression) -> Mapping[str, Cost]:
 def compile_policies(
     parsed: Iterable[ParsedPolicy], environment: Environment, *, checked: bool = False, late: Late | None = None
 ) -> tuple[tuple[CompiledPolicy, ...], tuple[Problem, ...]]:
-    """Return compiled policies, sorted by ``order``, then by name, and the problems of policies that do not compile.
+    """Return (policies that compile, problems of the policies that do not compile).
 
     Args:
         parsed: the policies.

@@ -130,10 +130,10 @@ class Evaluation:
     def mutations(self) -> list[Asked]:
         """Return the mutations that apply, in the policy's order.
 
-        Expressions in ``CompiledMutation.facts`` have no value in the results, because they are read without CEL.
+        An expression that only reads a field of the variable ``gpu`` or ``gang`` has no value in the results.
 
         Raises:
-            EvaluationError: an expression of an entry failed, so that none of the policy's mutations applies.
+            EvaluationError: an expression of a mutation failed; none of the policy's mutations applies then.
         """
         asked = (self._ask(mutation) for mutation in self.policy.mutations)
         return [entry for entry in asked if entry is not None]

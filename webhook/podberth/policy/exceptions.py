@@ -82,7 +82,7 @@ class CompiledException:
 
 
 def state_of(source: GPUPolicyException, now: datetime) -> ExceptionState:
-    """Return the state of an exception at ``now``, as ``CompiledException.state`` does."""
+    """Return the state of an exception at the time ``now``: expired, too long, or active."""
     if now >= source.expires_at:
         return "expired"
     return "tooLong" if source.expires_at - (source.created_at or now) > MOST else "active"
@@ -102,10 +102,10 @@ def compile_exceptions(
 ) -> tuple[tuple[CompiledException, ...], tuple[Problem, ...]]:
     """Return the exceptions that compile, sorted by name, and the sorted problems of all other exceptions.
 
-    A pod may be compared with all exceptions of its namespace. So the expressions of one namespace's exceptions may
-    together cost as much as the expressions of one policy (MAX_MICROSECONDS), and the exceptions' names and labels have
-    a bound, too (MOST_COMPARED). Exceptions are counted in the given order. Callers pass exceptions of files first, so
-    that exceptions of the cluster do not use up the bounds.
+    A pod may be compared with all exceptions of its namespace. So all expressions of one namespace's exceptions
+    together have the limit of one policy's expressions (MAX_MICROSECONDS). The number of names and labels in a
+    namespace's exceptions is limited, too (MOST_COMPARED). Exceptions are counted in the given order. Callers pass
+    exceptions of files first, and so exceptions of the cluster cannot use up the limits.
 
     ``late`` is called before each expression; it returns True when the time is over. If None, the environment limits
     the time.

@@ -67,7 +67,7 @@ class LabelSelector(DocumentPart):
         return self.model_dump(mode="json", by_alias=True)
 
     def model_post_init(self, _context: object, /) -> None:
-        """Compile the comparison now, so that no review waits for it."""
+        """Compile the comparison now, because a review would wait for the compilation otherwise."""
         self.matches  # noqa: B018 - the cached property keeps the result
 
     @cached_property
@@ -138,7 +138,7 @@ class Variable(DocumentPart):
 
 
 class ParamKind(DocumentPart):
-    """The kind of the parameter objects: a ConfigMap."""
+    """The Kubernetes kind of the parameter objects: ConfigMap."""
 
     api_version: Literal["v1"]
     """The API version of ConfigMap."""
@@ -264,10 +264,10 @@ CONCERNS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One CEL expression of a mutation: its name, its path in the entry, its source, and the type of its value.
+    """One CEL expression of a mutation: its name, its path in the mutation, its source, and the type of its value.
 
-    The name is a field's name or a key, or "" if the entry has only one expression. The room ``mutation`` finds the
-    value by this name.
+    The name is a field's name or a key, or "" if the mutation has only one expression. podberth finds the value by this
+    name.
     """
 
     name: str

@@ -30,7 +30,7 @@ _NAMES: Final = Names(OF_GPU_POLICIES.conditions - _NOT_OF_NAMESPACES, OF_GPU_PO
 
 
 class NamespacedPolicy(CompiledPolicy):
-    """A policy of one namespace that is ready for evaluation."""
+    """A NamespacedGPUPolicy that is ready for evaluation."""
 
     def __init__(self, parsed: ParsedNamespaced, environment: Environment, room: Room) -> None:
         """Keep the arguments; nothing is compiled yet."""
@@ -50,14 +50,16 @@ def compile_namespaced(
     late: Late | None = None,
     within: Room | None = None,
 ) -> tuple[tuple[NamespacedPolicy, ...], tuple[Problem, ...]]:
-    """Return the policies that compile and have room in their namespace, sorted by name, and the others' problems.
+    """Return (the policies that compile within the limits of their namespace, the problems of all other policies).
+
+    Both are sorted.
 
     Args:
         parsed: the policies.
         environment: the names and functions that their expressions may use.
         late: called before each expression; returns True when the time is over. If None, the environment limits the
             time.
-        within: the budget of parts for all namespaces; None: only each namespace has one.
+        within: the limit on the size of the policies of all namespaces; None: only each namespace has a limit.
     """
     is_late = late or environment.deadline()
     by_namespace: defaultdict[str, list[ParsedNamespaced]] = defaultdict(list)
@@ -96,7 +98,7 @@ class _Taken:
         self._microseconds = 0.0
 
     def full(self, parsed: ParsedNamespaced) -> tuple[Problem, ...]:
-        """Return a problem if the namespace has as many policies as it may; else nothing."""
+        """Return a problem if the namespace has the maximum number of policies already; else nothing."""
         if self._count < MOST_OF_NAMESPACE:
             return ()
         got = f"got more than {MOST_OF_NAMESPACE} policies in namespace {self._namespace}, of which the oldest count"

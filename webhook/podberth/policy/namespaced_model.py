@@ -78,7 +78,7 @@ class NamespacedMetadata(Metadata):
 
 
 class NamespacedGPUPolicy(DocumentPart):
-    """A policy of one namespace, as a file or as an object of the cluster. It can deny and warn, and nothing else."""
+    """A policy of one namespace, from a file or from the cluster. It can deny and warn, and nothing else."""
 
     api_version: Literal[API_VERSION]  # type: ignore[valid-type]
     """The version of the format."""

@@ -51,7 +51,10 @@ class ParsedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ParsedNamespaced(ParsedPolicy):
-    """A policy of one namespace with the positions of its values in the file; ``policy`` has it as a GPUPolicy."""
+    """A NamespacedGPUPolicy with the positions of its values in the file.
+
+    The field ``policy`` has the policy as a GPUPolicy.
+    """
 
     namespace: str
     created: str
@@ -91,9 +94,9 @@ def parse_policies(
 ) -> ParsedPolicies:
     """Parse policy files, given as pairs of file name and text.
 
-    A policy with a problem is omitted, and so is a second policy of the same name; both are reported as problems. A
-    file without any document is a problem, too. ``others`` returns whether a document of another kind is returned in
-    ``ParsedPolicies.others``; any other document is a problem.
+    A policy with a problem is left out, and so is a second policy with a name that another policy has; both are
+    reported as problems. A file without any document is a problem, too. ``others`` decides about a document that is no
+    policy: if True, the document is in the field ``others`` of the result; if False, the document is a problem.
     """
     reader = _Reader(others)
     for file, content in texts:

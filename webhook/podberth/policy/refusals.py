@@ -136,7 +136,7 @@ def _validations(spec: Spec) -> Iterator[Refusal]:
 
 
 def refused_actions(actions: tuple[str, ...]) -> Iterator[Refusal]:
-    """Yield the problems of ``spec.validationActions``: actions that occur twice or exclude each other."""
+    """Yield the problems of the field ``spec.validationActions``: actions that occur twice or exclude each other."""
     path = (*_SPEC, "validationActions")
     if {"Deny", "Warn"} <= set(actions):
         yield path, "got Deny and Warn, which would report everything twice; want one of them"

@@ -89,7 +89,10 @@ ExpressionText: TypeAlias = Annotated[str, BeforeValidator(_expression), _like(r
 
 @dataclass(frozen=True, slots=True)
 class Gives:
-    """The type that the values of a field's CEL expressions must have; ``compile`` checks it."""
+    """The type that the values of a field's CEL expressions must have.
+
+    The type is checked when a policy is compiled.
+    """
 
     want: Want
     may_be_null: bool = False

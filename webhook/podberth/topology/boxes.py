@@ -55,7 +55,10 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """The result of ``fewest``: the boxes, and whether the search was complete."""
+    """The boxes that the search for the fewest boxes has found, and whether the search was complete.
+
+    A box is a set of allowed values for each of some label keys.
+    """
 
     boxes: tuple[Box, ...]
     smallest: bool
@@ -63,10 +66,10 @@ class Boxes:
 
 
 def fewest(wanted: Iterable[Row], others: Iterable[Row], cost: Cost, *, most: int) -> Boxes | None:
-    """Return at most ``most`` boxes that contain all wanted rows and no other row; None if the search finds none.
+    """Return at most ``most`` boxes that contain all wanted rows and no row of ``others``; None if none are found.
 
-    No row may be in both ``wanted`` and ``others``, and neither list may be empty. The result does not depend on the
-    order of the rows.
+    A row has the values of a node's labels. No row may be in both ``wanted`` and ``others``, and neither list may be
+    empty. The result does not depend on the order of the rows.
     """
     search = _Search(sorted(set(wanted), key=_order), sorted(set(others), key=_order), cost)
     return search.run(most)
@@ -80,8 +83,8 @@ def _order(row: Row) -> tuple[tuple[bool, str], ...]:
 class _Search:
     """The state of one search for boxes.
 
-    ``inside`` has, for each wanted row and each key, a bit set of the other rows that share the wanted row's value for
-    the key.
+    ``inside`` has, for each wanted row and each key, a bit set of the rows of ``others`` that share the wanted row's
+    value for the key.
     """
 
     wanted: list[Row]
@@ -174,9 +177,10 @@ class _Search:
         return self.made[rows]
 
     def _cheapest(self, rows: tuple[Row, ...]) -> Box:
-        """Return the box of some wanted rows with the fewest keys; of several sets of so many keys, the cheapest.
+        """Return the box of some wanted rows that uses the fewest keys.
 
-        If several keys exclude the same other rows, only the cheapest of these keys is tried.
+        If several boxes use equally few keys, the result is the box with the lowest cost. If several keys exclude equal
+        sets of the rows in ``others``, only the cheapest of these keys is tried.
         """
         every = (1 << len(self.others)) - 1
         inside = reduce(_merged, (self.inside[row] for row in rows))

@@ -72,7 +72,7 @@ class _Column:
     def _in_order(self) -> tuple[list[int], list[int], list[Bits]]:
         """Return (the numeric values in order, the row of each value, sets of rows).
 
-        Set n has the first n * ``_STEP`` rows.
+        Set n has the first n * ``_STEP`` rows, where ``_STEP`` is a constant.
         """
         parsed = ((integer(value), rows) for value, rows in self._rows.items())
         found = sorted((number, row) for number, rows in parsed if number is not None for row in rows)
@@ -117,7 +117,7 @@ class _Table:
 
 
 class Choices:
-    """The classes of nodes of one index; ``chosen`` returns the classes that a pod's node selection matches."""
+    """The classes of nodes in an index. ``chosen`` returns the classes that a pod's node selection matches."""
 
     def __init__(self, classes: tuple[Part, ...], ignored: frozenset[str]) -> None:
         """Create the object from the classes with all their nodes, and the label keys that are not part of a class."""
@@ -173,7 +173,11 @@ class Choices:
         return chosen & everywhere
 
     def _halves(self, term: Term, among: tuple[_Table, Bits], nodes: "_Nodes") -> tuple[Bits, Bits]:
-        """Return (classes that meet a term's requirements on class labels, nodes that meet the term's others)."""
+        """Return (classes of nodes, nodes) that meet a term's requirements.
+
+        The classes meet the requirements on labels that all nodes of a class share. The nodes meet the term's
+        requirements on ignored labels and on names.
+        """
         expressions, fields = term
         table, classes = among
         classes = _all_of(table, [each for each in expressions if each[0] not in self._ignored], classes)

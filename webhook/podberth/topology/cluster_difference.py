@@ -47,7 +47,7 @@ class ChangedNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindDifference:
-    """The changes that several nodes of one kind have in common."""
+    """The equal changes of several similar nodes between two states of a cluster."""
 
     event: Literal["added", "removed", "changed"]
     kind: MachineSummary
@@ -70,7 +70,11 @@ class Difference:
 
     @property
     def by_kind(self) -> tuple[KindDifference, ...]:
-        """The differences with one entry for all nodes of one kind that have equal changes, most nodes first."""
+        """The differences, with one entry for all similar nodes that have equal changes.
+
+        The entry with the most nodes is first. Nodes are similar if they have equal GPUs, links and other lasting
+        properties.
+        """
         groups: dict[
             tuple[Literal["added", "removed", "changed"], MachineSummary, tuple[NodeChange, ...]], list[str]
         ] = {}
@@ -130,7 +134,7 @@ def _shown(seen: Mapping[str, str], what: str) -> str:
 
 
 def _natural(what: str) -> tuple[str, int]:
-    """Return the sort key of a name; a number in the name counts as a number: ``GPU 10`` comes after ``GPU 9``."""
+    """Return the sort key of a name; a number in the name counts as a number, so ``GPU 10`` comes after ``GPU 9``."""
     number = _NUMBERED.fullmatch(what)
     return (number[1], int(number[2])) if number else (what, 0)
 

@@ -38,7 +38,7 @@ class LabelledNodes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """The result of ``cover``: nodeSelectorTerms for the wanted nodes."""
+    """The nodeSelectorTerms for the wanted nodes, and whether the terms exclude all other nodes."""
 
     terms: tuple[Term, ...]
     """nodeSelectorTerms, which are ORed; empty if no term is needed or possible.
@@ -57,10 +57,10 @@ class Cover:
 
 
 def cover(wanted: Sequence[LabelledNodes], others: Sequence[LabelledNodes], *, conventions: Conventions) -> Cover:
-    """Return the terms that select every wanted label set and no label set of ``others``, if labels can do so.
+    """Return the terms that select every label set in ``wanted`` and no label set in ``others``, if labels can do so.
 
-    If labels cannot, ``Cover.exact`` is False. There are no terms if ``wanted`` or ``others`` is empty. Any other label
-    set, such as that of a transient node, may match or not.
+    If labels cannot do so, the result's field ``exact`` is False. There are no terms if ``wanted`` or ``others`` is
+    empty. A label set in neither argument, such as that of a transient node, may match or not.
     """
     if not wanted or not others:
         return Cover((), exact=True)
@@ -122,9 +122,10 @@ class _Search:
         return Cover(terms, exact=exact, smallest=found.smallest)
 
     def _cost(self, key: int, allowed: Values, outside: Values) -> float:
-        """Return the cost of an expression on a key: first by the key's rank, then by how simple the expression is.
+        """Return the cost of an expression on a label key; the search prefers a low cost.
 
-        An expression with more than ``MAX_VALUES`` values costs more than any other.
+        The key's rank decides first, and then the form of the expression. An expression with too many values has the
+        highest cost.
         """
         plainness, said = _plainest(allowed, outside, number=self.numbers[key])
         return self.ranks[key] * _RANK + plainness + (_LAST if len(said.get("values", ())) > MAX_VALUES else 0)

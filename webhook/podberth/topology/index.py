@@ -65,10 +65,7 @@ class TopologyIndex:
         return cls(conventions, {key: _make_class(key, own) for key, own in members.items()}, entries)
 
     def update(self, nodes: Iterable[Node], gone: Iterable[str] = ()) -> "TopologyIndex":
-        """Return the index after some nodes were added or replaced and others removed; ``self`` if nothing changes.
-
-        The tables and each affected class are copied once, so a batch costs little more than one node.
-        """
+        """Return the index with the nodes ``nodes`` added or replaced, and the nodes called ``gone`` removed."""
         entries = dict(self._entries)
         members = _Members(self._classes)
         for name in gone:
@@ -97,7 +94,7 @@ class TopologyIndex:
 
     @property
     def node_count(self) -> int:
-        """The number of nodes, transient ones included."""
+        """The number of nodes, transient nodes included."""
         return len(self._entries)
 
     @property
@@ -156,7 +153,7 @@ class TopologyIndex:
     def nodes(self, need: Need) -> NodeSet:
         """Return the nodes that could run a pod with the given need.
 
-        Results are cached. Of needs that are not small (``is_small``), only the last result is cached.
+        Results are cached. For a large need, such as one with many terms, only the last result is cached.
         """
         large = self._large
         if large is not None and large[0] is need:  # hashing or comparing it costs as much as its length
@@ -180,9 +177,9 @@ class TopologyIndex:
     def levels(self, roles: Roles) -> tuple[str, str]:
         """Return (narrowest level, narrowest safe level) for a gang of different roles, as label keys.
 
-        The levels are defined as in ``NodeSet.narrowest_level`` and ``narrowest_safe_level``, which are for equal pods.
-        A level is empty if there is no such level. ``roles`` has the number of pods and the need of each role. Results
-        are cached.
+        All pods of the gang fit into at least one domain of the narrowest level, and into every domain of the narrowest
+        safe level. A level is empty if there is no such level. ``roles`` has the number of pods and the need of each
+        role. Results are cached.
         """
         found = self._gangs.get(roles)
         if found is None:

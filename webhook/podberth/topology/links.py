@@ -90,7 +90,7 @@ def _shape(gpus: int, domains: tuple[tuple[int, ...], ...], *, read: int) -> Lin
 def _domains(indexes: Sequence[int], linked: set[Pair]) -> tuple[tuple[int, ...], ...]:
     """Return the link domains, sorted: the largest groups of GPUs that are all linked with each other.
 
-    Of two overlapping groups of one size, the group with the lower indexes is taken.
+    If two groups of equal size overlap, the group with the lower indexes is taken.
     """
     neighbours = {index: {b if a == index else a for a, b in linked if index in {a, b}} for index in indexes}
     left, found = set(indexes), []

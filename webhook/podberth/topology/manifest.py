@@ -43,10 +43,10 @@ FAULTS: frozenset[str] = frozenset(
 
 
 def judge(node: Node, topology: NodeTopology | None, *, stale: bool) -> Node:
-    """Return a node from ``read_node`` together with the node's topology document (None: there is no document).
+    """Return a node together with the node's topology document (None: there is no document).
 
     The node becomes transient if its devices are out of use, or if the document is stale, because the agent's heartbeat
-    has expired. A reason that ``read_node`` found is kept.
+    has expired. If ``node`` is transient already, the reason is kept.
     """
     transient = node.transient or _device_state(node.allocatable, node.capacity, topology)
     return replace(node, topology=topology, transient=transient or ("stale" if stale else ""))

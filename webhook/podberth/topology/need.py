@@ -109,8 +109,8 @@ class Need:
 def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> Tolerations:
     """Return the pod's tolerations that decide which nodes the pod can reach.
 
-    Tolerations that every GPU pod gets, and tolerations of taints for a temporary state, are left out, so that equal
-    needs compare as equal.
+    Tolerations that every GPU pod gets, and tolerations of taints for a temporary state, are left out. Pods that differ
+    only in such tolerations have equal needs.
     """
     marking = conventions.tolerable_taints
     kept: set[tuple[str, str, str, str]] = set()

@@ -64,7 +64,10 @@ class GpuPicture:
 
     @property
     def blank(self) -> str:
-        """The text for memory slices without a known instance: ``free``, ``left over`` (unusable) or ``not known``."""
+        """The text for memory slices without a known MIG instance.
+
+        The text is ``free``, ``left over`` (unusable) or ``not known``.
+        """
         if self.unplaced:
             return "not known"
         return "free" if self.room else "left over"

@@ -47,7 +47,7 @@ _SHOWS_AMOUNT = "nvidia.com/gpu.count"
 class NodeClass:
     """Nodes that are equal in everything that policies can read about nodes, except names and ignored labels.
 
-    The ignored labels are ``Conventions.ignored_labels``.
+    Ignored labels are configured: labels that differ on every node and say nothing about hardware.
     """
 
     key: Any
@@ -74,7 +74,7 @@ class Part:
         return len(self.node_class.members) if self.names is None else len(self.names)
 
     def nodes(self) -> Iterator[tuple[str, OwnLabels]]:
-        """Yield (name, ignored labels) for each node (``Conventions.ignored_labels``)."""
+        """Yield (name, ignored labels) for each node."""
         members = self.node_class.members
         return ((name, own) for name, own in members.items() if self.names is None or name in self.names)
 
@@ -110,7 +110,7 @@ class NodeSet:
 
     @property
     def exist(self) -> bool:
-        """Whether any node fits, transient ones included: a node with stale data is no proof that no node fits."""
+        """Whether any node fits, transient nodes included: a node with stale data is no proof that no node fits."""
         return self.count + self.transient_count > 0
 
     @cached_property
@@ -162,9 +162,9 @@ class NodeSet:
         return profiles.pop() if len(profiles) == 1 else ""
 
     def with_instances(self, profile: str) -> "NodeSet":
-        """Return only the nodes on which ``nvidia.com/gpu`` is a MIG instance of the profile; none for an empty name.
+        """Return only the nodes on which ``nvidia.com/gpu`` is a MIG instance of the profile ``profile``.
 
-        The result is cached.
+        The result has no node if ``profile`` is empty. The result is cached.
         """
         # A profile that no node has is answered as an empty name is.
         profile = profile if any(part.node_class.capability.instance == profile for part in self.parts) else ""
@@ -172,7 +172,11 @@ class NodeSet:
         return found or self._only(profile, lambda one: bool(profile) and one.instance == profile, self.linked)
 
     def _only(self, key: int | str, fit: Callable[[Capability], bool], linked: int) -> "NodeSet":
-        """Return only the nodes whose capability satisfies ``fit``, cached under ``key``; the rest is in ``others``."""
+        """Return the set of the nodes whose accelerators satisfy ``fit``.
+
+        The nodes that do not satisfy ``fit`` are among the other nodes of the result. The result is cached under
+        ``key``.
+        """
         kept = tuple(part for part in self.parts if fit(part.node_class.capability))
         rest = (part for part in self.parts if not fit(part.node_class.capability))
         if len(self._narrowed) >= _REMEMBERED:
@@ -216,7 +220,7 @@ class NodeSet:
     def taints(self) -> tuple[Taint, ...]:
         """The distinct taints of the set's nodes, sorted.
 
-        Transient nodes are included, so that the result does not change with the health of nodes.
+        The taints of transient nodes are included, because the result must not change with the health of nodes.
         """
         return tuple(sorted({taint for part in self.parts for taint in part.node_class.taints}))
 
@@ -317,7 +321,10 @@ class NodeSet:
         return (min(sizes), max(sizes)) if sizes and all(sizes) else (0, 0)
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all nodes of the set, transient ones included, sorted. The function visits every node."""
+        """Return the names of all nodes of the set, transient nodes included, sorted.
+
+        The function visits every node.
+        """
         return tuple(sorted(name for part in self.parts for name, _ in part.nodes()))
 
     def durable_names(self) -> tuple[str, ...]:

@@ -64,9 +64,10 @@ class Placement:
 
     @property
     def preferred(self) -> tuple[Term, ...]:
-        """The terms for a preference: ``terms`` if they are exact, else terms that select some other nodes, too.
+        """The nodeSelectorTerms for a preference.
 
-        Each of the other nodes has the same labels as a wanted node.
+        The value is ``terms`` if the terms are exact, else terms that select some unwanted nodes, too. Each such
+        unwanted node has the labels of a wanted node.
         """
         return self._cover.terms
 
@@ -108,11 +109,11 @@ def exclude(
     """Return one term of NotIn expressions that excludes all of ``unfit``; None if labels cannot exclude all.
 
     The result is empty if ``unfit`` is empty. NotIn is true for a node without the label, such as a node group's
-    template. A value is excluded only if the label proves why the node does not fit (``LabelKey.settles``), so the
-    value proves the same for every future node. The fewest keys win; then keys that autoscalers know of a new node,
-    because otherwise an autoscaler adds nodes in vain; then the best ranked.
+    template. A value is excluded only if the label itself proves that the node does not fit, so that a future node with
+    the value does not fit either. The fewest keys win; then keys that autoscalers know of a new node, because otherwise
+    an autoscaler adds nodes in vain; then the best ranked.
 
-    Every set of up to ``MOST_KEYS`` keys is tried: the presets have nine keys that prove a trait, which makes 255 sets.
+    Every set of keys up to a limit is tried: the presets have nine keys that prove a trait, which makes 255 sets.
     """
     if not unfit:
         return ()

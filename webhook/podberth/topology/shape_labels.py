@@ -22,9 +22,10 @@ _ZONES: Mapping[Provider, tuple[str, str]] = {
 
 
 def mig_strategy(row: Shape) -> str:
-    """Return a machine's MIG strategy: ``none`` without MIG, ``single`` if all GPUs have one profile, else ``mixed``.
+    """Return the MIG strategy of a simulated machine.
 
-    Source: k8s-device-plugin internal/rm/rm.go.
+    ``none``: no GPU has MIG. ``single``: all GPUs have one profile. ``mixed``: any other machine. Source:
+    k8s-device-plugin internal/rm/rm.go.
     """
     if not row.cut:
         return "none"

@@ -42,9 +42,9 @@ def simulate(
     """Return the Node manifest and the topology ConfigMap of a machine.
 
     Args:
-        shape: a name in ``SHAPES``.
+        shape: the name of a known machine, such as dgx-h100.
         name: the node's name.
-        placement: labels that are added to the simulated ones or replace them: zone, rack, switch. For a shape in an
+        placement: labels that are added to the simulated labels or replace them: zone, rack, switch. For a shape in an
             NVLink domain, ``nvidia.com/gpu.clique`` also sets the cluster UUID and the clique.
         provider: the cloud provider whose labels and taint the node has; None: the default provider of the shape.
 
