@@ -65,7 +65,8 @@ class PolicyError(PodberthError):
 class EvaluationError(PodberthError):
     """The evaluation of a CEL expression failed on one pod.
 
-    A key is missing, the budget is exhausted, the value has a wrong type, or a mutation cannot write the value.
+    Examples: a key is missing, the expression takes too many steps, the value has a wrong type, or a mutation cannot
+    write the value.
     """
 
 
@@ -74,7 +75,7 @@ class UndecidedError(EvaluationError):
 
 
 class BudgetError(UndecidedError):
-    """The engine stopped a CEL expression after its 10,000 iterations, or a function got more than podberth takes.
+    """podberth's engine stopped a CEL expression: more than 10,000 iterations, or too long an argument of a function.
 
     The API server has neither limit.
     """

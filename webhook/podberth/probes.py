@@ -37,7 +37,7 @@ class SharedPage:
     """
 
     def __init__(self, make: Callable[[], bytes]) -> None:
-        """Create the page; ``make`` computes the page's content when a client first asks."""
+        """Create the page. ``make`` returns the content, and is called when a client first asks for the page."""
         self._make = make
         self._coming: asyncio.Task[bytes] | None = None
         """The task that will compute the next page, until the computation begins."""
@@ -63,7 +63,7 @@ class ProbePort:
     """The HTTP server for probes and metrics. The server listens from the call of ``start`` to the call of ``stop``."""
 
     def __init__(self, unready: Callable[[], Sequence[str]], page: Callable[[], bytes]) -> None:
-        """Create the server; the server listens after ``start``. The caller must be inside a running event loop.
+        """Create the server; call ``start`` to make the server listen. The caller must be inside a running event loop.
 
         Args:
             unready: returns the reasons why the process is not ready; empty means ready.

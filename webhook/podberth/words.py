@@ -1,4 +1,4 @@
-"""The words that several reports for people share: numbers with a noun, durations, and lists of names."""
+"""Functions that write text for people: numbers with a noun, durations, and lists of names."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final

@@ -1,8 +1,8 @@
 """The facts of one cluster at one moment: the kept fields of each object, and facts derived from several objects.
 
 ``fold`` adds any object. The facts do not depend on the order in which the objects came, or on earlier versions of the
-objects. An object that cannot be used gets a line in ``problems``, and does not affect other objects. Whether a
-topology document is stale is decided here and not in the index; the caller passes the time.
+objects. An object that cannot be used gets a line in ``problems``, and does not affect other objects. The facts say
+whether a topology document is stale; the caller passes the time.
 """
 
 from collections import ChainMap, Counter
@@ -171,7 +171,7 @@ class ClusterFacts:
 
     @property
     def namespaces(self) -> Mapping[str, Document]:
-        """The Namespace objects by name."""
+        """A mapping from name to Namespace object."""
         return self._at(NAMESPACE_KIND)
 
     @property
@@ -186,7 +186,7 @@ class ClusterFacts:
 
     @property
     def group_sizes(self) -> Mapping[GroupKey, int]:
-        """The smallest number of pods that each PodGroup starts together.
+        """A mapping from PodGroup to the smallest number of pods that the group starts together.
 
         PodGroups without this number are left out.
         """
@@ -194,12 +194,12 @@ class ClusterFacts:
 
     @property
     def _native(self) -> Mapping[NamespacedName, PodGroup]:
-        """Kubernetes' own PodGroups, by namespace and name."""
+        """A mapping from (namespace, name) to each of Kubernetes' own PodGroups (``scheduling.k8s.io``)."""
         return next((self.tables[kind].facts for kind in _NATIVE if kind in self.tables), {})
 
     @cached_property
     def native_groups(self) -> Mapping[str, frozenset[str]]:
-        """The names of Kubernetes' own PodGroups by namespace."""
+        """A mapping from namespace to the names of Kubernetes' own PodGroups (``scheduling.k8s.io``)."""
         found: dict[str, set[str]] = {}
         for namespace, name in self._native:
             found.setdefault(namespace, set()).add(name)
@@ -256,8 +256,8 @@ class ClusterFacts:
     def default_priority_class(self) -> str:
         """The name of the global default PriorityClass; empty if none is known.
 
-        If there are several global defaults, the API server takes the class with the lowest value
-        (plugin/pkg/admission/priority). Of classes with equal values, podberth takes the first by name.
+        If several PriorityClasses are the global default, the API server takes the class with the lowest value
+        (plugin/pkg/admission/priority). If classes have equal values, podberth takes the first by name.
         """
         values = {name: each.default_value for name, each in self._known("priority class").items()}
         defaults = [(value, name) for name, value in values.items() if value is not None]

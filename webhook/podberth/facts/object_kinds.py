@@ -1,6 +1,6 @@
-"""The kinds of objects that podberth reads, with the versions, the place and the kept fields of each.
+"""The Kubernetes kinds that podberth reads, with the versions, the identity and the kept fields of their objects.
 
-``KINDS`` has one row for each kind of facts. Files, watches, lists and checks all use ``KINDS``. ``read`` returns the
+The table ``KINDS`` has a row for each kind. Files, watches, lists and checks all use ``KINDS``. ``read`` returns the
 kept fields, or None if podberth needs nothing of the object. So the memory for a cluster depends on the kept fields,
 and not on the size of the cluster's objects.
 """
@@ -97,9 +97,9 @@ class Kind:
         return f"{self.plural}.{self.group}"
 
     def place(self, document: Document) -> ObjectKey | None:
-        """Return the identity of an object within its kind: name, or namespace and name; None if it has no name.
+        """Return the name of an object, or (namespace, name) for a namespaced kind; None if the object has no name.
 
-        An object without a namespace is in ``default``. The identity of an answer of API discovery is the groupVersion.
+        An object without a namespace is in ``default``. For an answer of API discovery, the result is its groupVersion.
         """
         if self.role == "discovery":  # an answer of API discovery has no name but its groupVersion
             found = document.get("groupVersion")
@@ -155,7 +155,10 @@ class DeviceClass(NamedTuple):
 
 
 class ComputeDomain(NamedTuple):
-    """The kept fields of a ComputeDomain: they give a pod's channel before the driver makes the claim template."""
+    """The kept fields of a ComputeDomain.
+
+    They state a pod's IMEX channel before the driver makes the ResourceClaimTemplate.
+    """
 
     template: str
     requests: tuple[ClaimRequest, ...]

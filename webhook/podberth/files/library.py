@@ -42,7 +42,7 @@ class Shipped:
 
     @property
     def description(self) -> str:
-        """The policy's description, in one line."""
+        """The policy's description as one line of text."""
         return self.policies[0].spec.description
 
     @property
@@ -57,7 +57,7 @@ class Shipped:
 
 
 def shipped() -> tuple[Shipped, ...]:
-    """Return the shipped policies: first the policies served by default, then the optional policies, each by name.
+    """Return the shipped policies: first the policies served by default, then the optional policies, sorted by name.
 
     Raises:
         UsageError: the library is not installed, or a file of the library cannot be read.

@@ -137,9 +137,9 @@ def _documents(path: Path) -> list[Document]:
 
 
 def read_documents(path: Path, wanted: str) -> tuple[list[tuple[str, PositionedDocument]], list[Problem]]:
-    """Return the documents of a file, or of every file below a directory, each with its file; and the first problems.
+    """Return (documents, each with its file; the first problems) of a file, or of every file below a directory.
 
-    A file without a document is a problem, which ends with ``wanted``.
+    A file without a document is a problem; the message ends with the text ``wanted``.
     """
     files, problems = _listing(path)
     texts, unreadable = _texts(path, files, MAX_FILE_BYTES, MAX_FILE_BYTES)
@@ -232,7 +232,10 @@ class PolicyFiles:
         return parsed
 
     def hold(self, parsed: ParsedPolicies) -> None:
-        """Note that ``parsed`` could be used; from now on, ``read`` compares the files with ``parsed``."""
+        """Note that the policies ``parsed`` could be used.
+
+        From now on, ``read`` compares the files with these policies.
+        """
         self._held = _files_of(parsed)
 
 
@@ -258,7 +261,10 @@ class FileSource:
         self._files = PolicyFiles(self.policies)
 
     def revision(self) -> Mapping[str, object]:
-        """Return one value each for "policies" and "topology"; a value changes when the files that it is for change."""
+        """Return (value for the policies, value for the topology).
+
+        A value changes when the files with the policies, or with the topology, change.
+        """
         found = {"policies": self._files.revision()}
         return found if self.topology is None else {**found, "topology": _fingerprint(self.topology)}
 
@@ -296,7 +302,9 @@ def _emptied(lost: Collection[str], files: Iterable[str]) -> list[Problem]:
 def _texts(
     place: Path, files: Iterable[Path], most: int = MAX_POLICY_BYTES, most_together: int | None = None
 ) -> tuple[list[tuple[str, str]], list[Problem]]:
-    """Return (file, text) of each readable file, and a problem for each unreadable file; all files are below ``place``.
+    """Return (file, text) of each readable file, and a problem for each unreadable file.
+
+    All files are below the directory ``place``.
 
     A file may have at most ``most`` bytes, and all files together ``most_together`` (None: the limit for policies). If
     all files together have more, no text is returned, and the problem is about ``place``.
@@ -345,8 +353,8 @@ def _listing(path: Path) -> tuple[list[Path], list[Problem]]:
     If ``path`` is a file, only ``path`` is returned.
 
     Names with a leading dot are left out: the kubelet keeps a mounted ConfigMap's real files in ``..data``, and links
-    the visible names there (kubernetes pkg/volume/util/atomic_writer.go); reading both places would find every file
-    twice.
+    the visible names to these files (kubernetes pkg/volume/util/atomic_writer.go). Without this rule, every file would
+    be found twice.
     """
     try:
         return in_time(path, partial(_listing_now, path))

@@ -115,8 +115,8 @@ def in_time(path: Path, read: Callable[[], T], patience_seconds: float = PATIENC
 
     ``path`` is the file or directory that ``read`` uses, and is shown in the error.
 
-    After a TimeoutError, ``read`` may still run in its abandoned thread, and write if it writes. Until ``read``
-    returns, no other thread is started for ``path``.
+    After a TimeoutError, ``read`` may still run in its abandoned thread, and still write files. Until ``read`` returns,
+    no other thread is started for ``path``.
 
     Raises:
         TimeoutError: ``read`` has not returned within ``patience_seconds``.

@@ -1,4 +1,4 @@
-"""The check for gang sizes that leave out a launcher (also head or driver), or that count one that starts later."""
+"""The check for gang sizes that leave out a launcher (also head or driver), or count a launcher that starts later."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -29,7 +29,7 @@ def moments(case: "GroupCase", pods: Sequence["Pods"]) -> Iterator[tuple["Pods",
 
 
 def stages(document: Mapping[str, Any], base: Path, paths: Iterable[Path]) -> Mapping[Path, int]:
-    """Return, by a template's path, the number of jobs that end one after another before the template's pods start.
+    """Return a mapping from template path to the number of jobs that end, one after another, before the pods start.
 
     ``document`` is the object that has the jobs, and ``base`` the object's path in the whole document. ``paths`` are
     the paths of the templates in the whole document.

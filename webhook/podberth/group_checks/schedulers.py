@@ -1,4 +1,4 @@
-"""The check for a gang whose pods name several schedulers, so that no scheduler places all of the gang's pods."""
+"""The check for a gang whose pods name several schedulers: no scheduler places all of the gang's pods."""
 
 from collections import Counter
 from collections.abc import Iterator

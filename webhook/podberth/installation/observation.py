@@ -46,7 +46,7 @@ class Replica:
         return None if isinstance(self.metrics, Unread) else self.metrics.get((name, frozenset()))
 
     def labelled(self, name: str) -> Mapping[frozenset[tuple[str, str]], float]:
-        """Return a mapping from the labels of each value of a metric to the value."""
+        """Return a mapping from the labels of each value of the metric ``name`` to the value."""
         if isinstance(self.metrics, Unread):
             return {}
         return {labels: value for (known, labels), value in self.metrics.items() if known == name}
@@ -54,7 +54,10 @@ class Replica:
 
 @dataclass(frozen=True, slots=True)
 class ClusterWarnings:
-    """The warning Events of the whole cluster. ``truncated``: the cluster has more than were read."""
+    """The warning Events of the whole cluster.
+
+    ``truncated`` is True if the cluster has more warning Events than were read.
+    """
 
     documents: tuple[Document, ...]
     truncated: bool = False
@@ -137,7 +140,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of the status report: the lines about one subject."""
+    """A section of the status report: the lines about a subject."""
 
     name: str
     rows: tuple[Row, ...]

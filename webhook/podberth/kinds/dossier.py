@@ -1,7 +1,7 @@
 """The classes of a dossier: the facts about one controller, scheduler, queue or kind of another project, with sources.
 
 A field that has its default value states that there is no such fact. Facts that two dossiers need are in a module of
-this room that is no dossier. All tables of podberth about foreign systems are made from ``dossiers.DOSSIERS``.
+this room that is no dossier. All tables of podberth about foreign systems are made from the list of dossiers.
 """
 
 from collections.abc import Callable, Mapping
@@ -61,7 +61,7 @@ class OwnerKind:
 
     @property
     def plural(self) -> str:
-        """The plural of the kind, as API discovery lists the kind."""
+        """The plural name of the kind in API discovery, such as ``jobsets``."""
         return f"{self.kind.lower()}s"
 
     @property
@@ -129,7 +129,7 @@ class KindNote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dossier:
-    """All facts about one controller, scheduler, queue or kind of another project."""
+    """All facts about another project's controller, scheduler, queue or Kubernetes kind."""
 
     name: str
     """The name by which users know the system."""

@@ -1,4 +1,4 @@
-"""The rules for the gangs of a kind of workload: the kind's stated minimums, and the roles besides the workers."""
+"""The rules for the gangs of a workload, such as a JobSet: the stated minimums, and the roles besides the workers."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -117,10 +117,9 @@ def items(value: object) -> Iterator[tuple[int, Found]]:
 
 
 def job_minimums(job: Found, *path: str, mode: object = None) -> Iterator[tuple[Path, str]]:
-    """Yield (path, message) for each count of a Job that contradicts the Job's parallelism (batch/v1 JobSpec).
+    """Yield (path, message) for each number in a Job that contradicts the Job's parallelism (batch/v1 JobSpec).
 
-    The counts are a gang's minimum above the parallelism, and completions below the parallelism of an Indexed Job. A
-    Job that is not Indexed is a queue of tasks, and may have fewer tasks than can run at once.
+    A Job that is not Indexed is a queue of tasks, and may have fewer tasks than can run at once.
 
     ``path`` leads to the Job's spec. ``mode`` is the completionMode of a Job that states no completionMode.
     """
@@ -142,7 +141,7 @@ def role_type(part: object) -> str:
 
 
 def specs_of(job: object) -> Mapping[str, object]:
-    """Return the replica specs of a Kubeflow job by role; empty if the job has no replica specs.
+    """Return a mapping from role to replica spec of a Kubeflow job; empty if the job has no replica specs.
 
     In v1alpha1 the replica specs are a list. The key of an item is then the item's role with its index, such as
     ``WORKER1``.

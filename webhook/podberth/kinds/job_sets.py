@@ -68,9 +68,10 @@ def jobs_before(jobs: object) -> Mapping[str, int]:
 
 
 def jobs_ended_before(jobs: object) -> Mapping[str | int, int]:
-    """Return the number of jobs that have to end before each job starts, by the job's index or key.
+    """Return a mapping from job to the number of jobs that have to end before the job starts.
 
-    The numbers come from ``dependsOn``, which names earlier jobs only (jobset_webhook.go). ``jobs`` is unchecked.
+    The keys are the job's index, and the job's name. The numbers come from the field ``dependsOn``, which names earlier
+    jobs only (jobset_webhook.go). ``jobs`` is unchecked.
     """
     by_name: dict[str, int] = {}
     by_place: dict[str | int, int] = {}
@@ -88,14 +89,14 @@ _ENDED: Final = "Complete"
 
 
 def replicated_pods(replicated: Found) -> int:
-    """Return the number of pods that all Jobs of one replicated job run at once."""
+    """Return the number of pods that all Jobs of a replicated job run at the same time."""
     return count(replicated.get("replicas"), 1) * job_pods(mapping_at(replicated, "template", "spec"))
 
 
 def annotations_of_job(pod: Subject, owner: Found) -> Found | None:
     """Return the annotations of the Job that makes the pod; None if the annotations are unknown.
 
-    ``owner`` is the Job, or, for a template, the applied object that makes the Job.
+    ``owner`` is the Job. For the pod of a template, ``owner`` is the object that will make the Job.
     """
     match owner.get("kind"):
         case "Job":

@@ -54,7 +54,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A pod with its controller and known owners, from which memberships are read."""
+    """A pod with its controller and known owners, from which the pod's gang is read."""
 
     namespace: str
     name: str
@@ -178,7 +178,7 @@ def index_of(text: str | None) -> int:
 def named(kind: str, identity: str) -> str:
     """Return the name of a gang, ``<kind>-<identity>``.
 
-    A name that is too long for a label value is cut, and a digest is added.
+    If the name is too long for a label value, it is cut, and a digest is added.
     """
     name = f"{kind}-{identity}"
     if len(name) <= _LONGEST_NAME:

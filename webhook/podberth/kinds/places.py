@@ -1,4 +1,4 @@
-"""The places of pod templates in the objects of a kind, and the fields that the kind's operator adds to the pods."""
+"""The paths of pod templates in workloads, and the fields that the workloads' operators add to the pods."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -52,7 +52,7 @@ class Scene:
 
     @property
     def spec(self) -> Found:
-        """The ``spec`` of the document; empty if ``spec`` is no object."""
+        """The field ``spec`` of the document; empty if it is no object."""
         return mapping_at(self.document, "spec")
 
     @property
@@ -82,7 +82,7 @@ The function never raises if the pod's shape has been checked.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """The places at which an object has the parts of a Pod, such as metadata and spec."""
+    """The paths, in an object with a pod template, of the parts of a Pod, such as metadata and spec."""
 
     seats: tuple[tuple[Path, Path], ...]
     """The paths of the parts: (path in the Pod, path in the object) for each part; outer parts come first."""
@@ -166,7 +166,7 @@ def item_replicas(scene: Scene) -> int:
 
 
 class Elsewhere(NamedTuple):
-    """A place in the object, outside the template, at which users can write fields of the pod's spec."""
+    """A path in the object, outside the pod template, at which users can write fields of the pod's spec."""
 
     path: str
     """The path of the pod template at that place, for messages."""

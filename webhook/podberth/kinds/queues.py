@@ -1,4 +1,4 @@
-"""The queues of batch systems: the known facts of one queue, and the kinds of queues that podberth reads."""
+"""The queues of batch systems: the known facts about a queue, and the kinds of queues that podberth reads."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ class QueueForm:
 
     @property
     def plural(self) -> str:
-        """The plural of the kind, as API discovery lists the kind."""
+        """The plural name of the queue's kind in API discovery, such as ``localqueues``."""
         return f"{self.kind[1].lower()}s"
 
 
@@ -105,7 +105,7 @@ class QueuedKind:
 
     @property
     def plural(self) -> str:
-        """The plural of the kind, as API discovery lists the kind."""
+        """The plural name of the object's kind in API discovery, such as ``workloads``."""
         return f"{self.kind[1].lower()}s"
 
     @property

@@ -1,4 +1,7 @@
-"""The places of RayClusters' templates in the kinds that make RayClusters, and the fields that KubeRay adds to pods."""
+"""The paths of a RayCluster's pod templates, in a RayCluster and in objects from which KubeRay makes RayClusters.
+
+The module also writes the fields that KubeRay adds to pods.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -25,7 +28,7 @@ def _cluster_path(scene: Scene) -> tuple[str, ...]:
 
 
 def _cluster(scene: Scene) -> Found:
-    """Return the RayCluster from which gangs are read: the document itself, or the RayCluster that it describes."""
+    """Return the RayCluster from which gangs are read: the document itself, or the RayCluster inside the document."""
     below = _cluster_path(scene)
     return read_once(scene.document, _cluster_of, _cluster_name(scene), *below) if below else scene.document
 

@@ -1,4 +1,4 @@
-"""Jobs with replica specs, whose pods have the same labels: Training Operator's, mpi-operator's and Ascend's jobs."""
+"""Jobs with replica specs, whose pods have equal labels: the jobs of Training Operator, mpi-operator and Ascend."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final

@@ -1,6 +1,6 @@
 """Reads the requirements of a gang's roles on nodes from the pod templates of the gang's owner.
 
-A template is read once, when its owner is kept (``owners``). Equal results are one object, because thousands of owners
+A template is read once, when podberth first sees the owner. Equal results are one object, because thousands of owners
 have only a dozen different templates.
 """
 
@@ -146,7 +146,10 @@ def _claim(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _choice(pod_spec: Mapping[str, Any]) -> str:
-    """Return the fields of a PodSpec that select nodes as JSON; if they cannot be JSON, a text above the limit."""
+    """Return the fields of a PodSpec that select nodes, as JSON.
+
+    If the fields cannot be JSON, the result is a text that is too long to be read.
+    """
     kept = {key: pod_spec[key] for key in _CHOICE if pod_spec.get(key)}
     required = ((pod_spec.get("affinity") or {}).get("nodeAffinity") or {}).get(_REQUIRED)
     if required:
@@ -183,7 +186,7 @@ def counted(roles: Iterable[Role]) -> int:
 
 
 def alike(roles: Iterable[Role]) -> tuple[Role, ...]:
-    """Return the roles; roles with equal requirements are merged into one."""
+    """Return the roles, with roles of equal requirements merged into one role."""
     counts: dict[Asks | None, int] = {}
     for role in roles:
         counts[role.asks] = counts.get(role.asks, 0) + role.count

@@ -1,7 +1,7 @@
-"""The patches of a TrainJob to its runtime: the runtime's JobSet with ``spec.runtimePatches`` laid over it.
+"""The patches of a TrainJob to its runtime: the runtime's JobSet with ``spec.runtimePatches`` applied.
 
 The patches are strategic merge patches. Kueue is the main author of patches: Kueue writes node selectors and
-tolerations there.
+tolerations into patches.
 """
 
 from collections.abc import Iterator

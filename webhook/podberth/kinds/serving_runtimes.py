@@ -1,4 +1,4 @@
-"""Finds the runtimes that services refer to by name; a service's own fields are laid over the fields of the runtime."""
+"""Finds the runtimes that services refer to by name. A service's own fields replace the runtime's fields."""
 
 from ..kube.unchecked import at
 from .places import Found, Scene

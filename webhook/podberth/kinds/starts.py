@@ -1,4 +1,6 @@
-"""Computes which pods of a gang start together: the stated minimum, else all. Each dossier has a rule for its kinds.
+"""Computes which pods of a gang start together: the stated minimum, else all pods.
+
+The dossier of each workload has a rule for this.
 
 If an operator adds and removes pods one by one, or a scheduler places pods one by one, no pods have to start together.
 """
@@ -57,7 +59,7 @@ class Share(Generic[P]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start(Generic[P]):
-    """The least number of pods that start together: of all pods of a gang, and of the pods of each template."""
+    """The least number of pods that start together, for all pods of a gang and for the pods of each template."""
 
     shares: tuple[Share[P], ...]
     least: int
@@ -98,8 +100,8 @@ class StartingGang:
     def item(self, pods: StartingPods, end: int | None) -> Found:
         """Return the part of the gang's document that has the template, such as a task, worker group or clique.
 
-        ``end`` is the end of a slice that cuts the template's path from the gang's object; None: the path is not cut.
-        The result is empty if there is no object at the cut path.
+        The part is at the template's path, relative to the gang's object, cut at the step ``end``; None: not cut. The
+        result is empty if there is no object at this path.
         """
         return mapping_at(find(self.document, pods.template.path[len(self.base) :][:end]))
 

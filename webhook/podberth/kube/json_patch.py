@@ -32,7 +32,7 @@ class PatchError(ValueError):
 class UnmetError(PatchError):
     """A ``test`` operation of a JSON Patch does not hold.
 
-    No operation of the patch is applied then, and the failed test is not reported as an error.
+    No operation of the patch is applied then. The failed test is not reported as an error.
     """
 
 
@@ -80,7 +80,7 @@ def edit(
 class _Edit:
     """A document while operations are applied to the document.
 
-    A container is copied before it is written for the first time.
+    An object or list is copied before it is written for the first time.
     """
 
     def __init__(self, document: dict[str, Any], admit: Callable[[Steps, Any], None], *, nothing_is_null: bool) -> None:

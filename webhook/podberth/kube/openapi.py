@@ -1,4 +1,4 @@
-"""Reduces an API server's OpenAPI document to the parts that ``schema`` reads.
+"""Reduces an API server's OpenAPI document to the parts that podberth reads.
 
 The result has the definitions reachable from the roots, with the types of fields and the rules of merging: list and map
 types, and the default of a scalar, which replaces a key that an item of a list leaves out (a port's protocol). The

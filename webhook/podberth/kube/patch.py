@@ -54,7 +54,7 @@ class Draft:
         return frozenset(self._read | self._before | self._touched)
 
     def get(self, path: Path) -> Any:
-        """Return the value at ``path``; None if the value or a parent of the value is absent."""
+        """Return the value at ``path``; None if there is no value."""
         self._read.add(path)
         value = _look_up(self.document, path)
         return None if value is ABSENT else value
@@ -102,7 +102,7 @@ class Draft:
         return branch  # it owns no containers: its first write copies them again
 
     def patch(self) -> Patch:
-        """Return the operations that turn ``original`` into ``document``; empty if none.
+        """Return the operations that turn ``original`` into ``document``; empty if both are equal.
 
         The operations are applied as a check.
 
@@ -127,7 +127,10 @@ class Draft:
             self._owned = {owned for owned in self._owned if owned[: len(path)] != path}
 
     def _own(self, path: Path) -> Any:
-        """Return the container at ``path`` as a copy that may be written; parents are copied, or created if absent."""
+        """Return a copy of the object or list at ``path`` that may be written.
+
+        Parents are copied, or created if absent.
+        """
         if path in self._owned:
             return _look_up(self.document, path)
         if not path:
@@ -165,7 +168,10 @@ def apply(document: dict[str, Any], operations: Sequence[Mapping[str, Any]]) -> 
 
 
 def _copied(root: Any, steps: tuple[str, ...], copied: dict[tuple[str, ...], Any]) -> Any:
-    """Return a copy of the container at ``steps``, with copied parents; ``copied`` has the earlier copies by path."""
+    """Return a copy of the object or list at ``steps``, with copied parents.
+
+    ``copied`` maps a path to its earlier copy.
+    """
     found = copied.get(steps)
     if found is not None:
         return found
@@ -270,7 +276,7 @@ def _existing_parents(original: Any, paths: Iterable[Path]) -> Iterable[Path]:
 
 
 def _outermost(paths: Iterable[Path]) -> list[Path]:
-    """Return the paths, sorted, without paths that lie below another path of ``paths``."""
+    """Return the paths, sorted, without each path that lies below another of the paths."""
     there = set(paths)
     outer = [path for path in there if there.isdisjoint(path[:depth] for depth in range(1, len(path)))]
     return sorted(outer, key=lambda path: tuple(map(str, path)))

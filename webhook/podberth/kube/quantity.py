@@ -141,7 +141,7 @@ _EXPONENT: Final = re.compile(r"[eE][+-]?[0-9]+")
 
 
 def write_quantities(pod: dict[str, Any]) -> None:
-    """Rewrite a Pod's quantities in place, in the API server's canonical form; values of a wrong type are unchanged."""
+    """Rewrite a Pod's quantities in place, in the API server's canonical form. Values of a wrong type are unchanged."""
     for path in _QUANTITIES:
         _rewrite(pod, path)
 

@@ -1,10 +1,10 @@
 """Resolves plain YAML scalars as kubectl does.
 
 kubectl reads YAML through sigs.k8s.io/yaml, whose core is go-yaml v2: go-yaml resolves the words and numbers of YAML
-1.1 (goyaml.v2/resolve.go), and the result is converted to JSON. podberth resolves scalars in the same way, so that
-``check`` checks the object that the API server will see: a bare ``on`` is a boolean here too, though not in YAML 1.2.
-Quoted scalars without a tag are always strings and are not passed to this module. No function here knows of documents
-or positions.
+1.1 (goyaml.v2/resolve.go), and the result is converted to JSON. podberth resolves scalars as kubectl does, because
+podberth must check the object that the API server will see. So an unquoted ``on`` is a boolean, though not in YAML 1.2.
+Quoted scalars without a tag are always strings and are not passed to this module. The functions get a scalar's text
+only.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""The fields of a Pod and of the kinds that make pods, with their JSON types, from a real API server's schema.
+"""The fields of a Pod and of the workloads that make pods, with their JSON types, from a real API server's schema.
 
 The schema has only types and the merge rules of lists; the API server decides whether a value is legal.
 ``tools/pod_schema.py`` writes the packaged file.

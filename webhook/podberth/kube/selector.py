@@ -15,9 +15,9 @@ _INT64: Final = range(-(2**63), 2**63)
 
 
 def label_selector_matches(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
-    """Return whether a metav1.LabelSelector selects these labels: null selects nothing, the empty selector everything.
+    """Return whether a metav1.LabelSelector selects an object with these labels.
 
-    Operators: In, NotIn, Exists, DoesNotExist.
+    Null selects nothing, and the empty selector everything. Operators: In, NotIn, Exists, DoesNotExist.
 
     Source: LabelSelectorAsSelector, apimachinery pkg/apis/meta/v1/helpers.go.
     """
@@ -37,7 +37,7 @@ class LabelRequirements:
     """
 
     def __init__(self, selector: Mapping[str, Any] | None) -> None:
-        """Prepare a selector; a later change of ``selector`` has no effect."""
+        """Prepare ``selector`` for comparisons. A later change of ``selector`` has no effect."""
         prepared = _with_sets(selector or {})
         self._wanted = tuple((prepared.get("matchLabels") or {}).items())
         self._expressions = prepared["matchExpressions"]
@@ -64,7 +64,7 @@ class NodeRequirements:
     """
 
     def __init__(self, terms: Iterable[Mapping[str, Any]]) -> None:
-        """Prepare the terms; a later change of ``terms`` has no effect."""
+        """Prepare ``terms`` for comparisons. A later change of ``terms`` has no effect."""
         self._terms = [_with_sets(term) for term in terms]
 
     def match(self, labels: Mapping[str, str], fields: Mapping[str, str]) -> bool:
@@ -104,7 +104,7 @@ def tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
 
     No effect means every effect, no key means every key, no operator means Equal. Source: Toleration.ToleratesTaint,
     kubernetes/api core/v1/toleration.go. The operators Lt and Gt are behind a feature gate that is off by default, and
-    tolerate nothing here.
+    tolerate nothing in podberth.
     """
     effect, key = toleration.get("effect"), toleration.get("key")
     if effect and effect != taint.get("effect"):

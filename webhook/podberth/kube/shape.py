@@ -1,11 +1,10 @@
-"""The JSON types of the Pod's fields that podberth reads, as one table, and the check of a Pod against it.
+"""The JSON types of the Pod's fields that podberth reads, as one table, and the check of a Pod against the table.
 
 Only types are checked: the API server decides whether a value is legal. Every review from a real API server passes,
-because the API server decodes a Pod before it sends it. A file, or a request of an unknown client, may contain
-anything.
+because the API server decodes a Pod before sending it. A file, or a request of an unknown client, may contain anything.
 
-A field that is absent or null passes. The elements of a list and the values of a map may not be null, but except those
-of a container's command.
+A field that is absent or null passes. An item of a list or a value of a map may not be null, except in a container's
+command and args.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -39,8 +38,8 @@ def shape_problems(pod: object) -> list[str]:
     """Return a message, ``path: got X, want Y``, for each field of a Pod with another JSON type than podberth expects.
 
     If there are more than twenty, the last message says so. If the result is empty, no function that reads or writes
-    the Pod raises. Fields that podberth does not read (environment, ports, volumes, probes) are not checked: they are
-    most of a Pod, and this runs on every review.
+    the Pod raises. Fields that podberth does not read (environment, ports, volumes, probes) are not checked, because
+    they are most of a Pod, and the check runs on every review.
     """
     return _messages(_POD(pod))
 
@@ -120,7 +119,7 @@ _SCALARS: Final = frozenset({str, int, float, type(None)})
 
 
 def _object(fields: Mapping[str, _Check]) -> _Check:
-    """Return a check of an object that checks its known fields; unknown fields may have any value."""
+    """Return the check of an object with known fields. The check accepts any value of an unknown field."""
     kinds = {key: _KINDS[check] for key, check in fields.items() if check in _KINDS}
 
     def check(value: Any) -> _Faults | None:
@@ -138,7 +137,7 @@ def _object(fields: Mapping[str, _Check]) -> _Check:
 
 
 def _of_parts(holder: type, parts: Callable[[Any], Iterable[tuple[Any, Any]]], element: _Check) -> _Check:
-    """Return a check of a ``holder`` (a list or a map) whose ``parts``, values with their index or key, are checked."""
+    """Return the check of a ``holder`` (a list or a map) that checks each item or value with the check ``element``."""
     kind = _KINDS.get(element)
 
     def check(value: Any) -> _Faults | None:
@@ -160,7 +159,7 @@ _map: Final = partial(_of_parts, dict, dict.items)
 
 
 def _gathered(faults: _Faults | None, step: str, below: _Faults) -> _Faults:
-    """Return ``faults`` together with the faults ``below``, to whose paths ``step`` is added."""
+    """Return ``faults``, with the faults ``below`` added; the path of each added fault starts with ``step``."""
     for where, _ in below:
         where.append(step)
     return [*faults, *below] if faults else below

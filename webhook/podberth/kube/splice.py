@@ -1,6 +1,6 @@
 """Computes the text edits that turn one YAML document into another and leave all other text unchanged.
 
-A document's places (``positions``) show which text belongs to which value. If an object or list remains an object or
+The places of a document's values show which text belongs to which value. If an object or list remains an object or
 list, only its changed parts are edited; any other change is written as new text, in the style of the text around it. If
 an alias no longer equals the value of its anchor, the alias is replaced by the value, so that an edit does not change
 other uses of the anchor.
@@ -62,7 +62,7 @@ _REST_OF_LINE = re.compile(r"[ \t]*(?:#[^\n]*)?(?=\n|$)")
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """A text that replaces the characters from the offset ``start`` to the offset ``end``."""
+    """A text that replaces the characters of a document from the offset ``start`` to the offset ``end``."""
 
     start: int
     end: int
@@ -80,7 +80,7 @@ class _Slot:
 
 @dataclass(slots=True)
 class _Collection:
-    """The new content of an object or list: its old parts in the text's order, and the insertions before each part."""
+    """The new content of an object or list: the old parts in the text's order, and the insertions before each part."""
 
     place: Place
     slots: list[_Slot]
@@ -106,7 +106,7 @@ class _Collection:
 
 
 def splices(place: Place, old: dict[str, Any], new: dict[str, Any]) -> list[Splice]:
-    """Return the sorted text edits that turn the document ``old``, whose text is at ``place``, into ``new``.
+    """Return the sorted replacements of text that turn the document ``old``, whose text is at ``place``, into ``new``.
 
     Offsets count in the text of the document's chunk.
     """
@@ -235,7 +235,7 @@ class _Writer:
         return dash
 
     def _part(self, container: Place, part: PlacedPart, old: Any, new: Any) -> None:
-        """Edit one value of an object or list in place; if that is impossible, write it as a whole."""
+        """Edit one value of an object or list in place; if that is impossible, write the value as a whole."""
         if part.place.index < part.key_end:  # an alias: the value stands elsewhere
             if id(part.place) not in self._now or not same(self._now[id(part.place)], new):
                 self._write(container, part, self.text.rindex("*", part.key_end, part.end), "", new)
@@ -244,7 +244,7 @@ class _Writer:
             self._write(container, part, part.place.index, quote, new)
 
     def _write(self, container: Place, part: PlacedPart, start: int, quote: str, new: Any) -> None:
-        """Write one value of an object or list as a whole; the old value begins at the offset ``start``."""
+        """Write one value of an object or list as a whole. The old value's text starts at the offset ``start``."""
         blank = " " if start == part.end and not self.text[start - 1 : start].isspace() else ""
         if container.style:
             column = self._margin(part.start)
@@ -397,7 +397,10 @@ class _Writer:
 
 
 def _followed(whole: _Collection, slot: _Slot) -> bool:
-    """Return whether a part of the collection after ``slot`` remains; then the comma after ``slot`` remains, too."""
+    """Return whether a part after ``slot`` remains in the collection.
+
+    In this case the comma after ``slot`` remains, too.
+    """
     number = next(at for at, each in enumerate(whole.slots) if each is slot)
     return any(not each.goes for each in whole.slots[number + 1 :])
 

@@ -62,12 +62,12 @@ def wrapped(number: int, bits: int) -> int:
 
 
 def has_parts(kind: Schema, value: Any) -> bool:
-    """Return whether a value is a list, a map or an object, as its type ``kind`` is; False for a scalar or a misfit."""
+    """Return whether a value is a list, map or object, as its type ``kind`` requires; False for any other value."""
     return kind.kind in ("array", "map", "message") and isinstance(value, _PLAIN[kind.kind])
 
 
 def children(schema: PodSchema, kind: Schema, value: Any, where: str) -> Iterator[tuple[str | int, Any, Schema]]:
-    """Yield the key or index, the value and the type of each part of an object, map or list; nothing for a scalar.
+    """Yield (key or index, value, type) for each part of an object, map or list; nothing for a scalar.
 
     ``kind`` is the type of ``value``, and ``where`` its path for messages.
 
@@ -81,9 +81,9 @@ def children(schema: PodSchema, kind: Schema, value: Any, where: str) -> Iterato
 
 
 def step(schema: PodSchema, kind: Schema, key: str, where: str) -> Schema:
-    """Return the type of the part at ``key`` of a value; ``kind`` is the value's type.
+    """Return the type of the part at ``key`` of a value whose type is ``kind``.
 
-    In a list, ``key`` may be anything. ``where`` is the value's path, for messages.
+    ``where`` is the value's path, for messages.
 
     Raises:
         MisfitError: a value of type ``kind`` has no such field.

@@ -1,6 +1,5 @@
-"""Parses YAML with libyaml: the values that kubectl would send, the place of each value, and every error.
+"""Parses YAML with libyaml: the values that kubectl would send, the position of each value, and every error.
 
-libyaml (through PyYAML) has the grammar of kubectl, whose go-yaml is a port of it; ``scalars`` interprets scalars.
 ``kube.documents`` lists the YAML that is refused, with the reasons. Only this module imports PyYAML.
 """
 
@@ -97,7 +96,7 @@ def compose(chunk: Chunk) -> list[Composed]:
 
 
 class _Composer:
-    """Turns the parser's events for one chunk into values and places."""
+    """Turns the events of the YAML parser for one chunk into values, with the position of each value."""
 
     def __init__(self, chunk: Chunk) -> None:
         self._chunk = chunk
@@ -112,7 +111,7 @@ class _Composer:
         self._lines = [0, *(match.end() for match in re.finditer("\n", chunk.text))]
 
     def at(self, index: int) -> Position:
-        """Return the file's position of an offset in the chunk.
+        """Return the position in the file of an offset in the chunk.
 
         Only a line feed ends a line; the parser's own line numbers also count U+0085, U+2028 and U+2029.
         """
@@ -262,7 +261,10 @@ class _Composer:
         return items
 
     def _settle(self, place: Place, key_end: int) -> None:
-        """Set the place of an empty value right behind its colon; in flow style the parser reports the next token."""
+        """Set the position of an empty value to the offset behind its colon.
+
+        In flow style the parser reports the position of the next token.
+        """
         colon = _COLON.match(self._chunk.text, key_end)
         if colon:
             place.index = place.end = colon.end()
@@ -322,9 +324,9 @@ def _is_merge(event: yaml.ScalarEvent) -> bool:
 
 
 def _is_lost(first: Any, last: Any) -> bool:
-    """Return whether data is lost if ``last`` replaces ``first`` for a duplicate key.
+    """Return whether a duplicate key loses data: ``last``, the last value, replaces ``first``.
 
-    A short list is not lost if ``last`` has all its items.
+    No data is lost if ``first`` is a short list, and ``last`` has all its items.
     """
     if isinstance(first, list) and isinstance(last, list) and len(first) * len(last) <= _MOST_COMPARED:
         return not all(each in last for each in first)
@@ -332,7 +334,7 @@ def _is_lost(first: Any, last: Any) -> bool:
 
 
 def _close(place: Place, event: Any) -> None:
-    """Set the end of an object or list: behind its closing bracket, or behind its last part in block style."""
+    """Set the end of an object or list: after the closing bracket or, in block style, after the last part."""
     if place.style:
         place.end = event.end_mark.index
     else:
@@ -341,7 +343,7 @@ def _close(place: Place, event: Any) -> None:
 
 
 def _unquoted(before: str, problem: str, got: str) -> str:
-    """Return advice to quote a text, if YAML read an unquoted text otherwise than its author meant; else "".
+    """Return advice to quote a text, if the author probably meant a string and YAML read something else; else "".
 
     ``before`` is the line up to the error.
     """

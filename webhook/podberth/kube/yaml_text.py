@@ -1,6 +1,6 @@
 """Writes plain documents as YAML text: block style in kubectl's format, or flow style in the format of JSON and KYAML.
 
-A string is quoted if kubectl (``scalars``) or any other YAML parser would read the unquoted text as something else.
+A string is quoted if kubectl or any other YAML parser would read the unquoted text as something else.
 """
 
 import json
@@ -68,7 +68,7 @@ def entry(key: str, value: Any, indents: Indents) -> list[str]:
 
 
 def list_item(value: Any, indents: Indents) -> list[str]:
-    """Return the lines of one item of a list; its dash is not indented."""
+    """Return the lines of YAML for an item of a list; the dash is not indented."""
     first, *rest = block(value, indents)
     return [f"- {first}", *indented(rest, 2)]
 
@@ -79,7 +79,7 @@ def indented(lines: Iterable[str], columns: int) -> list[str]:
 
 
 def scalar(value: Any, quote: str = "") -> str:
-    """Return a scalar in one line. ``quote`` is the preferred quote for a string, if the string allows a choice."""
+    """Return a scalar as one line of YAML. ``quote`` is the preferred quotation mark, if the string allows a choice."""
     if not isinstance(value, str):
         return json.dumps(value)
     if quote == '"' or _UNSEEN.search(value):
@@ -118,7 +118,7 @@ def flow(value: Any, style: Flow, column: int = 0) -> str:
 
 
 def flow_key(key: str, style: Flow) -> str:
-    """Return a key in flow style; it is unquoted if the style and YAML allow it."""
+    """Return a key in flow style, without quotation marks if the style and YAML allow this."""
     return key if not style.quoted_keys and _KEY.fullmatch(key) and resolve(key) == key else double_quoted(key)
 
 

@@ -1,4 +1,4 @@
-"""Sorts CEL expressions into three classes of cost by the cost bound of ``cel.cost``."""
+"""Sorts CEL expressions into three classes of cost, by their maximum time (``cel.cost``)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

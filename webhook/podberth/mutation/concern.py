@@ -1,4 +1,4 @@
-"""The interface of a kind of mutation (``Concern``), implemented by each module of ``concerns``, and its arguments."""
+"""The interface of a mutation (the class ``Concern``), which each module of ``concerns`` implements."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Present:
         self._items: dict[int, tuple[list[Any], frozenset[bytes]]] = {}
 
     def read(self, reader: Callable[[Draft], _Value]) -> _Value:
-        """Return ``reader(draft)`` for the pod; the result is cached, so ``reader`` is called once."""
+        """Return ``reader(draft)`` for the pod. The result is cached: each ``reader`` is called once."""
         if reader not in self._values:
             self._values[reader] = reader(self.draft)
         return cast("_Value", self._values[reader])

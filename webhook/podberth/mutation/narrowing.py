@@ -1,4 +1,4 @@
-"""Finds the earlier policy whose node affinity, together with a later policy's, excludes every node.
+"""Finds the earlier policy whose node affinity, combined with a later policy's node affinity, excludes every node.
 
 Contradictions are found by comparing the terms. Terms that no known node satisfies together are found by counting
 nodes. If the user's own terms alone exclude every node, no policy is the cause.
@@ -100,9 +100,9 @@ def _requirements(others: EarlierChanges) -> dict[str, list[dict[str, Any]]]:
 def _without(draft: Draft, rivals: Collection[str], wrote: Record, came_with: Collection[str]) -> Draft:
     """Return the pod with only the user's own nodeSelector and required node affinity.
 
-    ``rivals`` are the policies that wrote a nodeSelector or node affinity, and ``wrote`` is the record with the
-    policies' labels. ``came_with`` are the policies that wrote terms on an earlier pass. If a rival is among
-    ``came_with``, the user's own terms are unknown, and the returned pod has no node affinity.
+    ``rivals`` are the policies that wrote a nodeSelector or node affinity, and ``wrote`` is the record of the written
+    node labels. ``came_with`` are the policies that wrote terms on an earlier pass. If a rival is among ``came_with``,
+    the user's own terms are unknown, and the returned pod has no node affinity.
     """
     own = Draft(draft.original).get(affinity.REQUIRED)
     base = draft.fork()

@@ -74,7 +74,7 @@ _FIELDS = ("fieldsV1", "f:metadata", "f:annotations", f"f:{APPLIED_ANNOTATION}")
 
 
 def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> FoundRecord:
-    """Return the pod's record, with its content only if podberth sealed the record for this pod."""
+    """Return the pod's record. The record is empty unless podberth sealed it for this pod."""
     annotation = ((pod.get("metadata") or {}).get("annotations") or {}).get(APPLIED_ANNOTATION)
     sent = False if sealer.offline else _is_sent(pod)
     if annotation is None:
@@ -155,7 +155,7 @@ def _decoded(text: str) -> Record:
 
 
 def _size(record: Record) -> int:
-    """Return the number of recorded changes; each item of a list counts as one."""
+    """Return the number of recorded changes. Each item of a list counts as a change."""
     lists = (
         part
         for concerns in record.values()

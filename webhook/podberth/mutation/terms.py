@@ -118,7 +118,7 @@ class KnownTerm:
         return [fact for fact in self._naming if fact.key != key]
 
     def says(self, fact: Fact) -> bool:
-        """Return whether one of the term's expressions, or of the nodeSelector's, implies ``fact``."""
+        """Return whether an expression of the term, or of the nodeSelector, implies ``fact``."""
         found = self._implied.get(id(fact))
         if found is None:
             found = self._implied[id(fact)] = (fact, any(_implies(mine, fact) for mine in self.about(fact.key)))
@@ -157,14 +157,14 @@ class WantedTerm:
 def product(users: Iterable[KnownTerm], ours: Sequence[WantedTerm], most: int) -> list[dict[str, Any]]:
     """Return the terms that select exactly the nodes that both the user's terms and ``ours`` select.
 
-    If terms were joined and there are more than ``most`` terms, the result is cut: the caller writes at most ``most``
-    terms.
+    If terms were joined and there are more than ``most`` terms, the last terms are left out, because the caller writes
+    at most ``most`` terms.
 
     A user's term that implies a term of podberth's stays unchanged. Any other user's term is joined with each term of
-    podberth's that does not contradict the user's term. A joined term is omitted if another joined term selects all of
-    its nodes. If all of podberth's terms contradict a user's term, the first of podberth's terms is joined
-    nevertheless: the joined term selects no node, but keeps the user's expressions. An empty term, which selects no
-    node, stays as well. The order of a term's keys is kept.
+    podberth's that does not contradict the user's term. A joined term is left out if another joined term selects all
+    nodes that the first selects. If all of podberth's terms contradict a user's term, the first of podberth's terms is
+    joined nevertheless: the joined term selects no node, but keeps the user's expressions. An empty term, which selects
+    no node, stays as well. The order of a term's keys is kept.
     """
     result: list[dict[str, Any]] = []
     is_joined = False
@@ -183,7 +183,7 @@ def product(users: Iterable[KnownTerm], ours: Sequence[WantedTerm], most: int) -
 def _widest(known: KnownTerm, possible: Sequence[WantedTerm]) -> list[dict[str, Any]]:
     """Return the user's term joined with each possible term of podberth.
 
-    A joined term is left out if another joined term selects all nodes of it.
+    A joined term is left out if another joined term selects all nodes that the first selects.
     """
     added = [[fact for fact in other.facts if not known.says(fact)] for other in possible]
     joined = [_join(known.term, other, more) for other, more in zip(possible, added, strict=True)]

@@ -55,11 +55,10 @@ _SNAPSHOT_NAMES = frozenset({"topology", "mig", "namespaceObject", "params"})
 
 
 def depends_on_snapshot(path: tuple[str, ...]) -> bool:
-    """Return whether the value of a CEL field depends on the cluster's state, and not on the pod alone.
+    """Return whether the value of a field of a CEL variable depends on the cluster's state, and not on the pod alone.
 
-    ``path`` is one of the paths that ``cel.reads`` returns, such as ("gang", "size"). The size of a gang may be read
-    from its owner or PodGroup, and the devices of a claim from the claim or its template. The snapshot may not have
-    these objects yet.
+    ``path`` is the path of the field, such as ("gang", "size"). The size of a gang may be read from its owner or
+    PodGroup, and the devices of a claim from the claim or its template. podberth may not know these objects yet.
     """
     if path[:2] == ("gpu", "claims"):
         return path[3:] != ("name",)
@@ -109,7 +108,7 @@ class CompiledMutation:
 
     @property
     def bounds(self) -> tuple[BoundExpression, ...]:
-        """All compiled expressions of the entry."""
+        """All compiled expressions of the mutation."""
         return (*self.leaves.values(), *(bound for bound in (self.when, self.reason) if bound is not None))
 
     @property
@@ -119,13 +118,13 @@ class CompiledMutation:
 
     @cached_property
     def reads_snapshot(self) -> bool:
-        """Whether the value that the entry writes depends on the cluster's state."""
+        """Whether the value that the mutation writes depends on the cluster's state."""
         return any(bound.reads_snapshot for bound in self.bounds) or any(map(depends_on_snapshot, self.facts.values()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledValidation:
-    """One compiled entry of ``validations``."""
+    """A compiled item of a policy's ``validations``."""
 
     expression: BoundExpression
     message: str
@@ -139,7 +138,7 @@ class CompiledValidation:
 
     @property
     def reads(self) -> frozenset[tuple[str, ...]]:
-        """The paths of the fields that the entry's expressions read (``cel.reads``)."""
+        """The paths of the CEL fields that the validation's expressions read, such as ("gpu", "count")."""
         return self.expression.reads | (self.message_expression.reads if self.message_expression else frozenset())
 
 
@@ -148,7 +147,7 @@ _PARTS: Final = ("conditions", "variables", "mutations", "validations", "audit_a
 
 
 class CompiledPolicy:
-    """A policy that is ready for evaluation. ``source`` is the policy's model, for all fields that are not expressions.
+    """A policy that is ready for evaluation. ``source`` has all fields of the policy that are not expressions.
 
     Each part is compiled when it is first used; ``check`` compiles all of them. If the policy was not checked, a part
     that does not compile raises PolicyError at its first use.
@@ -209,18 +208,18 @@ class CompiledPolicy:
 
     @cached_property
     def variables(self) -> Mapping[str, BoundExpression]:
-        """The compiled variables by name."""
+        """A mapping from name to compiled variable."""
         self._part(map(self._variable, self._order))
         return self._variables
 
     @cached_property
     def mutations(self) -> tuple[CompiledMutation, ...]:
-        """The compiled entries of ``mutations``, without the expressions that do not compile."""
+        """The compiled mutations, without expressions that do not compile."""
         return self._part(self._mutation(index, item) for index, item in enumerate(self.source.spec.mutations))
 
     @cached_property
     def validations(self) -> tuple[CompiledValidation, ...]:
-        """The compiled entries of ``validations``."""
+        """The compiled validations, without expressions that do not compile."""
         found = (self._validation(index, item) for index, item in enumerate(self.source.spec.validations))
         return self._part(each for each in found if each is not None)
 
@@ -247,8 +246,8 @@ class CompiledPolicy:
     def cost_microseconds(self) -> float:
         """The maximum time that the policy's expressions take in one review (``cel.cost``), in microseconds.
 
-        The time includes variables and conditions. Of the two reviews, /mutate and /validate, the more expensive one
-        counts.
+        The time includes variables and conditions. The time is that of the more expensive of the two reviews, /mutate
+        and /validate.
         """
         self._compile()
         phases = (("matchConditions", "mutations"), ("matchConditions", "validations", "auditAnnotations"))

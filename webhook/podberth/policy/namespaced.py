@@ -1,8 +1,8 @@
 """Compiles the policies of namespaces, within bounds for each namespace.
 
-Tenants write these policies. All policies of a namespace together may cost a review what one GPUPolicy may, and the
-oldest have room first, so that a new policy never puts one out of force. A policy that does not compile, or has no
-room, decides nothing: nothing in the namespace is tightened by it, and no other policy is affected.
+Tenants write these policies. All policies of a namespace together have the time limit of one GPUPolicy. The oldest
+policies are accepted first, so a new policy never displaces an older policy. A policy that does not compile, or exceeds
+the limit, has no effect, and affects no other policy.
 """
 
 from collections import defaultdict
@@ -39,7 +39,7 @@ class NamespacedPolicy(CompiledPolicy):
 
     @property
     def name(self) -> str:
-        """The policy's name with its namespace; it cannot be the name of a GPUPolicy."""
+        """The policy's name with its namespace; no GPUPolicy can have such a name."""
         return f"{self.namespace}/{self.source.metadata.name}"
 
 
@@ -82,7 +82,7 @@ def compile_namespaced(
 
 
 def by_namespace(policies: Iterable[NamespacedPolicy]) -> dict[str, tuple[NamespacedPolicy, ...]]:
-    """Return the policies of each namespace, in the given order."""
+    """Return a mapping from namespace to the policies of the namespace, in the given order."""
     found: dict[str, list[NamespacedPolicy]] = {}
     for each in policies:
         found.setdefault(each.namespace, []).append(each)

@@ -1,8 +1,7 @@
 """Parses policy files, and reports every problem of every document with its line and column.
 
 A file holds GPUPolicy documents, the ConfigMaps that are their default params, GPUPolicyExceptions, and policies of
-single namespaces. ``compile``, ``exceptions`` and ``namespaced`` compile the expressions, and use the positions in
-ParsedPolicy. This module opens no file.
+single namespaces. Other modules compile the expressions. This module opens no file.
 """
 
 import re

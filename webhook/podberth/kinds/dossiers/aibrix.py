@@ -122,7 +122,7 @@ def _storm_kind(kind: str, *path: str) -> WorkloadKind:
 
 
 def _stamp_pod_set(pod: dict[str, Any], scene: Scene) -> None:
-    """Add to a pod the fields that AIBrix writes for a PodSet made by a user (podset/podset_controller.go)."""
+    """Add to a pod the fields that AIBrix writes for a PodSet that a user applies (podset/podset_controller.go)."""
     taken = pod["metadata"].get("labels") or {}
     inherited = {key: text(value) for key, value in mapping_at(scene.document, "metadata", "labels").items()}
     add_labels(pod, {**inherited, **taken, f"{_STORM}/podset-name": scene.name, f"{_STORM}/pod-group-index": "0"})
@@ -154,7 +154,7 @@ def _member(pod: Subject) -> Member | None:
 
 
 def _roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    """Return the roles of a RoleSet with their pods; roles whose PodSets are groups of their own are left out."""
+    """Return the roles of a RoleSet with their pods. A role is left out if its PodSets are groups themselves."""
     return tuple(_role(each) for each in list_at(owner, "spec", "roles") if not _has_groups(each))
 
 

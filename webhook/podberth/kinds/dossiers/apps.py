@@ -1,6 +1,6 @@
 """Facts about Kubernetes' own kinds without gangs, and StatefulSets, whose template may state a gang.
 
-Old API versions are included: no API server serves them, but public samples still use them.
+Old API versions are included. No API server serves an old version, but public samples still have old versions.
 """
 
 from collections.abc import Callable, Mapping

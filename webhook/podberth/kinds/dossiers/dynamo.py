@@ -64,7 +64,7 @@ def _stamp_component(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _mount_shared_memory(pod: dict[str, Any], main: dict[str, Any], scene: Scene) -> None:
-    """Mount /dev/shm in the main container, unless the service disables it; the default size is 8Gi.
+    """Mount /dev/shm in the main container, unless the service disables this volume. The default size is 8Gi.
 
     Sources: ai-dynamo/dynamo deploy/operator/internal/dynamo ApplySharedMemoryVolumeAndMount, internal/consts
     DefaultSharedMemorySize; the fields are `sharedMemory` (v1alpha1) and `sharedMemorySize` (v1beta1).
@@ -82,7 +82,7 @@ _DEFAULT_SIZE: Final = "8Gi"
 
 
 def _amounts(scene: Scene) -> dict[str, dict[str, Any]]:
-    """Return the limits and requests in a service's ``resources`` field, under the resource names of containers."""
+    """Return the limits and requests in the field ``resources`` of a service, under containers' resource names."""
     found: dict[str, dict[str, Any]] = {}
     for side in ("limits", "requests"):
         said = mapping_at(scene.item, "resources", side)

@@ -58,7 +58,7 @@ def _indexed_job(pod: Subject) -> Member | None:
 
 
 def _is_array(job: Found) -> bool:
-    """Return whether an Indexed Job is an array of tasks: no field shows that the Job's pods find or need each other.
+    """Return whether an Indexed Job is an array of independent tasks: no field shows that the Job's pods communicate.
 
     Pods have names in DNS only with a subdomain (kubernetes.io/docs/tasks/job/job-with-pod-to-pod-communication), and
     with ``backoffLimitPerIndex`` each index fails by itself. A Job that asks for a gang or a topology is no array.

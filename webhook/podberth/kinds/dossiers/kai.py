@@ -62,11 +62,11 @@ def _starts_alone(pod: Subject) -> bool:
 
 
 def _topology_needs(pod: Subject) -> str:
-    """Return the advice to opt out of KAI's pod-grouper, so that the pod keeps the group that the pod's author names.
+    """Return the advice to opt out of KAI's pod-grouper; the pod then keeps the group that the pod's author names.
 
-    Empty if the pod keeps the group anyway: the pod has no owner, or the pod or one of its owners opts out. The grouper
-    puts any other pod into the group of its workload (pkg/podgrouper/pod_controller.go isOrphanPodWithPodGroup,
-    shouldSkipAnyOwner).
+    Empty if the pod keeps the group anyway: the pod has no owner, or the pod or one of its owners opts out. The
+    pod-grouper puts any other pod into the group of its workload (pkg/podgrouper/pod_controller.go
+    isOrphanPodWithPodGroup, shouldSkipAnyOwner).
     """
     said = (pod.annotations, *(mapping_at(each, "metadata", "annotations") for each in pod.lineage()))
     if pod.controller is None or any(_SKIP in each for each in said):

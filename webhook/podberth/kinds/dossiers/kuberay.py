@@ -60,7 +60,7 @@ def _workers(group: object) -> Role:
 
 
 def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
-    """Yield (path, message) for each ``minReplicas`` of a worker group that is above ``maxReplicas``.
+    """Yield (path, message) for each worker group whose ``minReplicas`` is above ``maxReplicas``.
 
     Source: ray-project/kuberay ray-operator/apis/ray/v1 WorkerGroupSpec.
     """

@@ -27,8 +27,8 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 def _leader_worker_set(pod: Subject) -> Member | None:
     """Return a pod's membership in a group of a LeaderWorkerSet; the group key is the name of the gang.
 
-    LWS's webhook writes the key on a leader, but may run after podberth's webhook, so podberth computes the key in the
-    same way.
+    LWS's webhook writes the key on a leader, but may run after podberth's webhook. So podberth computes the key as LWS
+    does.
     """
     key = pod.labels.get("leaderworkerset.sigs.k8s.io/group-key")
     worker = pod.labels.get("leaderworkerset.sigs.k8s.io/worker-index")

@@ -87,13 +87,13 @@ _NONE: Final = RolePods(0, ())
 
 
 def _pods_on_top(scene: Scene) -> RolePods:
-    """Return the pods whose topmost template or patch is at ``scene.path``; without any, pods with the count 0."""
+    """Return the pods whose last template or patch is at ``scene.path``; if there are none, pods with the count 0."""
     role, inner = _role_of(scene)
     return next((each for each in pods_of(role) if each.layers[-1:] == (inner,)), _NONE)
 
 
 def _role_of(scene: Scene) -> tuple[Any, Path]:
-    """Return the role that contains ``scene.path``, and the path from the role to that place."""
+    """Return (the role that contains ``scene.path``, the path from the role to ``scene.path``)."""
     role = scene.items[0] if scene.items else {}
     return role, scene.path[scene.path.index("roles") + 2 :]
 
@@ -110,7 +110,7 @@ def _is_laid_over(scene: Scene) -> bool:
 
 
 def _below(scene: Scene) -> Found:
-    """Return the template over which the operator lays the patch at ``scene.path``; empty if there is none.
+    """Return the template to which the operator applies the patch at ``scene.path``; empty if there is none.
 
     A RoleBasedGroupSet has no role templates.
     """

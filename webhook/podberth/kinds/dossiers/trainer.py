@@ -2,7 +2,7 @@
 
 The runtime has the templates of a TrainJob's pods. The TrainJob itself has an image, a command, variables, and the
 resources of a node. The runtime is searched for among the other documents; if no runtime is found, the pod is made from
-the TrainJob's fields alone. With MPI a TrainJob makes pods of two kinds, a launcher and the nodes.
+the TrainJob's fields alone. With MPI a TrainJob makes a launcher pod, and a pod for each node.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ _STEP: Final = "trainer.kubeflow.org/trainjob-ancestor-step"
 def _jobs_of_runtime(runtime: Found, train_job: Found) -> list[dict[str, Any]]:
     """Return the replicated jobs of the JobSet that Trainer makes from a runtime and a TrainJob.
 
-    With an empty TrainJob, the result is the runtime's own replicated jobs. Sources: kubeflow/trainer
+    If the TrainJob is empty, the result is the runtime's own replicated jobs. Sources: kubeflow/trainer
     pkg/apis/trainer/v1alpha1/trainingruntime_types.go, pkg/runtime/core/trainingruntime.go newRuntimeInfo,
     pkg/runtime/framework/plugins/jobset/jobset.go SyncParallelCount.
     """

@@ -2,7 +2,7 @@
 
 Volcano admits a PodGroup by the PodGroup's sum of resources (``minResources``). Volcano's topology are HyperNodes. For
 a pod without a group, Volcano's controller makes a PodGroup from the created pod's resources and annotations. The
-minimum of such a PodGroup is one pod, unless the pod's own controller has ``group-min-member``
+minimum of such a PodGroup is one pod, unless the pod's own controller has the annotation ``group-min-member``
 (pkg/controllers/podgroup/pg_controller_handler.go buildPodGroupFromPod).
 """
 
@@ -53,7 +53,7 @@ def _job(scene: Scene) -> Found:
 
 
 def _job_made(document: Found | None) -> Predicted:
-    """Return the Job that Volcano makes of a CronJob, or of a JobTemplate that a JobFlow names."""
+    """Return the Job that Volcano makes from a CronJob, or from a JobTemplate that a JobFlow names."""
     cron = at(document, "kind") == "CronJob"
     made = mapping_at(document, "spec", "jobTemplate") if cron else mapping_at(document)
     metadata = {**mapping_at(document, "metadata"), "labels": mapping_at(made, "metadata", "labels")}
@@ -180,7 +180,7 @@ def _task_waits(_document: Found, task: object) -> str:
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the pods of a Volcano Job that start together, with the defaults of Volcano's webhook.
+    """Return the number of pods of a Volcano Job that start together, with the defaults of Volcano's webhook.
 
     If the Job's minimum is below the sum of the tasks' minimums, any of the Job's pods may start first. Sources:
     volcano-sh/volcano pkg/webhooks/admission/jobs/mutate, pkg/scheduler/api/job_info.go CheckTaskReady.

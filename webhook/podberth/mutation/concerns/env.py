@@ -13,15 +13,15 @@ from ..containers import containers
 
 
 def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
-    """Append environment variables after the user's own; a variable with a null value is left out.
+    """Append environment variables after the user's variables. A variable with a null value is left out.
 
-    A container that has a variable in ``env``, with any value, keeps the variable. To a container that may get a
-    variable from ``envFrom``, the variable is not added: podberth does not know the content of ``envFrom``, and ``env``
-    would override that content (core/v1 Container).
+    A container that has a variable in ``env``, with any value, keeps the variable. A container that may get the
+    variable from ``envFrom`` does not get it from podberth: podberth does not know the content of ``envFrom``, and a
+    variable in ``env`` would override the content (core/v1 Container).
 
     Returns:
-        The change, by container. None if all containers have the variables; Skipped if ``envFrom`` is the only reason
-        why nothing is added.
+        The change: the added variables of each container. None if all containers have the variables; Skipped if
+        ``envFrom`` is the only reason why nothing is added.
 
     Raises:
         EvaluationError: a value is not a string.

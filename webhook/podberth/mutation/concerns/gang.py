@@ -90,7 +90,7 @@ def _join_native(draft: Draft, group: str) -> Change | Skipped:
 def _drawn(draft: Draft) -> str:
     """Return a message if podberth gave the pod required pod affinity, which can block a native group; else empty.
 
-    The scheduler places a group pod by pod and does not move a placed pod: so the first pod may be placed in a domain
+    The scheduler places a group pod by pod and does not move a placed pod. So the first pod may be placed in a domain
     in which the group's other pods do not fit.
     """
     drawn = any(map(membership.draws, draft.get(membership.REQUIRED_AFFINITY) or ()))

@@ -99,8 +99,8 @@ def _first(
 ) -> tuple[bytes, bool] | None:
     """Return the key of an earlier policy's toleration that decides the seconds for a taint that ``item`` tolerates.
 
-    The second value of the pair is whether that toleration decides the seconds for all taints of ``item``. None: no
-    other policy decides other seconds than ``item`` has.
+    The result is (key, whether the earlier toleration decides the seconds for all taints of ``item``). None if no other
+    policy decides other seconds than ``item`` has.
     """
     ours = _evicting(item)
     if ours is None:
@@ -118,7 +118,7 @@ def _first(
 
 
 def _evicting(toleration: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the toleration, restricted to NoExecute taints; None if the toleration tolerates no such taint."""
+    """Return the toleration, restricted to NoExecute taints; None if the toleration tolerates no NoExecute taint."""
     if toleration.get("effect") not in (None, "", _EVICT):
         return None
     return {**{key: toleration.get(key) for key in ("key", "operator", "value")}, "effect": _EVICT}

@@ -128,7 +128,7 @@ def _terms(draft: Draft) -> list[Mapping[str, Any]]:
 
 
 def _is_drawn(draft: Draft, *, slices: bool) -> bool:
-    """Return whether podberth already attracts the pod to members of the pod's gang or, with ``slices``, slice.
+    """Return whether podberth already attracts the pod to members of its gang or, with ``slices``, of its slice.
 
     A pod with podberth's label and without podberth's affinity terms counts as attracted, too.
     """
@@ -139,7 +139,10 @@ def _is_drawn(draft: Draft, *, slices: bool) -> bool:
 
 
 def _take_slice(draft: Draft, members: int, known: GangFacts) -> str:
-    """Write the pod's slice label, unless the pod has one; return why that is impossible, else an empty text."""
+    """Write the pod's slice label, unless the pod has a slice label.
+
+    Return why that is impossible; empty if it is possible.
+    """
     if members <= 1 or draft.get(_SLICE) is not None:
         return ""
     if known.gang.index < 0:
