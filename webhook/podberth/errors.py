@@ -71,7 +71,7 @@ class EvaluationError(PodberthError):
 
 
 class UndecidedError(EvaluationError):
-    """An expression of a native policy failed here, and podberth does not know its outcome in the API server."""
+    """An expression of a native policy failed in podberth. Its outcome in the API server is unknown."""
 
 
 class BudgetError(UndecidedError):

@@ -89,7 +89,7 @@ def put(document: Any, steps: Path, value: Any) -> Any:
 
 
 def front_of(form: Form, place: object) -> Path | None:
-    """Return the path of the pod's first container in an object, if it is outside the list of containers; else None.
+    """Return the path, in an object, of the pod's first container if it is outside the list of containers; else None.
 
     The path starts at the object ``place``.
     """

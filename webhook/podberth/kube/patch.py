@@ -122,7 +122,7 @@ class Draft:
         return _operations(since.document, self.document, self._touched)
 
     def _disown(self, path: Path) -> None:
-        """Forget that the containers at and below ``path`` are copies, because shared containers have replaced them."""
+        """Forget that the objects and lists at and below ``path`` are copies: the draft shares them again."""
         if path in self._owned:  # if a container is a copy, so are all containers above it
             self._owned = {owned for owned in self._owned if owned[: len(path)] != path}
 
@@ -257,7 +257,7 @@ def _look_up(value: Any, path: Path) -> Any:
 
 
 def _existing(document: Any, path: Path) -> Path:
-    """Return the longest prefix of ``path`` that leads to a container of ``document``; list indexes become ints."""
+    """Return the longest prefix of ``path`` that leads to an object or list of ``document``; indexes become ints."""
     found: list[str | int] = []
     for step in path:
         index = int(step) if isinstance(document, list) and str(step).isdecimal() else step

@@ -188,7 +188,7 @@ class Positions:
     def key(self, path: Path) -> Position:
         """Return the position of the last key or list item of ``path``.
 
-        If absent, the position of the nearest parent's key.
+        If it is absent, the result is the position of the nearest parent's key.
         """
         return self._find(path)[2]
 

@@ -199,7 +199,7 @@ def integer(text: str) -> int | None:
 
 
 class LabelSets:
-    """The labels of a list of objects, indexed: finds the objects that a selector selects without comparing each.
+    """The labels of a list of objects, indexed: a selector is not compared with each object.
 
     The time for one requirement depends on the number of its values and not on the number of objects, because a user
     may write a thousand requirements for a hundred objects.

@@ -101,7 +101,7 @@ class _Collection:
         return next((slot for slot in reversed(self.slots[:gap]) if not slot.goes), None)
 
     def kept_from(self, gap: int) -> _Slot:
-        """Return the first part that is not removed, at the index ``gap`` or after it; there has to be one."""
+        """Return the first part, at the index ``gap`` or later, that is not removed; such a part must exist."""
         return next(slot for slot in self.slots[gap:] if not slot.goes)
 
 

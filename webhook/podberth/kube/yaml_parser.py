@@ -285,7 +285,10 @@ class _Composer:
         return None
 
     def _merge(self, items: dict[str, object], place: Place, source: tuple[object, Place], position: Position) -> None:
-        """Add the entries of the objects that a merge key names; the first object wins (yaml.org/type/merge.html)."""
+        """Add the entries of the objects that a merge key names (yaml.org/type/merge.html).
+
+        If two of the objects have a key, the value of the first object is added.
+        """
         value, part = source
         one = isinstance(value, dict)
         sources = (
@@ -319,7 +322,7 @@ def _end(event: Any, place: Place) -> int:
 
 
 def _is_merge(event: yaml.ScalarEvent) -> bool:
-    """Return whether a key ``<<`` is a merge key: it is plain or has the tag (go.yaml.in/yaml/v2 decode.go isMerge)."""
+    """Return whether a key ``<<`` is a merge key: unquoted, or with the tag (go.yaml.in/yaml/v2 decode.go isMerge)."""
     return event.tag == _MERGE_TAG if event.tag else not event.style
 
 

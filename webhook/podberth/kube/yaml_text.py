@@ -45,7 +45,7 @@ class Flow:
 
 
 def as_yaml(document: Any, indents: Indents = KUBECTL) -> str:
-    """Return a document as YAML text in kubectl's format: block style, keys in their order, no line folded."""
+    """Return a document as YAML text in kubectl's format: block style, keys in order, and no folded lines."""
     return "\n".join(block(document, indents)) + "\n"
 
 

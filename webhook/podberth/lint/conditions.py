@@ -1,4 +1,4 @@
-"""Translates CEL conditions to logical statements (``formula``), with the values that podberth's variables can have.
+"""Translates CEL conditions to logical statements, with the values that podberth's variables can have.
 
 ``&&``, ``||``, ``!``, ``? :``, comparisons with constants, ``in`` a list of constants, ``has()`` and optional
 selections of fields are translated. Any other expression is one term that is true or false. In fact, the evaluation of
@@ -125,7 +125,7 @@ class Conditions:
         return (*_KNOWN, _FOR_GPUS) if self.for_gpus else _KNOWN
 
     def can_hold(self, *formulas: Formula) -> bool:
-        """Return whether all matchConditions and ``formulas`` can be true of a pod; also True if that is uncertain."""
+        """Return whether all matchConditions and ``formulas`` can be true for a pod; also True if that is uncertain."""
         return possible(*self.given, *self.formulas, *formulas)
 
     def says(self, tree: Tree, *, wanted: bool = True) -> Formula:  # noqa: PLR0911 - one for each form
@@ -234,7 +234,7 @@ def _at_least_nothing(term: Tree, fact: Compares | Among) -> Formula:
 
 
 def _fold_fact(value: Constant, fact: Compares | Among) -> Formula:
-    """Return the statement TRUE or FALSE, depending on whether a fact is true of the constant ``value``."""
+    """Return TRUE or FALSE: whether the constant ``value`` satisfies ``fact``."""
     if isinstance(fact, Among):
         return TRUE if (value in fact.values) is fact.wanted else FALSE
     return TRUE if possible(Compares("", "==", value), Compares("", fact.relation, fact.value)) else FALSE

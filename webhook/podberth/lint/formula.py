@@ -1,7 +1,7 @@
 """Logical statements about unknown values, and a search for values that make all statements true.
 
 A statement is a fact about one term (the term is true, has a relation to a constant, or is one of several constants),
-or several statements joined by "all of" or "any of". Terms are any hashable values; equal terms are the same term. The
+or several statements joined by "all of" or "any of". Terms are any hashable values; equal values are one term. The
 search is bounded: if the search would take too long, the result is "possible". This module does not depend on CEL.
 """
 

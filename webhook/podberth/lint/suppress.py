@@ -75,10 +75,7 @@ def _next(lines: list[str], number: int) -> int | None:
 
 
 def _end(lines: list[str], start: int) -> int:
-    """Return the last line of the value that begins in line ``start``.
-
-    For a document's first key, the document's last line.
-    """
+    """Return the last line of the value that starts in line ``start``."""
     whole = _indent(lines[start]) == 0 and all(_blank(line) for line in _above(lines, start))
     depth = _indent(lines[start])
     opens = _KEY.match(lines[start]) is not None

@@ -43,7 +43,7 @@ class ConflictCase:
 
     @property
     def value(self) -> Any:
-        """The value of the proposal's only expression, for mutations with one."""
+        """The value of the proposal's only expression, for a mutation with a single expression."""
         return self.proposal.leaves[""]
 
     @property
@@ -77,10 +77,7 @@ class ConflictCase:
         return list(found.values()), self.kept([item for index, item in enumerate(self.items) if index not in found])
 
     def kept(self, items: list[Any]) -> Proposal | None:
-        """Return the proposal with ``items`` in place of the proposal's list; None if ``items`` is empty.
-
-        ``items`` is a part of the list.
-        """
+        """Return the proposal with only ``items``, a part of the proposal's list; None if ``items`` is empty."""
         if not isinstance(self.value, list) or len(items) == len(self.value):
             return self.proposal
         return replace(self.proposal, leaves={"": items}) if items else None

@@ -26,7 +26,7 @@ class EarlierChanges:
         """Return the name of the first policy that wrote a path; None if no policy did.
 
         ``present`` is the pod's present value at the path. A mutation of a single field counts only if the mutation
-        wrote this value; a JSON Patch operation at or above the path counts with any value.
+        wrote this value; a JSON Patch operation at the path, or at an object around it, counts with any value.
         """
         where = pointer(path)
         for name, concerns in self.record.items():

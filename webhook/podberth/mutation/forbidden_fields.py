@@ -1,6 +1,6 @@
 """The fields that no policy may write (docs/rules.md, rules 1 and 15).
 
-The check is for mutations that can write any field (``operations``); all other mutations write none of these fields.
+The check is for mutations that can write any field. All other mutations write none of these fields.
 """
 
 from collections.abc import Iterator

@@ -56,7 +56,7 @@ class GangFacts:
     """The gang's name if an owner states the gang's size and ``controller`` reads that owner; else empty."""
 
     def group_of(self, name: str) -> str:
-        """Return the group system that has a PodGroup called ``name`` in the pod's namespace; empty if none has."""
+        """Return the group system that has a PodGroup called ``name`` in the pod's namespace; else empty."""
         if name in self.native:
             return NATIVE
         own = (system for system, row in JOINED.items() if (row.pod_groups, self.namespace, name) in self.groups)

@@ -1,4 +1,4 @@
-"""Makes the mutations of spec fields that name another object: a field is set if the user has not set the field.
+"""Makes the mutations that write the name of another object into the pod's spec, unless the user has set the field.
 
 A default value of the API server does not count as set by the user.
 """

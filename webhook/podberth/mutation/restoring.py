@@ -1,4 +1,4 @@
-"""Restores podberth's writes on an updated pod, for several mutations."""
+"""Restores podberth's changes on an updated pod, for mutations of containers' resources."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -102,7 +102,7 @@ class KnownTerm:
         self._implied: dict[int, tuple[Fact, bool]] = {}
 
     def about(self, key: Any) -> list[Fact]:
-        """Return the expressions about the label ``key``: the term's expressions first, then the nodeSelector's."""
+        """Return the expressions about the label ``key``: first those of the term, then those of the nodeSelector."""
         own = self._by_key.get(key, [])
         if key not in self._selector:
             return own
@@ -132,7 +132,7 @@ class KnownTerm:
         return all(map(self.says, other.facts))
 
     def contradiction(self, other: "WantedTerm") -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
-        """Return (expression of ``other``, expression of this term) that contradict each other; None if none do."""
+        """Return a contradicting pair (expression of ``other``, expression of this term); None if there is none."""
         return next(
             (
                 (wanted.expression, mine.expression)

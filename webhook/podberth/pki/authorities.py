@@ -1,8 +1,9 @@
 """The certificate authorities that all replicas share, as one value, and the value's format in a Secret.
 
 At most two authorities have keys: the current authority, which signs leaves, and the next authority, which will replace
-the current one. Earlier authorities are certificates without a key. Each earlier authority is trusted until every leaf
-that it signed has expired or, if the rotation is hurried, until the replicas have new leaves.
+the current one. Earlier authorities are certificates without a key. A leaf is the certificate of a replica. Each
+earlier authority is trusted until every leaf with its signature has expired or, if the rotation is hurried, until the
+replicas have new leaves.
 """
 
 import json
@@ -29,7 +30,7 @@ _SCHEMA = "v1"
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """A certificate authority with its key, and the lifetime of the leaves that all replicas sign with the key."""
+    """A certificate authority with its key, and the lifetime of the leaves (replicas' certificates) that it signs."""
 
     authority: Authority
     leaf_life: timedelta
@@ -42,7 +43,7 @@ class Signer:
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """A certificate authority that signs no more leaves.
+    """A certificate authority that signs no more leaves (replicas' certificates).
 
     The API server trusts the authority's leaves until ``until``.
     """

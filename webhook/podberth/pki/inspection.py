@@ -1,4 +1,4 @@
-"""Reports on the certificates in a cluster: the trusted ones, the signing one, their times of expiry, and problems."""
+"""Reports on the certificates in a cluster: trusted certificates, signing authority, times of expiry, and problems."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -49,9 +49,10 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True)
 class Presented:
-    """The certificate of a server. ``refusal``: why the API server would not trust the certificate.
+    """The certificate that a server has sent.
 
-    Empty if trusted.
+    ``refusal`` is the reason why the API server would not trust the certificate; empty if the API server would trust
+    it.
     """
 
     where: str

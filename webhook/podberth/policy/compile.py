@@ -113,7 +113,7 @@ class CompiledMutation:
 
     @property
     def reads(self) -> frozenset[tuple[str, ...]]:
-        """The paths of the fields that the entry's expressions read (``cel.reads``)."""
+        """The paths of the CEL fields that the mutation's expressions read, such as ("gpu", "count")."""
         return frozenset().union(*(bound.reads for bound in self.bounds))
 
     @cached_property

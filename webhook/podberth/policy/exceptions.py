@@ -89,7 +89,7 @@ def state_of(source: GPUPolicyException, now: datetime) -> ExceptionState:
 
 
 def by_namespace(exceptions: Iterable[CompiledException]) -> dict[str, tuple[CompiledException, ...]]:
-    """Return the exceptions of each namespace, in the given order."""
+    """Return a mapping from namespace to the exceptions for the namespace, in the given order."""
     found: dict[str, list[CompiledException]] = {}
     for each in exceptions:
         for namespace in dict.fromkeys(each.parsed.source.spec.namespaces):
@@ -154,7 +154,7 @@ class _Taken:
         self._compared: Counter[str] = Counter()
 
     def too_many(self, exception: ParsedException) -> str:
-        """Return a message if the names and labels of an exception exceed a namespace's bound; else an empty text."""
+        """Return a message if an exception's names and labels exceed a namespace's limit; else empty."""
         number = _compared(exception)
         full = _full(exception, self._compared, number, MOST_COMPARED)
         if not full:
@@ -166,7 +166,7 @@ class _Taken:
         )
 
     def too_long(self, exception: ParsedException, microseconds: float) -> str:
-        """Return a message if the cost of an exception's expression exceeds a namespace's bound; else an empty text."""
+        """Return a message if the cost of an exception's expression exceeds a namespace's limit; else empty."""
         full = _full(exception, self._microseconds, microseconds, MAX_MICROSECONDS)
         if not full:
             return ""
@@ -179,7 +179,7 @@ class _Taken:
     def take(self, exception: ParsedException, microseconds: float = 0) -> None:
         """Add an exception to the sums of the exception's namespaces.
 
-        ``microseconds`` is the cost of its expression.
+        ``microseconds`` is the maximum time of the exception's expression.
         """
         for each in frozenset(exception.source.spec.namespaces):
             self._compared[each] += _compared(exception)
@@ -187,7 +187,7 @@ class _Taken:
 
 
 def _full(exception: ParsedException, taken: Mapping[str, float], more: float, most: float) -> str:
-    """Return the first namespace of an exception in which ``taken`` plus ``more`` is above ``most``; empty if none."""
+    """Return the first namespace of an exception where ``taken`` plus ``more`` is above ``most``; else empty."""
     namespaces = frozenset(exception.source.spec.namespaces)
     return min((each for each in namespaces if taken[each] + more > most), default="")
 

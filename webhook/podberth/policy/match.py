@@ -1,8 +1,8 @@
 """Decides whether a policy's matchConstraints match a request, with the API server's semantics.
 
 Source: the apiserver's pkg/admission/plugin/policy/matching/matching.go and pkg/admission/plugin/webhook/predicates
-(rules, namespace, object). ``applies_statically`` needs only the operation and the resource, so that a server can group
-its policies once. This module does not read expressions, scope and params.
+(rules, namespace, object). One function needs only the operation and the resource, because a server groups its policies
+by them once. This module does not read expressions, scope and params.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ depends on."""
 
 
 class SetUpError(EvaluationError):
-    """An input that the policy needs is missing: its params, or the request's namespace."""
+    """An input that the policy needs is missing: the policy's params, or the namespace of the request."""
 
 
 class NamespaceUnknownError(SetUpError):

@@ -1,7 +1,7 @@
 """Refuses policies whose fields are valid one by one but not together, by the API server's rules and podberth's own.
 
 Source: pkg/apis/admissionregistration/validation/validation.go of kubernetes. Each check yields the path of a field in
-the document, and the problem of the field. ``model`` has already validated each field by itself.
+the document, and the problem of the field. Each field by itself has been validated before.
 """
 
 import re

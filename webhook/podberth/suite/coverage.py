@@ -1,8 +1,8 @@
 """Coverage of policies by test cases: which expressions were evaluated, and which conditions were both true and false.
 
-A condition counts as two points: one if a case made the condition true, one if a case made the condition false. Any
-other expression counts as one point. A variable counts as evaluated if an evaluated expression needed it. A variable
-inside a loop counts if the loop ran at least once.
+A condition counts as two points: a point if a case made the condition true, and a point if a case made the condition
+false. Any other expression counts as one point. A variable counts as evaluated if an evaluated expression needed it. A
+variable inside a loop counts if the loop ran at least once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

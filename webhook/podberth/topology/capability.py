@@ -152,7 +152,7 @@ def gpu_memory_mib(labels: Mapping[str, str], capability: Capability) -> dict[st
 def _vendor(node: Node) -> Vendor:
     """Return the vendor of the node's GPUs, from the node's document, else from the node's resources.
 
-    A node has GPUs of one vendor.
+    All GPUs of a node are from one vendor.
     """
     if node.topology is not None and node.topology.gpus:
         return node.topology.gpus[0].vendor
@@ -255,8 +255,8 @@ def _largest_domain(topology: NodeTopology) -> int:
 def _is_partitioned(node: Node) -> bool:
     """Return whether one unit of ``amd.com/gpu`` is a part of a GPU: the node offers more units than it has GPUs.
 
-    A node does so if the device plugin's resource_naming_strategy is single. It is unknown which units belong to one
-    GPU.
+    The device plugin offers parts of GPUs under this name if its resource_naming_strategy is single. It is unknown
+    which units belong to one GPU.
     """
     gpus = node.topology.gpus if node.topology else ()
     return bool(gpus) and node.durable.get(_WHOLE["amd"], 0) > len(gpus)

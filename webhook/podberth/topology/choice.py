@@ -31,7 +31,7 @@ _REMEMBERED: Final = 2
 
 
 class _Column:
-    """One label key: the rows that have the label, by value."""
+    """The values of a label key: for each value, the rows (classes or nodes) that have the value."""
 
     def __init__(self, values: Iterable[tuple[int, str]]) -> None:
         """Build the column from pairs of row number and value; rows without the label are left out."""
@@ -58,7 +58,7 @@ class _Column:
         return found | _bits(few)
 
     def beside(self, operator: str, bound: int) -> Bits:
-        """Return the rows whose value is a number greater (operator Gt) or less (Lt) than ``bound``."""
+        """Return the rows whose value is a number above ``bound`` (operator Gt), or below ``bound`` (operator Lt)."""
         numbers, rows, up_to = self._ordered = self._ordered or self._in_order()
 
         def first(count: int) -> Bits:
@@ -91,7 +91,7 @@ class _Table:
         self.all: Bits = (1 << len(labels)) - 1
 
     def meeting(self, expression: Expression) -> Bits:
-        """Return the rows that meet a requirement on a label, with the semantics of ``kube.selector``."""
+        """Return the rows that meet a requirement on a label, as the scheduler compares."""
         key, operator, values = expression
         column = self._column(key)
         if operator == "In":
@@ -216,8 +216,8 @@ class _Nodes:
     def named(self, field: Expression) -> Bits:
         """Return the nodes that meet a matchFields requirement.
 
-        None unless the requirement is In or NotIn with one value. A node has no field but its name; any other field
-        counts as empty.
+        No node meets a requirement other than In or NotIn with one value. The only field of a node is its name; any
+        other field counts as empty.
         """
         key, operator, values = field
         if len(values) != 1 or operator not in ("In", "NotIn"):

@@ -1,7 +1,7 @@
 """Encodes and decodes the topology ConfigMap, in which the node agent publishes the ``NodeTopology`` of its node.
 
 There is one ConfigMap for each node. The ConfigMap has the node's name, the label ``podberth.io/topology: v1``, and one
-canonical JSON document (sorted keys, no blanks) under ``topology.json``, so that equal topologies are equal bytes. The
+canonical JSON document (sorted keys, no blanks) under ``topology.json``, so equal topologies are equal bytes. The
 writer of a ConfigMap is not trusted: every value is bounded and compared with the other values. A document that
 contradicts itself is a TopologyError, and then only the labels of the node are used. Unknown fields are ignored,
 because later versions of the format may add fields.

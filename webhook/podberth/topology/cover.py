@@ -1,14 +1,14 @@
-"""Searches for the fewest and most meaningful nodeSelectorTerms that select the wanted nodes and no others.
+"""Searches for the fewest and most meaningful nodeSelectorTerms that select the wanted nodes and no unwanted node.
 
 The search first uses only the labels with a configured meaning, because such labels also hold for future nodes. If they
-do not suffice, the search uses all labels. Each time, ``boxes`` finds the fewest terms, among these the fewest
-expressions, then the best ranked, and then the simplest to read. The result is always exact, or ``Cover.exact`` is
-False: exact terms select every wanted label set and no other. Three labels are never used: a hostname, an ignored
-label, and a label without configured meaning whose every value belongs to one node. The module does not know the
-purpose of the wanted nodes.
+do not suffice, the search uses all labels. Each search returns the fewest terms. Among results with equally few terms,
+it prefers fewer expressions, then better ranked labels, and then simpler expressions. The result is always exact, or
+``Cover.exact`` is False: exact terms select every wanted label set and no unwanted label set. Three labels are never
+used: a hostname, an ignored label, and a label without configured meaning whose every value belongs to one node. The
+module does not know the purpose of the wanted nodes.
 
-``boxes`` bounds the work of each search, and there are two searches at most. Terms beyond MAX_TERMS or MAX_VALUES are
-too long to read, so none are returned.
+The work of each search is limited, and there are two searches at most. Terms beyond MAX_TERMS or MAX_VALUES are too
+long to read, so none are returned.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -87,7 +87,7 @@ def _incidental(kinds: Iterable[LabelledNodes], unusable: frozenset[str]) -> lis
 
 
 class _Search:
-    """The search for terms that use one list of label keys; keys with a configured meaning come first."""
+    """The search for terms that use only the given label keys; keys with a configured meaning come first."""
 
     def __init__(
         self,
@@ -159,8 +159,9 @@ _MOST_DIGITS = 18
 def _plainest(allowed: Values, outside: Values, *, number: bool) -> tuple[float, dict[str, Any]]:
     """Return (cost, expression) of the simplest expression that matches all ``allowed`` values and none of ``outside``.
 
-    None stands for an absent label. The two sets are disjoint and not empty, so a list of values is always possible:
-    the allowed values (In) if the label is always present, else the values of ``outside`` (NotIn).
+    None stands for an absent label. The sets ``allowed`` and ``outside`` are disjoint and not empty, so an expression
+    is always possible: In with the allowed values if the label is always present, else NotIn with the values of
+    ``outside``.
     """
     choices: list[tuple[float, dict[str, Any]]] = []
     values, unwanted = _present(allowed), _present(outside)
@@ -178,7 +179,7 @@ def _plainest(allowed: Values, outside: Values, *, number: bool) -> tuple[float,
 
 
 def _comparison(values: list[str], unwanted: list[str]) -> dict[str, Any] | None:
-    """Return a Gt or Lt expression that matches all of ``values`` and none of ``unwanted``; None if there is none."""
+    """Return a Gt or Lt expression that matches all of ``values`` and none of ``unwanted``; None if impossible."""
     if not all(text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS for text in (*values, *unwanted)):
         return None
     meant, kept_out = [int(text) for text in values], [int(text) for text in unwanted]

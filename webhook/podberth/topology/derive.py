@@ -1,7 +1,7 @@
 """Derives the topology document of a node from the agent's readings of its devices.
 
 The result depends on the reading alone. No function raises: a contradiction in the reading, such as a MIG instance on a
-GPU that has just left MIG mode, is left out, so that the document can always be decoded.
+GPU that has just left MIG mode, is left out, and the document can always be decoded.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Reads the fields of an untrusted document for the decoders of this package, and checks type and bounds of each."""
+"""Reads fields of an untrusted topology document, and checks the type and the limits of each value."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
@@ -82,9 +82,9 @@ class Fields:
         return Fields(value or {}, f"{self.where}.{key}")
 
     def items(self, key: str, most: int) -> Iterator[tuple[str, Any]]:
-        """Yield (place in the document, item) for each item of a field that is a list of at most ``most`` items.
+        """Yield (path in the document, item) for each item of a field that is a list of at most ``most`` items.
 
-        Nothing if the field is absent.
+        Nothing is yielded if the field is absent.
         """
         value = self.values.get(key)
         if value is None:

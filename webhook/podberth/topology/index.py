@@ -1,8 +1,7 @@
-"""The index of all known nodes by class, so that the time of a look-up depends on the number of classes, not of nodes.
+"""The index of all known nodes by class of nodes: a look-up visits each class, and not each node.
 
-Nodes of one class have equal capability, taints, transient reason, and labels other than the ignored ones. An index
-never changes: ``update`` returns a new index that shares all unaffected classes. Of each node the index keeps only the
-name, the class, the ignored labels, and the names of extended resources that podberth does not know.
+An index never changes: ``update`` returns a new index that shares all unaffected classes. Of each node the index keeps
+only the name, the class, the ignored labels, and the names of extended resources that podberth does not know.
 """
 
 from collections.abc import Iterable, Mapping
@@ -52,7 +51,7 @@ class TopologyIndex:
 
     @classmethod
     def build(cls, nodes: Iterable[Node], conventions: Conventions | None = None) -> "TopologyIndex":
-        """Return the index of all nodes; of two nodes with one name the later counts."""
+        """Return the index of all nodes. If two nodes have one name, the later node counts."""
         conventions = conventions or Conventions()
         entries: dict[str, _Entry] = {}
         keys: dict[_Key, _Key] = {}
@@ -113,22 +112,25 @@ class TopologyIndex:
         return frozenset().union(*{entry.unrecognised for entry in self._entries.values()})
 
     def offers(self, resource: str) -> bool:
-        """Return whether any node has an extended resource of this name, even one that podberth does not know.
+        """Return whether any node has the extended resource ``resource``, which need not be an accelerator.
 
         If no node has the resource, DRA may still serve it (docs/rules.md, rule 13).
         """
         return resource in self.offered or resource in self._unrecognised
 
     def memory_mib(self, product: str) -> int:
-        """Return the MiB of a whole GPU of a model, the most that any known node has; 0 if unknown.
+        """Return the MiB of a whole GPU of a model; 0 if unknown.
 
-        ``product`` is the model's name in GFD's or GKE's label.
+        If nodes differ, the largest value counts. ``product`` is the model's name in GFD's or GKE's label.
         """
         return self._memory_mib.get(product, 0)
 
     @cached_property
     def _memory_mib(self) -> Mapping[str, int]:
-        """The MiB of a whole GPU by the model's name in labels; the most, if nodes differ."""
+        """A mapping from GPU model, as labels name it, to the MiB of a whole GPU.
+
+        If nodes differ, the largest value counts.
+        """
         found: dict[str, int] = {}
         for one in self._classes.values():
             for product, memory in gpu_memory_mib(one.labels, one.capability).items():
@@ -203,7 +205,7 @@ class _Members(dict[_Key, dict[str, OwnLabels]]):
         return found
 
     def classes(self, keys: Mapping[_Key, _Key]) -> dict[_Key, NodeClass]:
-        """Return the node classes of the index after the update, without classes that have lost their last node.
+        """Return the node classes of the index after the update, without classes that have no node any more.
 
         ``keys`` are the keys of classes to which the update added nodes.
         """

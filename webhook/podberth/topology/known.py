@@ -1,9 +1,9 @@
 """Keeps the nodes that a watch has reported, and the names of the nodes that changed since the index was updated.
 
-A Node, its topology document and its heartbeat arrive separately and in any order; each replaces the earlier version.
-Only the fields that the index reads are kept, and nodes with equal fields share one object. ``facts.collect`` would
-make equal nodes from the same objects: a document that cannot be read counts as absent. So replicas agree, and a
-restart changes no answer. ADR 45 says why ``ClusterFacts`` does not keep these nodes.
+A Node, its topology document and its heartbeat arrive separately and in any order. Each new version replaces the
+earlier version. Only the fields that the index reads are kept, and nodes with equal fields share one object. A list of
+all objects would give equal nodes: a document that cannot be read counts as absent. So replicas agree, and a restart
+changes no answer. ADR 45 says why the facts of the cluster do not include these nodes.
 """
 
 from collections.abc import Mapping

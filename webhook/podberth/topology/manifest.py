@@ -133,9 +133,9 @@ def _is_some(amount: object) -> bool:
 
 
 def _condition(status: Fields) -> Transient:
-    """Return the reason for which status.conditions make a node transient; empty if there is none.
+    """Return the reason in status.conditions why a node is transient; else empty.
 
-    Ready must not be False or Unknown, and no condition about an accelerator fault may be True.
+    The node is transient if Ready is not True, or if a condition about an accelerator fault is True.
     """
     reason: Transient = ""
     for condition in status.objects("conditions", _MOST_ITEMS):
@@ -158,10 +158,7 @@ def _label_state(labels: Mapping[str, str]) -> Transient:
 def _device_state(
     allocatable: Mapping[str, int], capacity: Mapping[str, int], topology: NodeTopology | None
 ) -> Transient:
-    """Return the reason why a node's devices make the node transient; empty if they do not.
-
-    A device waits for a reset, is unhealthy, or is not offered by the kubelet.
-    """
+    """Return the reason why a node's devices make the node transient; else empty."""
     gpus = topology.gpus if topology else ()
     if any(gpu.mig_enabled != gpu.mig_pending for gpu in gpus):
         return "MIG reconfiguring"

@@ -1,7 +1,7 @@
 """Sets of nodes. The index returns such a set for a pod's need, and callers narrow the set and read facts about it.
 
 A set keeps classes of nodes. A set keeps single nodes only if the pod's choice of nodes depends on a node's name or on
-a label in ``Conventions.ignored_labels``. A set has no reference to its index, so a replaced index is freed at once.
+an ignored label. A set has no reference to its index, so a replaced index is freed at once.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -211,7 +211,7 @@ class NodeSet:
     def _distinguishing(self, unfit: Sequence[Part]) -> str:
         """Return the label that would distinguish the fitting nodes from ``unfit``.
 
-        The result is the label of link domains, of GPU memory or of the number of GPUs, whichever excludes nodes.
+        The label is the label of link domains, of GPU memory or of the number of GPUs: the first that excludes nodes.
         """
         links = any(link_domain(part.node_class.capability, self.need) < self.linked for part in unfit)
         return LINK_DOMAIN_LABEL if links else _SHOWS_MEMORY if unfit else _SHOWS_AMOUNT
@@ -228,8 +228,8 @@ class NodeSet:
     def tolerations(self) -> tuple[dict[str, str], ...]:
         """One toleration for each taint that only marks these nodes as having accelerators.
 
-        These are NoSchedule taints with a key that the conventions list. A taint for another reason (health, spot, a
-        team) gets no toleration (docs/rules.md, rule 4).
+        Such taints are NoSchedule taints with a key that the conventions list. A taint for another reason (health,
+        spot, a team) gets no toleration (docs/rules.md, rule 4).
         """
         found: dict[str, dict[str, str]] = {}
         for taint in self.taints:
@@ -240,7 +240,10 @@ class NodeSet:
         return tuple(found.values())
 
     def count_selected(self, terms: Sequence[Mapping[str, Any]]) -> int:
-        """Return the number of durable nodes whose labels match any of the nodeSelectorTerms. Cached by the terms."""
+        """Return the number of durable nodes whose labels match any of the nodeSelectorTerms ``terms``.
+
+        The result is cached.
+        """
         key = orjson.dumps(terms, option=orjson.OPT_SORT_KEYS)
         found = self._selected.get(key)
         if found is None:
@@ -256,10 +259,10 @@ class NodeSet:
     def narrowest_level(self, members: int) -> str:
         """Return the narrowest level, as a label key, with a domain that holds ``members`` pods; empty if none.
 
-        Only durable nodes count, and all count as empty. If ``members`` is 0, the number of pods is unknown, and two
-        are assumed. A pod without accelerators fits anywhere, so the result is empty. For pods with DRA claims one pod
-        per node is assumed, although a node may hold more; if no level has enough nodes, the result is the level with
-        the largest domain.
+        Only durable nodes count, and the nodes count as empty. If ``members`` is 0, the number of pods is unknown, and
+        two pods are assumed. A pod without accelerators fits anywhere, so the result is empty. For pods with DRA claims
+        one pod per node is assumed, although a node may hold more; if no level has enough nodes, the result is the
+        level with the largest domain.
         """
         wanted = members or 2
         found = next((level for level, _, most in self._domain_sizes if most >= wanted), "")
@@ -365,9 +368,9 @@ class NodeSet:
 
 
 def _of_single_nodes(counted: Sequence[tuple[Part, int]], level: str) -> dict[str, int]:
-    """Return the number of pods that each domain of a level holds, for a level whose label is an ignored one.
+    """Return the number of pods that each domain of a level holds, if the label of the level is an ignored label.
 
-    For the hostname level, one domain of each size is returned.
+    For the hostname level, all domains of one size are returned as a single domain.
     """
     sizes: dict[str, int] = {}
     for part, each in counted:
@@ -384,7 +387,8 @@ def _of_single_nodes(counted: Sequence[tuple[Part, int]], level: str) -> dict[st
 def select(chosen: Iterable[Part], need: Need, conventions: Conventions) -> NodeSet:
     """Return the nodes that fit ``need``, among the nodes that the pod's own selection matches.
 
-    Each capability and each list of taints is checked once, because many classes share them.
+    Many classes share their accelerators or taints, so each set of accelerators and each list of taints is checked
+    once.
     """
     reaches = Reach(need, conventions)
     reached: dict[tuple[Taint, ...], bool] = {}
@@ -407,7 +411,7 @@ def select(chosen: Iterable[Part], need: Need, conventions: Conventions) -> Node
 
 
 def _with_accelerators(parts: list[Part], conventions: Conventions) -> tuple[list[Part], list[Part]]:
-    """Return (the nodes with accelerators, all other nodes).
+    """Return (nodes with accelerators, all other nodes).
 
     If no node has accelerators, all nodes are in the first list.
     """

@@ -1,7 +1,7 @@
-"""An overview of a cluster: the kinds of nodes, and the domains of every topology level.
+"""An overview of a cluster: its similar nodes, and the domains of every topology level.
 
-Nodes are of one kind ("the H100 nodes") if machine, links, MIG layout, resources and taints are equal, whatever the
-location and the state of a node. A kind may have nodes of several classes of the index.
+Nodes are similar ("the H100 nodes") if machine, links, MIG layout, resources and taints are equal, whatever the
+location and the state of a node. Similar nodes may belong to several classes of the index.
 """
 
 from collections import Counter

@@ -25,7 +25,7 @@ _TOO_LONG = f"labels distinguish them from the others only in more than {MAX_TER
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """Nodes with the labels ``labels`` that have the resources that the pod requests, and still do not fit the pod."""
+    """Nodes with the labels ``labels`` that have the requested resources, but do not fit the pod for another reason."""
 
     labels: Mapping[str, str]
     why: frozenset[Trait] | None
@@ -59,7 +59,7 @@ class Placement:
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """The nodeSelectorTerms for the wanted nodes and no other known node; empty if none are needed or possible."""
+        """The nodeSelectorTerms for the wanted nodes and no other known node; empty if unneeded or impossible."""
         return self._cover.terms if self._cover.exact else ()
 
     @property
@@ -85,8 +85,8 @@ class Placement:
     def required(self) -> tuple[Term, ...]:
         """The nodeSelectorTerms that exclude every known node that does not fit, and no future node that fits.
 
-        Empty if there is no node to exclude, or if labels cannot exclude all. In a cluster that does not grow:
-        ``terms``.
+        Empty if there is no node to exclude, or if labels cannot exclude all such nodes. In a cluster that does not
+        grow, the value is ``terms``.
         """
         return self._demand or ()
 
@@ -97,7 +97,10 @@ class Placement:
 
     @property
     def missing_label(self) -> str:
-        """The label that some nodes lack, and with which ``terms`` or ``required`` would be exact; empty if none."""
+        """The label that some nodes lack.
+
+        With this label, ``terms`` or ``required`` would be exact. Empty if there is none.
+        """
         lacking = not self._cover.exact and any(self.distinguishing not in one.labels for one in self.wanted)
         unsettled = self._demand is None and any(self.distinguishing not in one.labels for one in self.unfit)
         return self.distinguishing if lacking or unsettled else ""
@@ -130,10 +133,7 @@ def exclude(
 
 
 def _settled(each: LabelKey, wanted: Sequence[LabelledNodes], unfit: Sequence[Unfit]) -> frozenset[int]:
-    """Return the indexes in ``unfit`` of the nodes that a label key can exclude.
-
-    The label's value on the nodes proves why the nodes do not fit, and no wanted node has that value.
-    """
+    """Return the indexes in ``unfit`` of the nodes that the label ``each`` can exclude."""
     fitting = {one.labels.get(each.key) for one in wanted} | {None}
     return frozenset(
         place
@@ -143,7 +143,7 @@ def _settled(each: LabelKey, wanted: Sequence[LabelledNodes], unfit: Sequence[Un
 
 
 def _without(keys: Sequence[tuple[str, frozenset[int]]], unfit: Sequence[Unfit]) -> tuple[Term, ...] | None:
-    """Return the term that excludes each unfit node by one of ``keys``; None if the term would be too long."""
+    """Return the term that excludes each unfit node by a key in ``keys``; None if the term would be too long."""
     expressions: list[Term] = []
     done: frozenset[int] = frozenset()
     for key, hit in keys:

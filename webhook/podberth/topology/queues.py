@@ -1,4 +1,4 @@
-"""The queues of all queueing systems: which exist, the queue above each, and why the workloads of a queue wait.
+"""The queues of all queueing systems: which queues exist, the parent of each, and why the workloads of a queue wait.
 
 Kueue's LocalQueues and ClusterQueues, and the Queues of Volcano and KAI, are read. YuniKorn's queues are a tree in the
 text of a ConfigMap, and placement rules create more queues, so podberth cannot say that a queue of YuniKorn does not

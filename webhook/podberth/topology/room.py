@@ -1,7 +1,8 @@
 """Checks whether pods fit together on all nodes, or on the nodes of one domain of a level.
 
-If pods are reported as not fitting, no scheduler can place them. The opposite is not certain: two pods of five devices
-and one of three pass on two nodes of seven devices each, because only an exact packing could refuse them.
+If pods are reported as not fitting, no scheduler can place them. If no pods are reported, they may still not fit. For
+example, two pods that need five devices and a pod that needs three do not fit on two nodes with seven devices each, but
+only an exact packing shows that.
 """
 
 from collections import Counter

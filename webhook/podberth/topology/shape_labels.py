@@ -48,7 +48,7 @@ def platform_labels(row: Shape, name: str, provider: Provider) -> dict[str, str]
 
 
 def vendor_labels(row: Shape, provider: Provider) -> dict[str, str]:
-    """Return the labels that the vendor's own software sets for the GPUs."""
+    """Return the labels that the GPU vendor's own software sets for the GPUs."""
     return _amd_labels(row) if row.model.vendor == "amd" else _gfd_labels(row, provider)
 
 
@@ -97,7 +97,7 @@ def _gfd_labels(row: Shape, provider: Provider) -> dict[str, str]:
 
 
 def _single_labels(row: Shape, product: str) -> dict[str, str]:
-    """Return GFD's labels under MIG strategy single, which describe the only MIG profile in place of the GPU."""
+    """Return GFD's labels under MIG strategy single. They describe the only MIG profile instead of the GPU."""
     ((profile, count),) = row.cut.items()
     part = mig.parse(profile)
     return {
@@ -111,7 +111,10 @@ def _single_labels(row: Shape, product: str) -> dict[str, str]:
 
 
 def _mixed_labels(row: Shape, product: str) -> dict[str, str]:
-    """Return GFD's labels under MIG strategy mixed, which describe each MIG profile under a prefix of its own."""
+    """Return GFD's labels under MIG strategy mixed.
+
+    They describe each MIG profile with labels under the profile's own prefix.
+    """
     labels = {"mig.config": "custom"}
     for profile, count in row.cut.items():
         part = mig.parse(profile)
@@ -129,7 +132,7 @@ def _mixed_labels(row: Shape, product: str) -> dict[str, str]:
 
 
 def cloud_labels(row: Shape, provider: Provider) -> dict[str, str]:
-    """Return the cloud provider's own labels for the GPUs, which need no software of NVIDIA."""
+    """Return the labels that the cloud provider sets for the GPUs, without any software of NVIDIA."""
     count = str(row.gpus)
     if provider == "gke":
         labels = {

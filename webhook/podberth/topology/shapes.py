@@ -1,7 +1,7 @@
 """Simulates machines: makes the Node and the topology ConfigMap of a machine, for demos, suites and tests.
 
-``shape_tables`` defines the shapes. This module writes what the kubelet, GPU feature discovery, the cloud and the node
-agent would write for such a machine. Podberth reads no field in which a simulated node differs from a real one.
+This module writes the fields that the kubelet, GPU feature discovery, the cloud and the node agent would write for such
+a machine. podberth reads no field in which a simulated node differs from a real node.
 """
 
 from collections.abc import Mapping

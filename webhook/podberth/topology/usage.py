@@ -90,7 +90,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allocation:
-    """The containers that hold GPUs or MIG devices of one node, as far as known."""
+    """The containers that hold GPUs or MIG devices of a node, as far as the kubelet reports them."""
 
     holders: Mapping[Holder, int]
     """The number of devices for each holder; above 1 if a container has several shares of one GPU."""

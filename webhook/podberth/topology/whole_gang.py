@@ -1,6 +1,6 @@
 """Checks whether the empty nodes of a domain can hold a whole gang with different roles.
 
-Only durable nodes and their accelerators count, as in ``nodes``. The result is the same for every pod of the gang.
+Only durable nodes and their accelerators count. All pods of the gang get one result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -103,7 +103,10 @@ def _room(amounts: Mapping[str, int], need: Need) -> int:
 
 
 def _takes(other: Need, need: Need) -> int:
-    """Return the largest number of pods with ``need`` whose room on a node one pod with the need ``other`` can take."""
+    """Return the number of pods with ``need`` that a node can lose room for because of one pod with the need ``other``.
+
+    The number is the largest over all nodes.
+    """
     asked = dict(other.requests)
     return max(-(-asked.get(name, 0) // amount) for name, amount in need.requests)
 

@@ -118,7 +118,7 @@ def _entries(picture: Picture) -> list[Any]:
 
 
 def _claim_name(picture: Picture, entry: Document) -> str:
-    """Return the name of the claim for an entry of a pod's ``resourceClaims``; empty if the claim was not made yet."""
+    """Return the name of the claim for an item of a pod's ``resourceClaims``; empty if the claim was not made yet."""
     made = {text_at(each, "name"): each for each in list_at(picture.status, "resourceClaimStatuses")}
     return text_at(entry, "resourceClaimName") or text_at(made.get(text_at(entry, "name")), "resourceClaimName")
 
@@ -141,7 +141,7 @@ def _allocated(picture: Picture) -> list[tuple[str, list[Any]]]:
 
 
 def _asked(picture: Picture) -> Iterator[tuple[str, int]]:
-    """Yield the DeviceClass and the number of devices of each request of the pod's claims."""
+    """Yield (DeviceClass, number of devices) for each request of the pod's claims."""
     for _, claim in _found(picture):
         for request in list_at(claim, "spec", "devices", "requests"):
             # v1 and v1beta2 have the request under `exactly` or as alternatives; v1beta1 has it flat.

@@ -156,7 +156,7 @@ def _no_group(picture: Picture, kind: PodGroupKind, name: str) -> Diagnosis:
 def no_room_at_once(step: Step) -> Diagnosis | None:
     """Return the diagnosis that the pod fits some node, but the pods of its group do not fit at once; else None.
 
-    The room is counted in pods equal to this pod, because the pods of a group that start together are mostly equal.
+    The free resources are counted in pods with the requests of this pod, because the pods of a group are mostly equal.
     """
     picture = step.picture
     for kind, name in _named_groups(picture.pod or {}):

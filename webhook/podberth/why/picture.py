@@ -94,7 +94,10 @@ class Picture:
     """
 
     def one(self, ref: Ref) -> Document | None:
-        """Return the object that ``ref`` refers to; None if it does not exist or was not read (see ``lacks``)."""
+        """Return the object that ``ref`` refers to; None if the object does not exist or was not read.
+
+        ``lacks`` says which of the two.
+        """
         found = self.read.get(ref)
         return None if isinstance(found, NotRead) else found
 

@@ -1,4 +1,4 @@
-"""Finds whether a pod waits because resources are not free: other pods hold them, or no single node has enough."""
+"""Finds whether a pod waits because resources are not free: pods hold the resources, or no node has enough."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -81,7 +81,7 @@ def _counted(step: Step) -> dict[str, int]:
 
 
 def _short(step: Step) -> tuple[str, tuple[Machine, ...]]:
-    """Return the first requested resource of which no remaining node has enough free, and the remaining nodes.
+    """Return (the first requested resource of which no remaining node has enough free, the remaining nodes).
 
     The requested resources are compared one by one, and each comparison keeps only the nodes that have enough free.
     Devices come first, because a pod that requests devices rarely lacks another resource.
@@ -107,7 +107,10 @@ def near(step: Step, machine: Machine, name: str) -> str:
 
 
 def _holders(nodes: tuple[Machine, ...], name: str) -> Iterator[str]:
-    """Yield one line with the namespaces that hold most of a resource, if several hold some or the nodes are many."""
+    """Yield a line with the namespaces that hold most of a resource.
+
+    There is no line if only one namespace holds some and there are few nodes.
+    """
     by_namespace: Counter[str] = Counter()
     for machine in nodes:
         for pod, has in machine.holders(name):

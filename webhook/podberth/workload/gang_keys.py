@@ -1,9 +1,7 @@
-"""Reduces a pod to the labels and annotations that ``gangs.gang_of`` reads.
+"""Reduces a pod to the labels and annotations from which its gang is read.
 
-The controller keeps only these labels and annotations, because it knows thousands of pods.
-
-From the reduced pod, ``gang_of`` returns the same gang, except for facts that ``gang_of`` reads from the spec: the
-scheduler, and the number of nodes of a KServe model.
+The controller keeps only these labels and annotations, because it keeps thousands of pods. The gang of the reduced pod
+lacks only facts that are read from the pod's spec: the scheduler, and the number of nodes of a KServe model.
 """
 
 from collections.abc import Mapping

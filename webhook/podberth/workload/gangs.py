@@ -1,7 +1,7 @@
 """Reads the gang of a pod: the pods that are useful only together, such as the workers of one training job.
 
 A gang is read from three sources: owners and groups (``memberships``), the scheduler (``systems``), and the user's
-label ``podberth.io/gang``. No function here changes or places a pod.
+label ``podberth.io/gang``. No function of this module changes or places a pod.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -72,7 +72,7 @@ class Gang:
         return self.size if self.apart is None else self.apart
 
     def as_cel(self) -> dict[str, Any]:
-        """Return the ``gang`` variable of policies."""
+        """Return the value of the variable ``gang`` that policies read."""
         return {
             "known": self.known,
             "name": self.name,
@@ -167,10 +167,11 @@ def _system(pod: Subject, pod_groups: Collection[str]) -> str:
 
 
 def _named_by_label(name: str, member: Member | None, pod: Subject, pod_groups: Collection[str]) -> Member:
-    """Return the pod's membership in the gang that the user's label names; the label takes precedence over the owner.
+    """Return the pod's membership in the gang that the user's label names.
 
-    If label and owner name the same gang, as after podberth has written the label, the owner's facts are kept. If label
-    and owner differ, the owner's size is ignored. The pod's role and the index in the role are kept.
+    If the label names another gang than the owner, the label counts, and the owner's size is ignored. If both name one
+    gang, as after podberth has written the label, the owner's facts are kept. The pod's role and the index in the role
+    are kept in either case.
     """
     if member is not None and member.name == name:
         return member

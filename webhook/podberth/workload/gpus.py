@@ -2,7 +2,7 @@
 
 ``devices.resources`` lists the resources that are accelerators. The amounts of the whole pod are computed as the
 scheduler does (KEP-753: sidecars run beside the main containers, an init container beside the sidecars started before
-it). No function here judges whether a request is sensible.
+it). No function of this module checks whether a request is sensible.
 """
 
 from collections.abc import Iterator, Mapping
@@ -92,7 +92,7 @@ class GpuFacts:
     """Messages about unreadable values, which do not count: ``where: got X, want Y``."""
 
     def as_cel(self) -> dict[str, Any]:
-        """Return the ``gpu`` variable of policies."""
+        """Return the value of the variable ``gpu`` that policies read."""
         return {
             "count": self.count,
             "perContainer": self.per_container,
@@ -289,7 +289,7 @@ def _class_claims(totals: dict[str, int], devices: KnownDevices) -> tuple[GpuCla
 
 
 def _memory_mib(pod: Mapping[str, Any], problems: list[str]) -> int:
-    """Return the GPU memory that the Pod declares as its need, in MiB, rounded up; 0 if the Pod declares none."""
+    """Return the GPU memory that the Pod states as its need, in MiB, rounded up; 0 if the Pod states none."""
     text = annotations(pod).get(GPU_MEMORY_ANNOTATION)
     if text is None:
         return 0

@@ -1,4 +1,4 @@
-"""The rules (memberships) of all dossiers by which pods name their gang, in order of precedence, and notes on kinds.
+"""The rules (memberships) of all dossiers by which pods name their gang, in order of precedence, with documentation.
 
 A membership is a rule that reads a pod's gang from its labels, annotations and fields.
 """
@@ -48,7 +48,7 @@ def member_of(pod: Subject) -> Member | None:
 
 
 def own_member_of(pod: Subject) -> Member | None:
-    """Return the pod's membership if the pod's operator states it; None if a group states it.
+    """Return the pod's membership if the workload's operator states it; None if a PodGroup states it.
 
     A group's size is not stated by the operator, because the group may have pods of other operators, too.
     """

@@ -1,7 +1,7 @@
 """Finds the field of an owner because of which the owner makes some pods only after other pods run.
 
-A group of all pods of such an owner would wait forever, because the last pods are not made before the first ones run.
-The webhook calls ``stages_of`` with owners of its snapshot, and the controller with owners that it looks up.
+A group of all pods of such an owner would wait forever: its last pods are not made before its first pods run. The
+webhook and the controller both use this module.
 """
 
 from collections.abc import Callable, Mapping

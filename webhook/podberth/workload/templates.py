@@ -1,8 +1,8 @@
-"""Predicts the Pods that operators will make from the pod templates of a document, as admission will see the Pods.
+"""Predicts the Pods that operators will make from the pod templates of a document, as the webhook will get the Pods.
 
-Thereby, a workload can be checked before any pods of the workload exist. A value that only the cluster knows (a
-generated name, a hash, a uid) is a placeholder. No function raises: a template of a wrong shape is returned with the
-problems of the shape.
+So a workload can be checked before any pods of the workload exist. A value that only the cluster knows (a generated
+name, a hash, a uid) is a placeholder. No function raises: a template of a wrong shape is returned with the problems of
+the shape.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -99,7 +99,7 @@ def objects_in(document: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str,
 
 
 def wrapped_in(document: object, *, depth: int = 0) -> Iterator[tuple[Path, object]]:
-    """Yield (path, value) for a document, and for the value at each place for an object that the document wraps.
+    """Yield (path, value) for a document, and for the value at each path where the document wraps an object.
 
     The values may have any type.
     """
@@ -113,7 +113,7 @@ def wrapped_in(document: object, *, depth: int = 0) -> Iterator[tuple[Path, obje
 
 
 def unread_templates(document: Mapping[str, Any]) -> Iterator[object]:
-    """Yield the value at each place for a pod template, in a document and in objects that the document wraps.
+    """Yield the value at each path for a pod template, in a document and in objects that the document wraps.
 
     The values may have any type.
     """
@@ -134,7 +134,7 @@ def _templates(
 ) -> Iterator[Template]:
     """Yield the templates of a document and of the objects that the document wraps.
 
-    ``name`` is the name of the object around the document; an operator derives the document's name from it.
+    ``name`` is the name of the object around the document. The document's name is derived from this name.
     """
     where = text_at(document, "metadata", "namespace") or namespace
     if document.get("apiVersion") == "v1" and document.get("kind") == "Pod":
@@ -173,8 +173,8 @@ def _name_of(document: Mapping[str, Any], around: str) -> str:
 def _lifted(inside: Iterable[Template], document: Mapping[str, Any], path: Path) -> Iterator[Template]:
     """Yield ``inside``, the templates of an object that a document wraps, with paths from the outer document.
 
-    The owners of the pods get the labels of the outer document, because a queue's name on an AppWrapper applies to the
-    wrapped objects.
+    The owners of the pods get the labels of the outer document, because the queue's name in a label of an AppWrapper
+    applies to the wrapped objects.
     """
     outer = at(document, "metadata", "labels")
     labelled: dict[int, Mapping[str, Any]] = {}
@@ -254,7 +254,7 @@ def _at_place(place: TemplatePlace, workload: Scene) -> Iterator[Template]:
 
 
 def _lacking(document: object, path: Path) -> str:
-    """Return the message that there is no template at the path, or that a value on the path has the wrong type."""
+    """Return the message that the path leads to no template, or that a value on the path has the wrong type."""
     for length in range(1, len(path)):
         found = forms.find(document, path[:length])
         if found is not ABSENT and found is not None and not isinstance(found, (Mapping, list)):
@@ -326,13 +326,13 @@ def _present(place: TemplatePlace, scene: Scene) -> Template:
 
 
 def _problems(pod: object) -> tuple[str, list[str]]:
-    """Return the message about an exceeded bound of ``kube.pod_limits`` (empty: none), and all problems of a pod."""
+    """Return (message about an exceeded limit, or empty; all problems) of a pod."""
     too_large = excess_of_template(pod)
     return too_large, [too_large] if too_large else template_problems(pod)
 
 
 def _patched(below: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the pod of a template, ``below``, with a patch merged into it; the patch's containers come first.
+    """Return the pod of the template ``below``, with a patch merged into the pod; the patch's containers come first.
 
     If the template has no metadata or no spec, the patch's metadata or spec is used alone.
     """
@@ -350,7 +350,7 @@ def _place(first: Mapping[str, int], container: object) -> int:
 
 
 def _read(place: TemplatePlace, scene: Scene) -> dict[str, Any]:
-    """Return the pod of the template at a place, with the defaults that the object states outside the template."""
+    """Return the pod of the template at ``place``, with the defaults that the object states outside the template."""
     own = forms.read(scene.document, scene.path, place.form)
     above = forms.find(scene.document, place.base)
     if isinstance(own["spec"], Mapping) and isinstance(above, Mapping):

@@ -122,7 +122,7 @@ def _refusal(mutation: LintedMutation) -> str:
 
 
 def _wrong(schema: PodSchema, shape: _Shape, item: Entries) -> Iterator[tuple[Tree, str]]:
-    """Yield the keys and values of a map literal that ``shape`` or ``schema`` does not allow, each with the problem."""
+    """Yield (key or value, problem) for each part of a map literal that the schema or the mutation does not allow."""
     for key, value in item.entries:
         if not isinstance(key, Literal) or not isinstance(key.value, str):
             continue

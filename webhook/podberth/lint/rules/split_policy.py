@@ -41,10 +41,7 @@ _BY_TOLERATIONS: Final = frozenset(
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield a problem for each call of the CEL receivers ``topology`` or ``mig`` that another toleration makes wrong.
-
-    A policy with such a call and another toleration that the policy itself writes has to be split.
-    """
+    """Yield a problem for each call of ``topology`` or ``mig`` that depends on tolerations which the policy writes."""
     marks = library.conventions.tolerable_taints
     for policy in library.policies:
         writers = [each for each in policy.mutations if _writes_its_own(each, marks)]

@@ -110,7 +110,7 @@ def _unequal(draft: Draft, items: list[dict[str, Any]], in_stead: InStead, stood
 def _wrong(draft: Draft, claim: dict[str, Any], todo: list[_Todo], in_stead: InStead) -> str:
     """Return why a claim cannot replace the resource that the containers in ``todo`` request.
 
-    Empty if the claim can.
+    Empty if the claim can replace the resource.
     """
     if len(todo) > 1:
         asked = f"more than one container asks for {claim['instead']}"
@@ -119,7 +119,7 @@ def _wrong(draft: Draft, claim: dict[str, Any], todo: list[_Todo], in_stead: InS
 
 
 def _shared(draft: Draft, claim: dict[str, Any], todo: list[_Todo], counted: Sequence[Mapping[str, Any]]) -> str:
-    """Return a message if a container would share devices that another requested for itself; empty otherwise."""
+    """Return a message if a container would share devices that another container requested for itself; else empty."""
     for other in counted:
         users = _users(draft, other) if _share(claim, other) else []
         for each in todo:
@@ -138,7 +138,7 @@ def _share(claim: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _in_use(draft: Draft, claim: dict[str, Any], todo: _Todo) -> str:
-    """Return a message if a container uses the claim already, besides requesting the replaced resource; else empty."""
+    """Return a message if a container that requests the replaced resource already uses the claim; else empty."""
     asks = f"container {todo.container.get('name')} asks for {claim['instead']} besides"
     users = _users(draft, claim)
     return f"claim {claim['name']} is used by container {users[0]} already, and {asks}" if users else ""
@@ -175,7 +175,7 @@ def _miscounted(claim: dict[str, Any], todo: _Todo, in_stead: InStead) -> str:
 
 
 def _templates(draft: Draft) -> dict[str, str]:
-    """Return the template of each claim of the pod, by the claim's name; empty for a claim without a template."""
+    """Return a mapping from the name of each claim of the pod to its template; empty text for no template."""
     return {claim.get("name") or "": claim.get("resourceClaimTemplateName") or "" for claim in draft.get(_PATH) or ()}
 
 
@@ -205,7 +205,10 @@ def _is_amount(value: object) -> bool:
 
 
 def _missing(claim: dict[str, Any], present: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return the uses of a claim that a container lacks: of the whole claim, or of each of its requests (core/v1)."""
+    """Return the uses of a claim that a container lacks.
+
+    A use is of the whole claim, or of one of its requests (core/v1).
+    """
     requests = {use.get("request") or "" for use in present}
     if "" in requests:
         return []

@@ -114,7 +114,7 @@ def _rewritten(case: ConflictCase, item: dict[str, Any], path: Path) -> Conflict
 
 
 def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two rewrites of a container conflict: their results differ, or depend on their order."""
+    """Return whether two replacements of a container's resources conflict: the order of the two matters."""
     if one["from"] == other.get("from"):
         return any(one[key] != other.get(key) for key in ("to", "quantity"))
     if one["to"] == other.get("from") or one["from"] == other.get("to"):
