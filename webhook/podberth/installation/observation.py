@@ -76,7 +76,10 @@ class Unrecorded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LetThrough:
-    """The unrecorded pods, as ``NAMESPACE/NAME``, that policies would change or deny if the pods were created now."""
+    """The pods without podberth's record that policies would change or deny if the pods were created now.
+
+    A pod is ``NAMESPACE/NAME``.
+    """
 
     since: datetime
     """The time at which the webhook configuration was created; pods created before it are left out."""

@@ -102,9 +102,9 @@ def _every_pod(observed: InstallationState, replicas: tuple[Replica, ...]) -> It
 def _needing(observed: InstallationState, replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None:
     """Return the names of the GPUPolicies that need a webhook entry for every pod.
 
-    The result is a mapping from the kind of webhook configuration to the names. Where no name is known, the mapping has
-    the number of policies that replicas report, which includes policies of files. None if no GPUPolicy needs the entry
-    and no replica reports a number.
+    The result is a mapping from MutatingWebhookConfiguration and ValidatingWebhookConfiguration to the names. Where no
+    name is known, the mapping has the number of policies that replicas report, which includes policies of files. None
+    if no GPUPolicy needs the entry and no replica reports a number.
     """
     objects = () if isinstance(observed.policies, Unread) else observed.policies
     wanted = [(str(each["metadata"]["name"]), entries_wanted(each)) for each in objects]

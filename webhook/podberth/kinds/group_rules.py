@@ -119,7 +119,8 @@ def items(value: object) -> Iterator[tuple[int, Found]]:
 def job_minimums(job: Found, *path: str, mode: object = None) -> Iterator[tuple[Path, str]]:
     """Yield (path, message) for each number in a Job that contradicts the Job's parallelism (batch/v1 JobSpec).
 
-    A Job that is not Indexed is a queue of tasks, and may have fewer tasks than can run at once.
+    A gang's minimum above the parallelism is a contradiction, and so are completions below the parallelism of an
+    Indexed Job. A Job that is not Indexed is a queue of tasks, and may have fewer tasks than can run at once.
 
     ``path`` leads to the Job's spec. ``mode`` is the completionMode of a Job that states no completionMode.
     """

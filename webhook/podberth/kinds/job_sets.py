@@ -57,7 +57,7 @@ def jobs_before(jobs: object) -> Mapping[str, int]:
     """Return a mapping from the name of each replicated job to the number of Jobs of all replicated jobs before it.
 
     ``jobs`` is the unchecked list ``replicatedJobs``. The key EVERY has the number of all Jobs. If two replicated jobs
-    have the same name, the number belongs to the first.
+    have one name, the number belongs to the first.
     """
     before: dict[str, int] = {}
     every = 0

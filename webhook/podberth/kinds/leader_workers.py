@@ -1,4 +1,7 @@
-"""LeaderWorkerSets (kubernetes-sigs/lws): the paths of their templates, and the labels that LWS writes on pods."""
+"""LeaderWorkerSets (kubernetes-sigs/lws): the paths of their templates, and the labels that LWS writes on pods.
+
+Other operators make LeaderWorkerSets, too; llmaz has equal templates in its own objects.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Final

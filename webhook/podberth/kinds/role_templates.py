@@ -1,5 +1,7 @@
 """Finds the pods of a RoleBasedGroup's role, by template: a template, and the patches that are applied to the template.
 
+A role has a template, or refers to a role template of the group and patches the role template.
+
 The leader and the workers may have further patches. Source: sgl-project/rbg api/workloads/v1alpha2/helper.go
 GetResolvedTemplate; v1alpha1 has the patch beside the reference.
 """

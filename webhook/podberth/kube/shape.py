@@ -111,7 +111,10 @@ def _scalar(value: Any) -> _Faults | None:
 
 
 def _word(value: Any) -> _Faults | None:
-    """Return the fault of a value that is no text or null; the API server decodes null in a list of texts to ""."""
+    """Return a fault if a value is neither a string nor null.
+
+    The API server decodes null in a list of strings to "".
+    """
     return None if value is None or type(value) is str else _fault(value, "string")
 
 

@@ -83,7 +83,8 @@ def children(schema: PodSchema, kind: Schema, value: Any, where: str) -> Iterato
 def step(schema: PodSchema, kind: Schema, key: str, where: str) -> Schema:
     """Return the type of the part at ``key`` of a value whose type is ``kind``.
 
-    ``where`` is the value's path, for messages.
+    If the value is a list, the type is that of an item, whatever ``key`` is. ``where`` is the value's path, for
+    messages.
 
     Raises:
         MisfitError: a value of type ``kind`` has no such field.

@@ -1,6 +1,7 @@
 """Parses YAML with libyaml: the values that kubectl would send, the position of each value, and every error.
 
-``kube.documents`` lists the YAML that is refused, with the reasons. Only this module imports PyYAML.
+libyaml (through PyYAML) has the grammar of kubectl, because kubectl's go-yaml is a port of libyaml. ``kube.documents``
+lists the YAML that is refused, with the reasons. Only this module imports PyYAML.
 """
 
 import math

@@ -75,7 +75,10 @@ def _next(lines: list[str], number: int) -> int | None:
 
 
 def _end(lines: list[str], start: int) -> int:
-    """Return the last line of the value that starts in line ``start``."""
+    """Return the last line of the value that starts in line ``start``.
+
+    If the value belongs to the document's first key, the result is the document's last line.
+    """
     whole = _indent(lines[start]) == 0 and all(_blank(line) for line in _above(lines, start))
     depth = _indent(lines[start])
     opens = _KEY.match(lines[start]) is not None

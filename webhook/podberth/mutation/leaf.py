@@ -43,7 +43,10 @@ def text(value: object, leaf: str) -> str:
 
 
 def number(value: object, leaf: str) -> int:
-    """Return ``value`` as a whole number."""
+    """Return ``value`` as a whole number.
+
+    Raise EvaluationError, with the field's name ``leaf``, if the value is no whole number. A bool is no number.
+    """
     if not isinstance(value, int) or isinstance(value, bool):
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a whole number")
     return value

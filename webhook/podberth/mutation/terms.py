@@ -86,7 +86,8 @@ class KnownTerm:
     """A user's term together with the pod's nodeSelector: the expressions that a node must satisfy, by label key.
 
     A term may have a thousand expressions, and is compared with each of podberth's terms. So an expression is compared
-    only with expressions of the same label key, or about GPU models, and each result is cached.
+    only with expressions about its own label key. If the key names GPU models, the expression is also compared with
+    expressions about other labels that name GPU models. Each result is cached.
     """
 
     __slots__ = ("_by_key", "_implied", "_naming", "_selector", "term")

@@ -73,7 +73,7 @@ class Authorities:
 
     @property
     def pem(self) -> bytes:
-        """The trusted certificates as PEM, for ``caBundle``."""
+        """The trusted certificates as PEM, for the field ``caBundle`` of a webhook configuration."""
         return pem(self.trusted)
 
 
@@ -90,7 +90,7 @@ def life_of(certificate: x509.Certificate) -> timedelta:
 
 
 def pem(certificates: Iterable[x509.Certificate]) -> bytes:
-    """The trusted certificates as PEM, for the field ``caBundle`` of a webhook configuration."""
+    """Return certificates as concatenated PEM."""
     return b"".join(each.public_bytes(Encoding.PEM) for each in certificates)
 
 

@@ -146,6 +146,8 @@ def stage(authorities: Authorities) -> Stage:
 def rotated(authorities: Authorities, signer: Signer, *, hurried: bool = False) -> Authorities:
     """Return the authorities with ``signer`` as the next authority.
 
+    An earlier next authority, which signed nothing, is replaced.
+
     ``hurried`` is for a leaked key: the rotation then waits only for the API servers.
     """
     return replace(authorities, next=signer, hurried=hurried)

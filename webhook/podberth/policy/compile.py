@@ -219,7 +219,7 @@ class CompiledPolicy:
 
     @cached_property
     def validations(self) -> tuple[CompiledValidation, ...]:
-        """The compiled validations, without expressions that do not compile."""
+        """The compiled validations of the policy."""
         found = (self._validation(index, item) for index, item in enumerate(self.source.spec.validations))
         return self._part(each for each in found if each is not None)
 
@@ -416,14 +416,14 @@ def compile_policies(
     Args:
         parsed: the policies.
         environment: the names and functions that the policies' expressions may use.
-        checked: whether the same policies compiled before without problems. Then each part is compiled only when it is
+        checked: whether the policies have compiled before without problems. Then each part is compiled only when it is
             used.
         late: called before each expression; returns True when the time is over. If None, the environment limits the
             time.
 
     Returns:
-        The policies that compiled, and every problem of the others, sorted. A caller that needs all policies must check
-        that there are no problems.
+        The policies, sorted by their field ``order`` and then by name, and the sorted problems. A caller that needs all
+        policies must check that there are no problems.
     """
     compiled: list[CompiledPolicy] = []
     problems: list[Problem] = []

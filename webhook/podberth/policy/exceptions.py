@@ -100,7 +100,7 @@ def by_namespace(exceptions: Iterable[CompiledException]) -> dict[str, tuple[Com
 def compile_exceptions(
     parsed: Iterable[ParsedException], environment: Environment, *, late: Late | None = None
 ) -> tuple[tuple[CompiledException, ...], tuple[Problem, ...]]:
-    """Return the exceptions that compile, sorted by name, and the sorted problems of all other exceptions.
+    """Return (exceptions that compile, sorted by name; sorted problems of all other exceptions).
 
     A pod may be compared with all exceptions of its namespace. So all expressions of one namespace's exceptions
     together have the limit of one policy's expressions (MAX_MICROSECONDS). The number of names and labels in a

@@ -32,7 +32,7 @@ class Observed:
 class Observer:
     """Records the policies that apply in a suite's cases and, with ``keep_answers``, the result of each expression.
 
-    An evaluation reports to the observer what it evaluates.
+    The evaluation of a policy calls the observer's methods.
     """
 
     def __init__(self, *, keep_answers: bool = False) -> None:

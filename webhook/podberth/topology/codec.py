@@ -103,7 +103,11 @@ def decode_topology(config_map: Mapping[str, Any]) -> NodeTopology:
 
 
 def is_same_but_for_time(text: str, other: str) -> bool:
-    """Return whether two topology documents are equal except for their time, the field ``observed``."""
+    """Return whether two topology documents are equal except for their time, the field ``observed``.
+
+    Both are texts of a ConfigMap. ``text`` has to be in the canonical form that the agent writes; if not, only an equal
+    text gives True.
+    """
     if text == other:
         return True
     try:

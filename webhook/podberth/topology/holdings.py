@@ -60,7 +60,10 @@ class DeviceUse:
 
     @property
     def held(self) -> int:
-        """The number of units that pods hold. if devices became unhealthy while pods held them."""
+        """The number of units that pods hold.
+
+        The number is above ``allocatable`` if devices became unhealthy while pods held them.
+        """
         return sum(each.units for each in self.holders)
 
     @property

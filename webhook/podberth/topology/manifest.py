@@ -158,7 +158,10 @@ def _label_state(labels: Mapping[str, str]) -> Transient:
 def _device_state(
     allocatable: Mapping[str, int], capacity: Mapping[str, int], topology: NodeTopology | None
 ) -> Transient:
-    """Return the reason why a node's devices make the node transient; else empty."""
+    """Return the reason why a node's devices make the node transient; else empty.
+
+    The reason is that a device waits for a reset, is unhealthy, or is not offered by the kubelet.
+    """
     gpus = topology.gpus if topology else ()
     if any(gpu.mig_enabled != gpu.mig_pending for gpu in gpus):
         return "MIG reconfiguring"

@@ -207,7 +207,11 @@ class Node:
 
     @property
     def durable(self) -> Mapping[str, int]:
-        """The amounts of resources that the node offers when the node is healthy."""
+        """The amounts of resources that the node offers when the node is healthy.
+
+        For a transient node, the amount is the larger of allocatable and capacity. For any other node, the amount is
+        allocatable.
+        """
         if not self.transient:
             return self.allocatable
         names = self.allocatable.keys() | self.capacity.keys()

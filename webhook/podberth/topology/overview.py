@@ -21,7 +21,7 @@ _WHERE = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class MachineSummary:
-    """The properties by which nodes count as similar, such as the GPUs and their links."""
+    """The properties that all similar nodes share, such as the GPUs and their links."""
 
     machine: str
     """The GPUs of the node as text: ``8 x NVIDIA-H100-80GB-HBM3``; empty: no GPU is known."""

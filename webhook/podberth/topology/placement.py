@@ -133,7 +133,10 @@ def exclude(
 
 
 def _settled(each: LabelKey, wanted: Sequence[LabelledNodes], unfit: Sequence[Unfit]) -> frozenset[int]:
-    """Return the indexes in ``unfit`` of the nodes that the label ``each`` can exclude."""
+    """Return the indexes in ``unfit`` of the nodes that the label ``each`` can exclude.
+
+    The label's value on such a node proves that the node does not fit, and no wanted node has the value.
+    """
     fitting = {one.labels.get(each.key) for one in wanted} | {None}
     return frozenset(
         place

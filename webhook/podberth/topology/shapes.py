@@ -171,7 +171,7 @@ def _level(row: Shape, one: int, other: int) -> str:
 
 
 def _instances(row: Shape, index: int, table: MigTable) -> list[MigInstance]:
-    """Return the MIG instances of a GPU, placed as the driver does: the widest on the last slices."""
+    """Return the MIG instances of a GPU, placed as the driver does: the largest instances on the last slices."""
     instances, start, end = [], 0, table.memory_slices
     for profile in sorted(row.cut, key=lambda profile: -mig.parse(profile).slices):
         for _ in range(row.cut[profile]):

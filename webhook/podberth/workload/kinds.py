@@ -1,4 +1,4 @@
-"""The tables of kinds that podberth knows: kinds that make pods, and kinds that make none."""
+"""The tables of Kubernetes kinds that podberth knows: those whose objects make pods, and those that make none."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -151,7 +151,7 @@ def _holds(there: Present, wrote: dict[str, Any]) -> bool:
 def _conflicts(case: ConflictCase) -> Resolution:
     """Return the conflicts with earlier policies over the gang's system, name and size.
 
-    If system or name conflict, no proposal remains, so nothing is written.
+    If the system or the name conflicts, the policy writes nothing.
     """
     name, size, system = (case.proposal.leaves.get(each) for each in ("name", "size", "system"))
     joined = {path: case.draft.get(path) for each, path in membership.REFERENCES.items() if system and each != system}
