@@ -44,7 +44,7 @@ class SharedPage:
         self._not_before = 0.0
 
     async def made(self) -> bytes:
-        """Return the content of the page, from the next computation, for which the caller waits."""
+        """Wait for the next computation of the page, and return the content of the page."""
         if self._coming is None:
             self._coming = asyncio.create_task(self._next())
         return await asyncio.shield(self._coming)  # a caller that leaves takes it from nobody

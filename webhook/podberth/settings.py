@@ -1,6 +1,6 @@
 """The settings of ``podberth serve``: each setting is a command-line flag and an environment variable.
 
-A flag overrides the variable. Nothing here opens a file or a socket; the code that reads a path checks the content.
+A flag overrides the variable. This module opens no file and no socket; the code that reads a path checks the content.
 """
 
 # ruff: noqa: RUF009 - _option is dataclasses.field

@@ -137,7 +137,7 @@ def wrong_groups(
 
 
 def _inside(path: Path, objects: Container[Path]) -> list[Path]:
-    """Return the paths of the objects in which a path is, the outermost first; the document is always included."""
+    """Return the paths of the objects that contain ``path``, the outermost first; the document is always included."""
     return [path[:length] for length in range(len(path) + 1) if path[:length] in objects]
 
 

@@ -161,7 +161,7 @@ def spec_replicas(scene: Scene) -> int:
 
 
 def item_replicas(scene: Scene) -> int:
-    """Return the field ``replicas`` of the list item or map entry around the template, the innermost; 1 if absent."""
+    """Return the field ``replicas`` of the innermost list item or map entry around the template; 1 if absent."""
     return count(scene.item.get("replicas"), 1)
 
 

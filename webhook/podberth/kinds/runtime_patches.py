@@ -35,7 +35,7 @@ def patched_jobs(runtime: Found, train_job: Found) -> list[Any]:
 
 
 def patched(jobs: list[Any], train_job: Found) -> list[Any]:
-    """Return replicated jobs with a TrainJob's patches laid over the jobs; jobs and TrainJob are unchecked."""
+    """Return replicated jobs with a TrainJob's patches applied; jobs and TrainJob are unchecked."""
     for patch in (*_patches(train_job), *_overrides(train_job)):
         jobs = [merged(job, patch) if is_same(job, patch, "name") else job for job in jobs]
     return jobs

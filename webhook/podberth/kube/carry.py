@@ -19,7 +19,10 @@ class NotCarriedError(ValueError):
     """The change cannot be transferred, because it is in a list item that only the completed copy has."""
 
     def __init__(self, steps: Path) -> None:
-        """Create the error from the path of the changed item, which starts at the root of the completed copy."""
+        """Create the error with the path of the changed item as its message.
+
+        The path starts at the root of the completed copy.
+        """
         super().__init__(pointer(steps))
         self.steps = steps
 

@@ -26,7 +26,7 @@ ABSENT: Any = object()
 
 
 class PatchError(ValueError):
-    """An operation of a JSON Patch that cannot be applied to the document."""
+    """An operation of a JSON Patch cannot be applied to the document."""
 
 
 class UnmetError(PatchError):
@@ -159,7 +159,10 @@ class _Edit:
             container.insert(len(container) if key == "-" else _index(key, len(container) + 1), value)
 
     def _place(self, path: Steps) -> tuple[Any, str]:
-        """Return a copy of the container that the path's last step is in, which may be written, and the last step."""
+        """Return (copy of the object or list that has the part at ``path``, last step of the path).
+
+        The copy may be written.
+        """
         container: Any = self._document
         for key in path[:-1]:
             child = _child(container, key)

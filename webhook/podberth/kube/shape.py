@@ -106,7 +106,7 @@ def _a(kind: type) -> _Check:
 
 
 def _scalar(value: Any) -> _Faults | None:
-    """Return the fault of a value that is no text, number or null; a quantity may be a text or a number."""
+    """Return a fault if a value is neither a string, a number nor null. A quantity may be a string or a number."""
     return None if type(value) in _SCALARS else _fault(value, "string or number")
 
 

@@ -24,7 +24,7 @@ _PLAIN: Final[dict[str, tuple[type, ...]]] = {
 
 
 class MisfitError(ValueError):
-    """The value has another type than in the schema, or a field that the schema does not have."""
+    """A value has another type than in the schema, or a field that the schema does not have."""
 
 
 def check(schema: PodSchema, kind: Schema, value: Any, where: str) -> None:

@@ -13,7 +13,7 @@ from .narrowing import NodeChoice
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A conflict: a policy would set a field to another value than an earlier policy has set."""
+    """A policy would set a field to another value than an earlier policy has set."""
 
     path: str
     """The field, as a JSON Pointer or a similar text."""

@@ -72,7 +72,7 @@ class Authority:
 
 
 def new_authority(common_name: str, validity: Validity) -> Authority:
-    """Create a self-signed certificate authority that may sign leaves, and no further authorities."""
+    """Create a self-signed certificate authority that may sign leaf certificates, and no further authorities."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name(common_name)
     builder = (

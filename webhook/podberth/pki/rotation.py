@@ -154,7 +154,7 @@ def rotated(authorities: Authorities, signer: Signer, *, hurried: bool = False) 
 
 
 def new_signer(ca_life: timedelta, leaf_life: timedelta, now: datetime) -> Signer:
-    """Create a certificate authority with a key; leaves of the authority live for ``leaf_life``."""
+    """Create a certificate authority with a key. Leaf certificates with its signature are valid for ``leaf_life``."""
     # The name has the time of creation, in milliseconds, so that a user can distinguish two authorities.
     made = now.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
     common_name = f"podberth CA {made}Z"

@@ -57,7 +57,10 @@ class ConditionsError(EvaluationError):
     """The evaluation of at least one matchCondition failed, and no matchCondition is false."""
 
     def __init__(self, failed: Sequence[tuple[str, BoundExpression, EvaluationError]]) -> None:
-        """Keep the conditions that failed, as (name, error); the message is about the first condition."""
+        """Create the error with a message about the first failed condition.
+
+        ``failed`` has (name, error) for each failed condition.
+        """
         name, _, error = failed[0]
         super().__init__(f"matchConditions {name}: {error}")
         self.failed = tuple(failed)

@@ -35,7 +35,7 @@ def entries_wanted(policy: Mapping[str, Any]) -> tuple[str, ...]:
 def needs_every_pod(annotations: Mapping[str, str]) -> bool:
     """Return whether a policy of scope All needs the reviews of all pods, according to its annotations.
 
-    False only if the value of the annotation for this is ``false``.
+    False only if the annotation ``podberth.io/needs-every-pod`` is ``false``.
     """
     return annotations.get(NEEDS_EVERY_POD_ANNOTATION) != "false"
 
@@ -59,7 +59,10 @@ def sends_namespace(configuration: Mapping[str, Any], name: str, labels: Mapping
 
 
 def _of_new_pods(rules: Iterable[Mapping[str, Any]] | None) -> bool:
-    """Return whether a webhook entry's rules include the creation of pods; None (the default rules) does."""
+    """Return whether a webhook entry's rules include the creation of pods.
+
+    If ``rules`` is None, the default rules apply, which include the creation of pods.
+    """
     if rules is None:
         return True
     wanted = {"operations": "CREATE", "apiGroups": "", "resources": "pods"}

@@ -112,7 +112,7 @@ class _Count:
 
 
 def coverage(observer: Observer, parsed: Sequence[ParsedPolicy], environment: Environment) -> tuple[Covered, ...]:
-    """Return the coverage of every expression of the observed policies; ``observer`` must have kept the answers."""
+    """Return the coverage of every expression of the observed policies; ``observer`` must have recorded the results."""
     counts = {name: _Counts(policy, environment) for name, policy in observer.policies.items()}
     for each in observer.answers:
         counts[each.policy.name].add(each)

@@ -174,7 +174,7 @@ class NodeSet:
     def _only(self, key: int | str, fit: Callable[[Capability], bool], linked: int) -> "NodeSet":
         """Return the set of the nodes whose accelerators satisfy ``fit``.
 
-        The nodes that do not satisfy ``fit`` are among the other nodes of the result. The result is cached under
+        All other nodes become nodes that do not fit: the field ``others`` of the result. The result is cached under
         ``key``.
         """
         kept = tuple(part for part in self.parts if fit(part.node_class.capability))
@@ -202,7 +202,10 @@ class NodeSet:
         )
 
     def _why(self, capability: Capability) -> frozenset[Trait] | None:
-        """Return the traits because of which nodes with enough devices do not fit; None if the reason is uncertain."""
+        """Return why nodes with enough devices do not fit: "memory" or "links", and "cut" if MIG divides the GPUs.
+
+        None if the reason is uncertain.
+        """
         why: Trait = "links" if fits(capability, self.need) else "memory"
         if why == "links" and (self.linked <= 1 or not capability.links_known):
             return None  # it is no instance of the requested profile, or its links are unknown

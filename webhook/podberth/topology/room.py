@@ -45,12 +45,12 @@ class Lack:
 def lacks(
     index: TopologyIndex, wanted: Sequence[PodsWanted], together: int, level: str = ""
 ) -> Mapping[Lack | None, int] | None:
-    """Return a mapping from the pods that do not fit into a domain of a level (None: all fit) to the number of domains.
+    """Return a mapping from the pods that do not fit into a domain of a level to the number of such domains.
 
-    Without a level, the only domain is the cluster. ``together`` is the number of all wanted pods, which start
-    together. All nodes count as empty, and transient nodes are included. Pods that ask for no device, and pods that fit
-    no node, count as placed. The result itself is None if no known node fits any of the pods, or if no pod asks for a
-    device.
+    The key None stands for the domains into which all pods fit. Without a level, the only domain is the cluster.
+    ``together`` is the number of all wanted pods, which start together. All nodes count as empty, and transient nodes
+    are included. Pods that ask for no device, and pods that fit no node, count as placed. The result itself is None if
+    no known node fits any of the pods, or if no pod asks for a device.
     """
     kinds = _Kinds(wanted)
     parts = {
@@ -71,9 +71,9 @@ def lacks(
 
 
 class _Kinds:
-    """The wanted pods, grouped by equal needs.
+    """The wanted pods, divided into sets of pods with equal needs.
 
-    Each group is identified by the index of its first item in ``wanted``.
+    A set is identified by the index of its first item in ``wanted``.
     """
 
     def __init__(self, wanted: Sequence[PodsWanted]) -> None:
@@ -86,9 +86,9 @@ class _Kinds:
         self._covered: dict[int, list[int]] = {}
 
     def covered(self, kind: int) -> list[int]:
-        """Return the groups of pods whose needs are at least the need of the group ``kind``, largest need first.
+        """Return the sets of pods whose needs are at least the need of the pods in the set ``kind``.
 
-        The group ``kind`` itself is included.
+        The set ``kind`` itself is included. The set with the largest need is first.
         """
         if kind not in self._covered:
             need = self.wanted[kind].need
@@ -96,15 +96,15 @@ class _Kinds:
         return self._covered[kind]
 
     def places(self, kinds: Iterable[int]) -> tuple[int, ...]:
-        """Return the indexes in ``wanted`` of all pods in the groups ``kinds``."""
+        """Return the indexes in ``wanted`` of all items in the sets ``kinds``."""
         return tuple(place for kind in kinds for place in self._places[kind])
 
 
 def _lack(kinds: _Kinds, together: int, machines: Mapping[int, Sequence[tuple[Capability, int]]]) -> Lack | None:
     """Return the first pods that do not fit on the nodes ``machines``; None if all pods fit.
 
-    Pods with the largest needs come first. ``machines`` maps each group of pods with equal needs to the fitting nodes,
-    as (offered accelerators, number of nodes). ``together`` is the number of all pods that start together.
+    Pods with the largest needs come first. ``machines`` maps each set of pods with equal needs to the fitting nodes, as
+    (offered accelerators, number of nodes). ``together`` is the number of all pods that start together.
     """
     wanted = kinds.wanted
     for kind, at_hand in machines.items():

@@ -132,7 +132,10 @@ def _found(picture: Picture) -> Iterator[tuple[str, Document]]:
 
 
 def _allocated(picture: Picture) -> list[tuple[str, list[Any]]]:
-    """Return (claim, terms that select the devices' nodes) for each allocated claim that not all nodes can use."""
+    """Return (claim, nodeSelectorTerms) for each allocated claim whose devices only some nodes can use.
+
+    The terms select these nodes.
+    """
     found = [
         (name, list_at(claim, "status", "allocation", "nodeSelector", "nodeSelectorTerms"))
         for name, claim in _found(picture)

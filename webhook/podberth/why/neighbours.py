@@ -46,7 +46,10 @@ class Around:
 
     @cached_property
     def _rules(self) -> list[tuple[str, str, set[str], bool]]:
-        """(text, topology key, domains, required) for each rule about domains; False: the domains are forbidden."""
+        """(text, topology key, domains, required) for each rule about domains.
+
+        If ``required`` is True, the pod has to be in one of the domains; if False, the pod must be in none.
+        """
         found: list[tuple[str, str, set[str], bool]] = []
         for term in list_at(self._pod, "spec", "affinity", "podAffinity", _REQUIRED):
             domains = self._domains(term, self._pod)

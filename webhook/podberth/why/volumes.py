@@ -87,7 +87,7 @@ def reaches(step: Step, machine: Machine) -> bool:
 
 
 def apart(step: Step) -> Diagnosis:
-    """Return the diagnosis that no node that fits the pod otherwise reaches the pod's volumes."""
+    """Return the diagnosis that the nodes that otherwise fit the pod cannot reach the pod's volumes."""
     names = [name for name, _ in _bound(step.picture)]
     where = {
         f"{each.get('key')}={'|'.join(map(str, each.get('values') or ()))}"

@@ -73,7 +73,7 @@ def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the pods of a RayCluster that start together; an autoscaling cluster adds workers one by one."""
+    """Return the pods of a RayCluster that start together: all pods, or none if the cluster autoscales."""
     owners = (owner for each in gang.pods for owner in each.template.owners.values())
     if any(at(owner, "spec", "enableInTreeAutoscaling") is True for owner in owners):
         return none_of(gang.pods)

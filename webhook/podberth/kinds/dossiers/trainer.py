@@ -173,7 +173,7 @@ def _trainer(scene: Scene) -> Found:
 
 
 def _nodes(scene: Scene) -> Found:
-    """Return the replicated job of the MPI nodes; empty without MPI, or if the trainer's pods are that job."""
+    """Return the replicated job that has the MPI nodes; empty without MPI, or if the trainer itself is this job."""
     jobs = _jobs(scene) if _runs_mpi(_runtime_of(scene)) and _trainer(scene).get("name") != _NODE else []
     return next((job for job in jobs if job.get("name") == _NODE), {})
 
@@ -195,9 +195,10 @@ def _train_owner(scene: Scene) -> Found:
 
 
 def _stamp_train_job(pod: dict[str, Any], scene: Scene) -> None:
-    """Add Trainer's fields to the first node's pod: the runtime's template, overlaid with the TrainJob's fields.
+    """Add Trainer's fields to the pod of the first node.
 
-    Source: kubeflow/trainer pkg/runtime/framework/plugins/jobset (the container is called node).
+    A field of the TrainJob replaces the field of the runtime's template. Source: kubeflow/trainer
+    pkg/runtime/framework/plugins/jobset (the container is called node).
     """
     _stamp_replicated(pod, scene, _trainer(scene))
     add_labels(pod, {_STEP: "trainer"})

@@ -38,7 +38,7 @@ LEVEL = Level.ERROR
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """The fields of the maps in a mutation's list, and the allowed values of fields that have one of a few values."""
+    """The fields of the maps in a mutation's list, and the allowed values of fields with a fixed set of values."""
 
     keys: frozenset[str]
     words: Mapping[str, frozenset[str]] = field(default_factory=dict)

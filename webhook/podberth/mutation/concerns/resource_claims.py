@@ -180,7 +180,7 @@ def _templates(draft: Draft) -> dict[str, str]:
 
 
 def _todo(draft: Draft, claim: dict[str, Any]) -> list[_Todo]:
-    """Return the edits of the containers that do not use the claim yet, or that still request the replaced resource."""
+    """Return the changes of the containers that lack the claim, or that still request the replaced resource."""
     wanted, instead = claim.get("containers"), claim.get("instead")
     found: list[_Todo] = []
     for path, container in containers(draft):
