@@ -11,13 +11,13 @@ from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Scene
 
 
 def add_labels(pod: dict[str, Any], labels: Mapping[str, str]) -> None:
-    """Write labels on a pod. The value replaces the value of a label that the template has."""
+    """Write labels on a pod. A label of the template with an equal key is replaced."""
     metadata = pod["metadata"]
     metadata["labels"] = {**(metadata.get("labels") or {}), **labels}
 
 
 def add_annotations(pod: dict[str, Any], annotations: Mapping[str, str]) -> None:
-    """Write annotations on a pod. The value replaces the value of an annotation that the template has."""
+    """Write annotations on a pod. An annotation of the template with an equal key is replaced."""
     metadata = pod["metadata"]
     metadata["annotations"] = {**(metadata.get("annotations") or {}), **annotations}
 

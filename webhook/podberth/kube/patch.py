@@ -269,7 +269,7 @@ def _existing(document: Any, path: Path) -> Path:
 
 
 def _existing_parents(original: Any, paths: Iterable[Path]) -> Iterable[Path]:
-    """Yield each path, cut behind the first step for which ``original`` has no value or null."""
+    """Yield each path of ``paths``, cut after the first step at which ``original`` has null or no value."""
     for path in paths:
         depth = len(_existing(original, path[:-1]))
         yield path[: depth + 1]

@@ -69,7 +69,7 @@ class ConditionsError(EvaluationError):
 class Watch(Protocol):
     """An observer of a decision: the deciding code calls a method at each step.
 
-    The server uses no watch. A watch may keep its arguments, but must not modify them.
+    The server has no such observer. An observer may keep the arguments of a method, but must not modify them.
     """
 
     def passed_over(self, policy: CompiledPolicy, why: str) -> None:

@@ -117,7 +117,7 @@ class _Table:
 
 
 class Choices:
-    """The classes of nodes in an index. ``chosen`` returns the classes that a pod's node selection matches."""
+    """The classes of nodes in an index. ``chosen`` returns the nodes that a pod's node selection matches."""
 
     def __init__(self, classes: tuple[Part, ...], ignored: frozenset[str]) -> None:
         """Create the object from the classes with all their nodes, and the label keys that are not part of a class."""

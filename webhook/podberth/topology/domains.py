@@ -29,7 +29,10 @@ class Group:
 
 
 def groups(found: Iterable[Sequence[Part]]) -> Iterator[Group]:
-    """Yield sets of nodes on which pods of equal roles fit; ``found`` has the fitting nodes for each role."""
+    """Yield sets of nodes: on all nodes of a set, pods of the same roles fit.
+
+    ``found`` has the fitting nodes of each role.
+    """
     classes: dict[int, tuple[NodeClass, dict[str, set[int]]]] = {}
     for kind, parts in enumerate(found):
         for part in parts:

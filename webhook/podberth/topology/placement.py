@@ -52,7 +52,7 @@ class Placement:
 
     @cached_property
     def _demand(self) -> tuple[Term, ...] | None:
-        """The terms that a required node affinity may have; None if labels cannot exclude all unfit nodes."""
+        """The terms for ``required``; None if labels cannot exclude all nodes that do not fit."""
         if self.conventions.node_groups_grow:
             return exclude(self.wanted, self.unfit, self.conventions)
         return self._cover.terms if self._cover.exact else None

@@ -70,8 +70,8 @@ def _model_serving(pod: Subject) -> Member:
 def _number_in_role(pod: Subject, group: str, owner: Mapping[str, Any] | None) -> int:
     """Return a pod's index among the pods of its role in its serving group; -1 if the index is unknown.
 
-    The entry pod is the first pod of each replica. The index of a worker is only in the pod's name. Source: utils.go
-    GeneratePodName, GenerateRoleID.
+    The entry pod is the first pod of each replica of the role. For a worker, the result is computed from the pod's
+    name, because no label has the worker's index. Source: utils.go GeneratePodName, GenerateRoleID.
     """
     role = pod.labels.get("modelserving.volcano.sh/role") or ""
     identity = pod.labels.get("modelserving.volcano.sh/role-id") or ""
