@@ -352,7 +352,7 @@ def differences(expected: object, actual: object, path: Path = ()) -> Iterator[t
     """Yield (path, message) for each place where ``expected`` does not match ``actual``.
 
     - An object matches if the actual object has each expected key with a value that matches; further keys are ignored.
-    - A list matches if each item matches another item of the actual list, in order; further items do not matter.
+    - A list matches if its items match different items of the actual list, in order; further items are ignored.
     - Null, or an empty object or list, matches if the actual value is absent, null, or an empty object or list.
     - Any other value matches an equal value of the same type (``"1"`` does not match ``1``).
     """

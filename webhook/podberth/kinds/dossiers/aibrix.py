@@ -1,7 +1,8 @@
 """Facts about AIBrix: StormServices, each of which serves one model with role sets, and fleets of RayClusters.
 
-A role set is a gang. If a replica of a role has several pods, a PodSet makes the pods, and the PodSet may be a group of
-its own. Sources: vllm-project/aibrix api/orchestration/v1alpha1, pkg/controller/{roleset,podset,constants}.
+A role set is a gang. If a replica of a role has several pods, a PodSet makes the pods, and the PodSet is a gang itself
+if the role has a scheduling strategy. Sources: vllm-project/aibrix api/orchestration/v1alpha1,
+pkg/controller/{roleset,podset,constants}.
 """
 
 from collections.abc import Mapping
@@ -154,7 +155,7 @@ def _member(pod: Subject) -> Member | None:
 
 
 def _roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    """Return the roles of a RoleSet with their pods. A role is left out if its PodSets are groups themselves."""
+    """Return the roles of a RoleSet with their pods. A role is left out if its PodSets are gangs themselves."""
     return tuple(_role(each) for each in list_at(owner, "spec", "roles") if not _has_groups(each))
 
 
