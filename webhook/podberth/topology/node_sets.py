@@ -47,7 +47,7 @@ _SHOWS_AMOUNT = "nvidia.com/gpu.count"
 class NodeClass:
     """Nodes that are equal in everything that policies can read about nodes, except names and ignored labels.
 
-    Ignored labels are configured: labels that differ on every node and say nothing about hardware.
+    Ignored labels are labels that the conventions list, such as labels that identify a node or show the node's age.
     """
 
     key: Any

@@ -42,7 +42,7 @@ def simulate(
     """Return the Node manifest and the topology ConfigMap of a machine.
 
     Args:
-        shape: the name of a known machine, such as dgx-h100.
+        shape: the name of a known machine, such as hgx-h100-8.
         name: the node's name.
         placement: labels that are added to the simulated labels or replace them: zone, rack, switch. For a shape in an
             NVLink domain, ``nvidia.com/gpu.clique`` also sets the cluster UUID and the clique.

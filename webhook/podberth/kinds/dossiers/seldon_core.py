@@ -178,7 +178,8 @@ def _service(scene: Scene) -> str:
 def _has_engine(scene: Scene) -> bool:
     """Return whether the pods of a component get the orchestrator's container.
 
-    The pods of the first component always do.
+    Only the pods of the first component get the container, unless an annotation asks for a separate orchestrator or for
+    none.
     """
     apart = _is_true(scene.spec, "engine-separate-pod") or _is_true(_predictor(scene), "no-engine")
     return scene.keys[1] == 0 and not apart

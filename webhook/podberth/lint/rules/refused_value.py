@@ -68,7 +68,10 @@ _SHAPES: Final[Mapping[str, _Shape]] = {
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield a problem for each mutation that is refused for every pod, and each refused literal in other mutations."""
+    """Yield a problem for each mutation that is refused for every pod.
+
+    In other mutations, yield a problem for each refused literal.
+    """
     for mutation in library.mutations:
         if said := _refusal(mutation):
             yield mutation.policy.problem((*mutation.path, mutation.source.concern), said)
