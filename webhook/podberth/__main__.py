@@ -22,7 +22,7 @@ def main() -> None:
 def complete() -> None:
     """Print the completions of a command line that begins with ``kubectl podberth``.
 
-    Kubectl calls the program for them.
+    The program ``kubectl`` starts podberth to get the completions.
     """
     from .cli.completion import answer  # noqa: PLC0415 - it loads every command
 

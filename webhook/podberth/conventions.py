@@ -1,7 +1,7 @@
 """Presets for names that differ between clusters: topology levels, tolerable taints, and the meaning of node labels.
 
 The names are presets, not constants of the code: a cluster with other names passes its own ``Conventions``. Accelerator
-resource names have a table of their own (``devices.resources``). Nothing here reads a node or a pod.
+resource names have a table of their own (``devices.resources``). This module reads no node and no pod.
 """
 
 from collections.abc import Mapping
@@ -204,8 +204,8 @@ class Conventions:
     def marks_accelerators(self, key: str, value: str, effect: str) -> bool:
         """Return whether a taint with this key, value and effect only marks a node as an accelerator node.
 
-        The three arguments may also come from a toleration; the result is then whether the toleration tolerates only
-        such taints.
+        The arguments may also come from a toleration. The result is then whether the toleration tolerates only such
+        taints.
         """
         tolerable = self.tolerable_taints
         return effect == "NoSchedule" and key in tolerable and tolerable[key] in (None, value)

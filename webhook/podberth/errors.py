@@ -55,7 +55,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 class PolicyError(PodberthError):
-    """Policies cannot be used; ``problems`` has all problems of the policies, sorted."""
+    """Policies cannot be used. The attribute ``problems`` has all problems of the policies, sorted."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
@@ -65,23 +65,24 @@ class PolicyError(PodberthError):
 class EvaluationError(PodberthError):
     """The evaluation of a CEL expression failed on one pod.
 
-    A key is missing, the budget is exhausted, the value has a wrong type, or a mutation cannot write the value.
+    Examples: a key is missing, the expression takes too many steps, the value has a wrong type, or a mutation cannot
+    write the value.
     """
 
 
 class UndecidedError(EvaluationError):
-    """An expression of a native policy failed here, and podberth does not know its outcome in the API server."""
+    """An expression of a native policy failed in podberth. Its outcome in the API server is unknown."""
 
 
 class BudgetError(UndecidedError):
-    """The engine stopped a CEL expression after its 10,000 iterations, or a function got more than podberth takes.
+    """podberth's engine stopped a CEL expression: more than 10,000 iterations, or too long an argument of a function.
 
     The API server has neither limit.
     """
 
 
 class ReviewError(PodberthError):
-    """A request body is not a usable AdmissionReview; ``status`` is the HTTP status of the answer."""
+    """A request body is not a usable AdmissionReview. The attribute ``status`` is the HTTP status of the answer."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -95,8 +96,9 @@ class TopologyError(PodberthError):
 class ClusterError(PodberthError):
     """The API server does not answer, refuses the request, or sends an answer that is not valid.
 
-    ``reason`` is the value of the metric's label (``api.protocol.Reason``). ``retry_after_seconds`` is the wait that
-    the API server asked for; 0 if no wait was asked for. ``status`` is the HTTP status; 0 if there was no answer.
+    The attribute ``reason`` is the value of the label in podberth's metric of failed requests. ``retry_after_seconds``
+    is the wait that the API server asked for; 0 if no wait was asked for. ``status`` is the HTTP status; 0 if there was
+    no answer.
     """
 
     def __init__(self, reason: str, message: str, *, retry_after_seconds: float = 0.0) -> None:
@@ -109,8 +111,8 @@ class ClusterError(PodberthError):
 class DeviceError(PodberthError):
     """The devices of a node cannot be read at all.
 
-    ``lasting`` says that this process will never be able to read the devices, because the process has loaded a library
-    that does not match the driver.
+    The attribute ``lasting`` is True if this process will never be able to read the devices, because the process has
+    loaded a library that does not match the driver.
     """
 
     def __init__(self, message: str, *, lasting: bool = False) -> None:

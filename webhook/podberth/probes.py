@@ -29,21 +29,22 @@ _REST = 9
 
 
 class SharedPage:
-    """The page of /metrics; its computation takes at most a tenth of the event loop's time, however many clients ask.
+    """The content of /metrics, shared by all clients.
 
-    All waiting clients get the same page. The page is computed after the last waiting client has asked, so nobody gets
-    an old page.
+    The computation takes at most a tenth of the event loop's time, however many clients send a request. All waiting
+    clients get the same content. The content is computed after the last waiting client has sent its request, so nobody
+    gets old content.
     """
 
     def __init__(self, make: Callable[[], bytes]) -> None:
-        """Create the page; ``make`` computes the page's content when a client first asks."""
+        """Create the page. ``make`` returns the content, and is called when a client first asks for the page."""
         self._make = make
         self._coming: asyncio.Task[bytes] | None = None
         """The task that will compute the next page, until the computation begins."""
         self._not_before = 0.0
 
     async def made(self) -> bytes:
-        """Return the content of the page, from the next computation, for which the caller waits."""
+        """Wait for the next computation of the page, and return the content of the page."""
         if self._coming is None:
             self._coming = asyncio.create_task(self._next())
         return await asyncio.shield(self._coming)  # a caller that leaves takes it from nobody
@@ -59,10 +60,10 @@ class SharedPage:
 
 
 class ProbePort:
-    """The HTTP server for probes and metrics; it listens from ``start`` to ``stop``."""
+    """The HTTP server for probes and metrics. The server listens from the call of ``start`` to the call of ``stop``."""
 
     def __init__(self, unready: Callable[[], Sequence[str]], page: Callable[[], bytes]) -> None:
-        """Create the server; the server listens after ``start``. The caller must be inside a running event loop.
+        """Create the server; call ``start`` to make the server listen. The caller must be inside a running event loop.
 
         Args:
             unready: returns the reasons why the process is not ready; empty means ready.

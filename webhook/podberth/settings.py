@@ -1,6 +1,6 @@
 """The settings of ``podberth serve``: each setting is a command-line flag and an environment variable.
 
-A flag overrides the variable. Nothing here opens a file or a socket; the code that reads a path checks the content.
+A flag overrides the variable. This module opens no file and no socket; the code that reads a path checks the content.
 """
 
 # ruff: noqa: RUF009 - _option is dataclasses.field
@@ -245,7 +245,7 @@ OPTIONS: tuple[Option, ...] = tuple(Option(each.name, **each.metadata) for each 
 def read_settings(given: Mapping[str, str | None], environment: Mapping[str, str]) -> Settings:
     """Return the settings, from flags and from environment variables.
 
-    ``given`` has the text of each flag by the flag's field in ``Settings``; None if the flag is absent.
+    ``given`` is a mapping from the name of a setting to the text of its flag; None if the flag is absent.
 
     Raises:
         UsageError: a setting is wrong; the message has one line for each wrong setting.

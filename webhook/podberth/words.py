@@ -1,4 +1,4 @@
-"""The words that several reports for people share: numbers with a noun, durations, and lists of names."""
+"""Functions that write text for people: numbers with a noun, durations, and lists of names."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -8,7 +8,7 @@ MOST_NAMED: Final = 3
 
 
 def named(names: Iterable[str]) -> str:
-    """Return the first few names as text, with the number of further names: ``a, b, c and 4 more``."""
+    """Return the first few names as text, with the number of further names, as in ``a, b, c and 4 more``."""
     every = list(names)
     left = len(every) - MOST_NAMED
     return ", ".join(every[:MOST_NAMED]) + (f" and {left:,} more" if left > 0 else "")
@@ -29,5 +29,5 @@ def lasting(seconds: float) -> str:
 
 
 def listed(texts: Sequence[str], last: str = "and") -> str:
-    """Return texts as a list in a sentence: ``a, b and c``."""
+    """Return texts joined as in a sentence: "a, b and c". ``last`` is the word before the last text."""
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {last} {texts[-1]}" if texts else ""

@@ -1,8 +1,8 @@
 """The facts of one cluster at one moment: the kept fields of each object, and facts derived from several objects.
 
 ``fold`` adds any object. The facts do not depend on the order in which the objects came, or on earlier versions of the
-objects. An object that cannot be used gets a line in ``problems``, and does not affect other objects. Whether a
-topology document is stale is decided here and not in the index; the caller passes the time.
+objects. An object that cannot be used gets a line in ``problems``, and does not affect other objects. The facts say
+whether a topology document is stale; the caller passes the time.
 """
 
 from collections import ChainMap, Counter
@@ -106,14 +106,15 @@ class ClusterFacts:
         return self._derived(replace(self, tables=_held({**self.tables, **tables}), unusable=unusable), self)
 
     def with_tables(self, tables: Mapping[Kind, Table], **others: Any) -> "ClusterFacts":
-        """Return a copy of the facts, with each of ``tables`` in place of the table of the same kind.
+        """Return a copy of the facts with other tables.
 
-        ``others`` replaces further fields of ``ClusterFacts`` by name.
+        Each table of ``tables`` replaces the table for the same Kubernetes kind. ``others`` are the names and new
+        values of further fields of the facts.
         """
         return self._derived(replace(self, tables=_held({**self.tables, **tables}), **others), self)
 
     def with_workloads(self, known: "ClusterFacts") -> "ClusterFacts":
-        """Return a copy of ``known`` that has the Namespaces and ConfigMaps of ``self``."""
+        """Return a copy of the facts ``known``, with the Namespaces and ConfigMaps of ``self``."""
         own = {kind: self.tables.get(kind, _EMPTY) for kind in (NAMESPACE_KIND, CONFIG_MAP)}
         return self._derived(replace(known, tables=_held({**known.tables, **own})), self, known)
 
@@ -122,7 +123,10 @@ class ClusterFacts:
         return replace(self, tables={kind: each for kind, each in self.tables.items() if kind not in OF_NODES})
 
     def _derived(self, made: "ClusterFacts", *sources: "ClusterFacts") -> "ClusterFacts":
-        """Return ``made`` with the derived facts cached in ``sources`` that are valid for the tables of ``made``."""
+        """Return ``made`` with cached results of ``sources`` added.
+
+        Only results that were computed from the tables that ``made`` has are added.
+        """
         for name, kinds in _FOLLOWS_FROM.items():
             for each in sources:
                 if name in vars(each) and all(made.tables.get(kind) is each.tables.get(kind) for kind in kinds):
@@ -130,7 +134,10 @@ class ClusterFacts:
         return made
 
     def _known(self, *roles: KindRole) -> Mapping[Any, Any]:
-        """Return a mapping from key to fact for all kinds of these roles; if kinds share a key, the first counts."""
+        """Return a mapping from key to fact for all Kubernetes kinds of these roles.
+
+        If two kinds have a fact for one key, the fact of the first kind is in the mapping.
+        """
         return _chained(*(self.tables[kind].known for kind in of_role(*roles) if kind in self.tables))
 
     def _at(self, kind: Kind) -> Mapping[Any, Any]:
@@ -164,7 +171,7 @@ class ClusterFacts:
 
     @property
     def namespaces(self) -> Mapping[str, Document]:
-        """The Namespace objects by name."""
+        """A mapping from name to Namespace object."""
         return self._at(NAMESPACE_KIND)
 
     @property
@@ -179,7 +186,7 @@ class ClusterFacts:
 
     @property
     def group_sizes(self) -> Mapping[GroupKey, int]:
-        """The smallest number of pods that each PodGroup starts together.
+        """A mapping from PodGroup to the smallest number of pods that the group starts together.
 
         PodGroups without this number are left out.
         """
@@ -187,12 +194,12 @@ class ClusterFacts:
 
     @property
     def _native(self) -> Mapping[NamespacedName, PodGroup]:
-        """Kubernetes' own PodGroups, by namespace and name."""
+        """A mapping from (namespace, name) to each of Kubernetes' own PodGroups (``scheduling.k8s.io``)."""
         return next((self.tables[kind].facts for kind in _NATIVE if kind in self.tables), {})
 
     @cached_property
     def native_groups(self) -> Mapping[str, frozenset[str]]:
-        """The names of Kubernetes' own PodGroups by namespace."""
+        """A mapping from namespace to the names of Kubernetes' own PodGroups (``scheduling.k8s.io``)."""
         found: dict[str, set[str]] = {}
         for namespace, name in self._native:
             found.setdefault(namespace, set()).add(name)
@@ -200,7 +207,10 @@ class ClusterFacts:
 
     @cached_property
     def served_groups(self) -> frozenset[str]:
-        """The API groups whose PodGroups the cluster serves: one exists, or API discovery lists the kind."""
+        """The API groups whose PodGroups the cluster serves.
+
+        A group is served if a PodGroup of the group exists, or if API discovery lists PodGroup in the group.
+        """
         held = {kind.group for kind in of_role("pod group") if kind in self.tables}
         return self.served | held | set(self._known("discovery").values())
 
@@ -211,7 +221,10 @@ class ClusterFacts:
 
     @cached_property
     def owners(self) -> Mapping[str, Document]:
-        """The kept fields of each known owner of pods, such as a Job, by uid; for some kinds, also by ``by_name``."""
+        """The kept fields of each known owner of pods, such as a Job, by the owner's uid.
+
+        Owners of some Kubernetes kinds are also found by a key of kind, namespace and name.
+        """
         return self._known("owner")
 
     @cached_property
@@ -243,8 +256,8 @@ class ClusterFacts:
     def default_priority_class(self) -> str:
         """The name of the global default PriorityClass; empty if none is known.
 
-        If there are several global defaults, the API server takes the class with the lowest value
-        (plugin/pkg/admission/priority). Of classes with equal values, podberth takes the first by name.
+        If several PriorityClasses are the global default, the API server takes the class with the lowest value
+        (plugin/pkg/admission/priority). If classes have equal values, podberth takes the first by name.
         """
         values = {name: each.default_value for name, each in self._known("priority class").items()}
         defaults = [(value, name) for name, value in values.items() if value is not None]
@@ -252,7 +265,11 @@ class ClusterFacts:
 
     @property
     def priority_classes(self) -> frozenset[str]:
-        """The names of the known PriorityClasses. If ``SYSTEM_CLASS`` is among the names, all classes are known."""
+        """The names of the known PriorityClasses.
+
+        All classes of the cluster are known if the names include ``system-node-critical``, a class that every cluster
+        has.
+        """
         return frozenset(self._known("priority class"))
 
 
@@ -293,9 +310,10 @@ def _held(tables: Mapping[Kind, Table]) -> dict[Kind, Table]:
 
 
 def _identified(documents: Iterable[object]) -> Iterator[tuple[Kind, ObjectKey, Document]]:
-    """Yield (kind, place, document) for each object that podberth reads; the place is the object's namespace and name.
+    """Yield (row of the table ``KINDS``, object's identity, object) for each object that podberth reads.
 
-    An object that several rows of ``KINDS`` read is yielded once for each row.
+    The identity is the object's namespace and name. An object that several rows of ``KINDS`` read is yielded once for
+    each row.
     """
     for document in documents:
         for single in unlist(document):
@@ -319,7 +337,7 @@ def collect(documents: Iterable[object], *, now: datetime | None) -> ClusterFact
 
     Args:
         documents: what ``kubectl get … -o yaml`` prints, lists included; neither copied nor changed.
-        now: the time for ``ClusterFacts.now``.
+        now: the current time, for facts that depend on time; None if unknown.
     """
     given = list(documents)
     return replace(ClusterFacts(now=now), remarks=tuple(_remarks(given))).fold(*given)
@@ -350,9 +368,9 @@ def _remarks(documents: Iterable[object]) -> Iterator[str]:
 
 
 def _stands_once(kind: Kind, document: Document) -> bool:
-    """Return whether it is a mistake if two documents in files have this kind and the same name.
+    """Return whether files may have only one object of this Kubernetes kind and name.
 
-    Only for some kinds it is a mistake, because files may have other objects in two versions.
+    Files may have other objects in two versions.
     """
     if kind in OF_NODES and kind is not NODE and not is_at_home(document):
         return False

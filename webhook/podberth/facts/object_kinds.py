@@ -1,6 +1,6 @@
-"""The kinds of objects that podberth reads, with the versions, the place and the kept fields of each.
+"""The Kubernetes kinds that podberth reads, with the versions, the identity and the kept fields of their objects.
 
-``KINDS`` has one row for each kind of facts. Files, watches, lists and checks all use ``KINDS``. ``read`` returns the
+The table ``KINDS`` has a row for each kind. Files, watches, lists and checks all use ``KINDS``. ``read`` returns the
 kept fields, or None if podberth needs nothing of the object. So the memory for a cluster depends on the kept fields,
 and not on the size of the cluster's objects.
 """
@@ -65,7 +65,7 @@ KindRole: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """A kind of objects that podberth reads: a row of ``KINDS``."""
+    """A Kubernetes kind whose objects podberth reads: a row of the table ``KINDS``."""
 
     role: KindRole
     group: str
@@ -97,9 +97,9 @@ class Kind:
         return f"{self.plural}.{self.group}"
 
     def place(self, document: Document) -> ObjectKey | None:
-        """Return the identity of an object within its kind: name, or namespace and name; None if it has no name.
+        """Return the name of an object, or (namespace, name) for a namespaced kind; None if the object has no name.
 
-        An object without a namespace is in ``default``. The identity of an answer of API discovery is the groupVersion.
+        An object without a namespace is in ``default``. For an answer of API discovery, the result is its groupVersion.
         """
         if self.role == "discovery":  # an answer of API discovery has no name but its groupVersion
             found = document.get("groupVersion")
@@ -113,9 +113,9 @@ class Kind:
         return namespace if isinstance(namespace, str) and namespace else "default", name
 
     def place_of(self, name: str) -> ObjectKey:
-        """Return the identity of an object from the text ``namespace/name``, or ``name`` alone, in a watch's report.
+        """Return the identity of an object from the text ``namespace/name`` in a watch's report.
 
-        ``name`` alone identifies an object of a cluster-scoped kind.
+        For a cluster-scoped object the text is only the name, and the identity is the name.
         """
         namespace, _, own = name.rpartition("/")
         return own if self.of_cluster else (namespace, own)
@@ -155,7 +155,10 @@ class DeviceClass(NamedTuple):
 
 
 class ComputeDomain(NamedTuple):
-    """The kept fields of a ComputeDomain: they give a pod's channel before the driver makes the claim template."""
+    """The kept fields of a ComputeDomain.
+
+    They state a pod's IMEX channel before the driver makes the ResourceClaimTemplate.
+    """
 
     template: str
     requests: tuple[ClaimRequest, ...]
@@ -342,7 +345,7 @@ OWNER_GROUPS: Final = frozenset(each.group for each in OWNER_KINDS if each.group
 
 
 def of_role(*roles: KindRole) -> tuple[Kind, ...]:
-    """Return the rows of ``KINDS`` with one of the given roles, in the table's order."""
+    """Return the rows of the table ``KINDS`` (the Kubernetes kinds that podberth reads) with a given role, in order."""
     return tuple(kind for kind in KINDS if kind.role in roles)
 
 
@@ -353,7 +356,7 @@ def group_of(document: Document) -> str:
 
 
 def kinds_of(document: Document) -> tuple[Kind, ...]:
-    """Return the rows of ``KINDS`` that read the object; empty if podberth does not read the object's kind."""
+    """Return the rows of the table ``KINDS`` for an object's apiVersion and kind; empty if podberth ignores it."""
     version, kind = document.get("apiVersion"), document.get("kind")
     if kind == _LIST:  # some print it without its version
         return _BY_KIND["", kind]

@@ -47,7 +47,7 @@ def _space(document: Document) -> str:
 
 
 def _is_common(namespace: str) -> bool:
-    """Return whether a namespace of this name is usual in every cluster, so that the name reveals nothing."""
+    """Return whether a namespace of this name is common in all clusters: the name reveals nothing about the cluster."""
     return namespace in {"default", NAMESPACE} or namespace.startswith("kube-")
 
 
@@ -80,7 +80,7 @@ def _renamed(document: Document, nodes: Mapping[str, str], namespaces: Mapping[s
 
 
 def _choosing(value: Any, nodes: Mapping[str, str], *, chosen: bool = False) -> Any:
-    """Return a copy of a document with the node names in node selections (such as node affinity) replaced."""
+    """Return a copy of a document in which the node names in node selections, such as node affinity, are replaced."""
     if isinstance(value, dict):
         return {key: _choosing(each, nodes, chosen=chosen or key in _CHOICES) for key, each in value.items()}
     if isinstance(value, list):

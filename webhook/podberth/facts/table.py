@@ -1,4 +1,7 @@
-"""The facts of one kind as an immutable table. A changed table shares most parts with the earlier table."""
+"""The facts about the objects of one Kubernetes kind, as an immutable table.
+
+A changed table shares most of its memory with the earlier table.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,15 +16,15 @@ _PARTS: Final = 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersistentMap(Mapping[Any, Any]):
-    """An immutable mapping that divides keys among parts by hash. A changed copy shares the unchanged parts.
+    """An immutable mapping, divided by hash into small mappings.
 
-    No value is None.
+    A changed copy shares the unchanged small mappings. No value is None.
     """
 
     parts: tuple[dict[Any, Any], ...] = ({},) * _PARTS
 
     def changed(self, changes: Mapping[Any, Any]) -> "PersistentMap":
-        """Return the mapping with the values in ``changes`` at their keys; the value None removes a key."""
+        """Return a copy with each value in ``changes`` stored under its key; the value None removes the key."""
         parts = list(self.parts)
         for key, value in changes.items():
             place = hash(key) % _PARTS
@@ -34,7 +37,7 @@ class PersistentMap(Mapping[Any, Any]):
         return PersistentMap(tuple(parts))
 
     def get(self, key: object, default: Any = None) -> Any:
-        """Return the value at a key, or ``default`` if there is none."""
+        """Return the value of a key, or ``default`` if the mapping lacks the key."""
         return self.parts[hash(key) % _PARTS].get(key, default)
 
     def __getitem__(self, key: object) -> Any:
@@ -42,7 +45,7 @@ class PersistentMap(Mapping[Any, Any]):
         return self.parts[hash(key) % _PARTS][key]
 
     def __contains__(self, key: object) -> bool:
-        """Return whether there is a value at a key."""
+        """Return whether the mapping has the key."""
         return key in self.parts[hash(key) % _PARTS]
 
     def __iter__(self) -> Iterator[Any]:
@@ -57,10 +60,11 @@ class PersistentMap(Mapping[Any, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The facts of one kind of objects, by the object's place and by the keys under which a fact is looked up.
+    """The facts about the objects of one Kubernetes kind.
 
-    If several objects have the same key (two ComputeDomains that name one template), the fact of the first place in
-    sorted order counts.
+    A fact is found by the identity of the object (namespace and name), or by further keys. If several objects have the
+    same key, as two ComputeDomains that name one template, the key leads to the fact of the first object in the order
+    of namespace and name.
     """
 
     facts: PersistentMap = field(default_factory=PersistentMap)
@@ -74,8 +78,8 @@ class Table:
         """Return a copy of the table with changed facts.
 
         Args:
-            kind: the table's kind; ``kind.keys`` returns the keys under which a fact is found.
-            changes: the new fact of each object, by the object's place; None removes the object.
+            kind: the kind of the table's objects; ``kind.keys`` returns the keys under which a fact is found.
+            changes: a mapping from the object's namespace and name to the new fact; None removes the object.
         """
         facts = self.facts.changed(changes)
         if kind.keys is None:
@@ -94,6 +98,9 @@ class Table:
 
     @classmethod
     def of(cls, facts: Mapping[Any, Any]) -> "Table":
-        """Return a table with facts by the object's place (namespace and name), for a kind without further keys."""
+        """Return a table of facts for a Kubernetes kind without further keys.
+
+        ``facts`` maps the identity of each object (namespace and name) to the fact.
+        """
         found = PersistentMap().changed(facts)
         return cls(found, found)

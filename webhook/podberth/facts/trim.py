@@ -1,9 +1,9 @@
 """Reduces a cluster's documents to the fields that podberth reads, for a snapshot that users keep and share.
 
-The same cluster gives the same documents in the same order: fields that only show age (heartbeats, versions, managed
-fields) are removed. Decisions with the reduced documents are the same as with the originals. Leases, ConfigMaps that no
-policy reads, and objects that ``facts.collect`` ignores or cannot read are left out. Of a workload such as a Job, only
-numbers, names and the pods' requirements on a node are kept, because other fields may be secret.
+The order of the documents does not vary, and fields that only show age (heartbeats, versions, managed fields) are
+removed. Decisions from the reduced documents equal decisions from the originals. Leases, ConfigMaps that no policy
+reads, and objects that ``facts.collect`` ignores or cannot read are left out. A workload, such as a Job, keeps only
+numbers, names and the pods' requirements on a node, because other fields may be secret.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -258,9 +258,9 @@ A function returns None if the object is left out.
 
 
 def as_list(documents: Iterable[Document], write: Callable[[Document], str]) -> Iterator[str]:
-    """Yield the lines of a List with one object on each line, so that two snapshots can be compared by line.
+    """Return the lines of a List in JSON, one object on each line.
 
-    The List is JSON, and so YAML. ``write`` returns one object as one line.
+    The lines of two snapshots can then be compared. ``write`` returns one object as one line.
     """
     lines = [write(document) for document in documents]
     yield '{"apiVersion": "v1", "kind": "List", "items": ['

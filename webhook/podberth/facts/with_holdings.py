@@ -15,7 +15,7 @@ from .object_kinds import Document, unlist
 def collect_with_holdings(
     documents: Iterable[Document], *, now: datetime | None
 ) -> tuple[ClusterFacts, Holdings | None]:
-    """Return the facts of all objects, as ``collect`` does, and the accelerators that Pods hold.
+    """Return (the facts of all objects, the accelerators that Pods hold).
 
     The second value is None if there is no Pod among the objects. Every cluster with nodes has Pods, so without Pods it
     is unknown which accelerators are free.

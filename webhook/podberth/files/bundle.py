@@ -1,6 +1,7 @@
-"""Makes the ConfigMap ``podberth-policies`` from a folder of policies, to be served beside the shipped policies.
+"""Makes the ConfigMap ``podberth-policies`` from a folder of policies.
 
-A ConfigMap has no folders, so the key of a file is the file's path with dots for slashes.
+podberth serves the policies of the ConfigMap in addition to the shipped policies. A ConfigMap has no folders, so the
+key of a file is the file's path with dots for slashes.
 """
 
 import re

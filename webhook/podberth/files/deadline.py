@@ -1,4 +1,4 @@
-"""Makes CEL environments that limit the time for compiling policies. The room ``cel`` has no clock for such a limit."""
+"""Makes CEL environments that limit the time for compiling policies. The package ``cel`` itself reads no clock."""
 
 import time
 

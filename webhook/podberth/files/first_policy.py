@@ -85,7 +85,7 @@ _POD = """\
 
 
 def texts(name: str, kind: Kind) -> dict[str, str]:
-    """Return the files of a new policy's folder: the text of each, by file name.
+    """Return a mapping from file name to text for the files of a new policy's folder.
 
     Raises:
         UsageError: the name is not valid for a policy.

@@ -42,12 +42,12 @@ class Shipped:
 
     @property
     def description(self) -> str:
-        """The policy's description, in one line."""
+        """The policy's description as one line of text."""
         return self.policies[0].spec.description
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The texts of ``policy.yaml`` and ``params.yaml`` in the policy's folder.
+        """The texts of the files ``policy.yaml`` and ``params.yaml`` in the policy's folder.
 
         Raises:
             UsageError: a file cannot be read.
@@ -57,7 +57,7 @@ class Shipped:
 
 
 def shipped() -> tuple[Shipped, ...]:
-    """Return the shipped policies: first the policies served by default, then the optional policies, each by name.
+    """Return the shipped policies: first the policies served by default, then the optional policies, sorted by name.
 
     Raises:
         UsageError: the library is not installed, or a file of the library cannot be read.

@@ -137,9 +137,9 @@ def _documents(path: Path) -> list[Document]:
 
 
 def read_documents(path: Path, wanted: str) -> tuple[list[tuple[str, PositionedDocument]], list[Problem]]:
-    """Return the documents of a file, or of every file below a directory, each with its file; and the first problems.
+    """Return (documents, each with its file; the first problems) of a file, or of every file below a directory.
 
-    A file without a document is a problem, which ends with ``wanted``.
+    A file without a document is a problem; the message ends with the text ``wanted``.
     """
     files, problems = _listing(path)
     texts, unreadable = _texts(path, files, MAX_FILE_BYTES, MAX_FILE_BYTES)
@@ -155,10 +155,10 @@ def read_documents(path: Path, wanted: str) -> tuple[list[tuple[str, PositionedD
 
 
 def read_topology(path: Path) -> ClusterFacts:
-    """Return the facts of a snapshot as ``read_objects`` does, but require at least one Node.
+    """Return the facts of a cluster snapshot that has at least one Node.
 
     Raises:
-        TopologyError: as ``read_objects``; or no object is a Node.
+        TopologyError: the snapshot cannot be read, or no object is a Node.
     """
     objects = read_objects(path)
     _require_node(path, objects)
@@ -166,10 +166,10 @@ def read_topology(path: Path) -> ClusterFacts:
 
 
 def read_topology_with_holdings(path: Path) -> tuple[ClusterFacts, Holdings | None]:
-    """Return the facts of a snapshot as ``read_topology`` does, and the accelerators that Pods hold; None without Pods.
+    """Return (facts of a cluster snapshot, accelerators that Pods hold); the second value is None without Pods.
 
     Raises:
-        TopologyError: as ``read_topology``.
+        TopologyError: the snapshot cannot be read, or no object is a Node.
     """
     objects, holdings = collect_with_holdings(_documents(path), now=None)
     _require_node(path, objects)
@@ -218,7 +218,8 @@ class PolicyFiles:
         """Read and parse the files; the result includes the problems of single policies.
 
         Raises:
-            PolicyError: a file cannot be read, or has lost all its policies since the last set that could be used.
+            PolicyError: a file cannot be read, or has no policies any more, unlike the last policies that could be
+                used.
         """
         texts, unreadable = read_policy_texts(self._directory)
         if unreadable:
@@ -232,7 +233,10 @@ class PolicyFiles:
         return parsed
 
     def hold(self, parsed: ParsedPolicies) -> None:
-        """Note that ``parsed`` could be used; from now on, ``read`` compares the files with ``parsed``."""
+        """Note that the policies ``parsed`` could be used.
+
+        From now on, ``read`` compares the files with these policies.
+        """
         self._held = _files_of(parsed)
 
 
@@ -242,7 +246,10 @@ def _files_of(parsed: ParsedPolicies) -> dict[str, str]:
 
 @dataclass
 class FileSource:
-    """A ``SnapshotSource`` that reads a directory of policies and, if ``topology`` is given, a cluster snapshot."""
+    """A source of snapshots that reads policies from a directory.
+
+    The nodes and other objects are read from the file ``topology``, unless ``topology`` is None.
+    """
 
     policies: Path
     topology: Path | None
@@ -255,7 +262,10 @@ class FileSource:
         self._files = PolicyFiles(self.policies)
 
     def revision(self) -> Mapping[str, object]:
-        """Return one value each for "policies" and "topology"; a value changes when the files that it is for change."""
+        """Return (value for the policies, value for the topology).
+
+        A value changes when the files with the policies, or with the topology, change.
+        """
         found = {"policies": self._files.revision()}
         return found if self.topology is None else {**found, "topology": _fingerprint(self.topology)}
 
@@ -285,7 +295,7 @@ class FileSource:
 
 
 def _emptied(lost: Collection[str], files: Iterable[str]) -> list[Problem]:
-    """Return a problem for each file that still exists, and has lost all policies of the last good load."""
+    """Return a problem for each file that still exists, but has no policies any more, unlike at the last good load."""
     message = "got no policy, where there was one; delete the file to have it gone, or restart podberth"
     return [Problem(file, 0, 0, "", message) for file in files if file in lost]
 
@@ -293,7 +303,9 @@ def _emptied(lost: Collection[str], files: Iterable[str]) -> list[Problem]:
 def _texts(
     place: Path, files: Iterable[Path], most: int = MAX_POLICY_BYTES, most_together: int | None = None
 ) -> tuple[list[tuple[str, str]], list[Problem]]:
-    """Return (file, text) of each readable file, and a problem for each unreadable file; all files are below ``place``.
+    """Return (file, text) of each readable file, and a problem for each unreadable file.
+
+    All files are below the directory ``place``.
 
     A file may have at most ``most`` bytes, and all files together ``most_together`` (None: the limit for policies). If
     all files together have more, no text is returned, and the problem is about ``place``.
@@ -342,8 +354,8 @@ def _listing(path: Path) -> tuple[list[Path], list[Problem]]:
     If ``path`` is a file, only ``path`` is returned.
 
     Names with a leading dot are left out: the kubelet keeps a mounted ConfigMap's real files in ``..data``, and links
-    the visible names there (kubernetes pkg/volume/util/atomic_writer.go); reading both places would find every file
-    twice.
+    the visible names to these files (kubernetes pkg/volume/util/atomic_writer.go). Without this rule, every file would
+    be found twice.
     """
     try:
         return in_time(path, partial(_listing_now, path))

@@ -1,4 +1,4 @@
-"""Finds and reads the manifests to check: named files, files with suffixes of YAML and JSON in folders, standard input.
+"""Finds and reads the manifests to check: named files, YAML and JSON files in folders, and standard input.
 
 No function raises because of a file: an unreadable file is reported as a problem, and all other files are still read.
 """
@@ -106,7 +106,10 @@ def decode(content: bytes) -> str:
 
 
 def _without_mark(start: bytes) -> str:
-    """Return the encoding of a text without byte order mark, by the NULs in its first bytes: YAML begins with ASCII."""
+    """Return the encoding of a text without byte order mark, by the NULs in its first bytes.
+
+    The first character of YAML is ASCII.
+    """
     nuls = "".join("0" if byte == 0 else "x" for byte in start)
     return {"x0x0": "utf-16-le", "0x0x": "utf-16-be", "x000": "utf-32-le", "000x": "utf-32-be"}.get(nuls, "utf-8")
 

@@ -11,8 +11,8 @@ An example:
     - {key: example.com/dedicated, value: gpu}
 
 The result has the label keys of the file first, in the file's order, then the preset label keys that the file does not
-name. The taints and ignored labels of the file are added to the preset ones; for a taint in both, the file's value
-counts. The topology levels of the file, widest first, replace the preset levels.
+name. The taints and ignored labels of the file are added to the preset taints and labels. If a taint is in the file and
+in the presets, the file's value counts. The topology levels of the file, widest first, replace the preset levels.
 """
 
 from pathlib import Path

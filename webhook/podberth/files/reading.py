@@ -80,7 +80,7 @@ def read_text(path: Path, most: int) -> str:
     """Return the text of a UTF-8 file, with every line break as a line feed.
 
     Raises:
-        OSError: as ``read_bytes``.
+        OSError: the file cannot be read, or has more than ``most`` bytes.
         UnicodeDecodeError: the file is not in UTF-8.
     """
     return read_bytes(path, most).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
@@ -105,7 +105,7 @@ def read_given(path: Path, most: int) -> bytes:
     """Return the content of a file that the user has named; a pipe from the shell is read without a time limit.
 
     Raises:
-        OSError: as ``read_in_time``.
+        OSError: the file cannot be read in time, or has more than ``most`` bytes.
     """
     return read_bytes(path, most) if is_handed_over(path) else read_in_time(path, most)
 
@@ -115,8 +115,8 @@ def in_time(path: Path, read: Callable[[], T], patience_seconds: float = PATIENC
 
     ``path`` is the file or directory that ``read`` uses, and is shown in the error.
 
-    After a TimeoutError, ``read`` may still run in its abandoned thread, and write if it writes. Until ``read``
-    returns, no other thread is started for ``path``.
+    After a TimeoutError, ``read`` may still run in its abandoned thread, and still write files. Until ``read`` returns,
+    no other thread is started for ``path``.
 
     Raises:
         TimeoutError: ``read`` has not returned within ``patience_seconds``.
@@ -140,7 +140,7 @@ def read_in_time(path: Path, most: int) -> bytes:
     """Return the content of a file, read within PATIENCE_SECONDS.
 
     Raises:
-        OSError: as ``read_bytes``; a TimeoutError if the read has not returned in time.
+        OSError: the file cannot be read, or has more than ``most`` bytes; a TimeoutError after PATIENCE_SECONDS.
     """
     return in_time(path, partial(read_bytes, path, most))
 
@@ -149,7 +149,7 @@ def read_text_in_time(path: Path, most: int) -> str:
     """Return the text of a UTF-8 file, read within PATIENCE_SECONDS.
 
     Raises:
-        OSError: as ``read_in_time``.
+        OSError: the file cannot be read in time, or has more than ``most`` bytes.
         UnicodeDecodeError: the file is not in UTF-8.
     """
     return in_time(path, partial(read_text, path, most))

@@ -28,7 +28,7 @@ def charts(files: Iterable[str]) -> dict[str, str]:
 
 @cache
 def _chart_around(folder: Path) -> Path | None:
-    """Return the Helm chart that a folder of templates, at any depth, belongs to; None if there is none."""
+    """Return the Helm chart to which a folder of templates, at any depth, belongs; None if it is in no chart."""
     parent = folder.parent
     if folder == parent:
         return None

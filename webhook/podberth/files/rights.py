@@ -15,7 +15,7 @@ def read_rights(path: Path) -> Rights:
     """Return the rights in a file, or in every file below a directory.
 
     Raises:
-        UsageError: a file cannot be read, an object is not one that the API server takes, or there is no binding.
+        UsageError: a file cannot be read, the API server would refuse an object, or there is no binding.
     """
     documents, problems = read_documents(path, _WANTED)
     rights, wrong = rights_of(documents)

@@ -54,7 +54,10 @@ class SnapshotSource(Protocol):
     """
 
     def revision(self) -> Mapping[str, object]:
-        """Return one value each for "policies" and "topology"; it changes when ``load`` may return something new."""
+        """Return (value for the policies, value for the topology).
+
+        The values change if ``load`` may return a new snapshot.
+        """
 
     def load(self) -> Loaded:
         """Return a new snapshot, which has a CEL environment of its own.

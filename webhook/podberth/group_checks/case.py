@@ -62,9 +62,9 @@ class KnownCluster:
     def namespaces_with(self, api_groups: tuple[str, ...], name: str) -> tuple[str, ...]:
         """Return, sorted, the namespaces that have a PodGroup of this name in one of the API groups.
 
-        The search looks into each namespace and not at each PodGroup, because a cluster may have 100,000 PodGroups.
-        After ``_MOST_LOOKED_FOR`` names the search stops, and the result for any further name is empty. If no namespace
-        is known, as from files without Namespace objects, the namespaces of the known PodGroups are searched.
+        The search looks into each namespace and not at each PodGroup, because a cluster may have 100,000 PodGroups. The
+        number of names that are searched for is limited; the result for any further name is empty. If no namespace is
+        known, as from files without Namespace objects, the namespaces of the known PodGroups are searched.
         """
         key = api_groups, name
         if key not in self._looked_for and len(self._looked_for) < _MOST_LOOKED_FOR:
@@ -93,7 +93,7 @@ class Pods:
 
     @property
     def role(self) -> str:
-        """The role of the pods, as their operator names the role, such as ``worker``; empty if the role has no name."""
+        """The role of the pods, as the workload's operator names the role, such as ``worker``; empty without a name."""
         return self.template.role
 
     @property
@@ -103,23 +103,26 @@ class Pods:
 
     @property
     def annotations(self) -> Found:
-        """The annotations of the pods' template, before policies write any."""
+        """The annotations of the pods' template, without annotations that policies write."""
         return mapping_at(self.template.pod, "metadata", "annotations")
 
     @property
     def labels(self) -> Found:
-        """The labels of the pods' template, before policies write any."""
+        """The labels of the pods' template, without labels that policies write."""
         return mapping_at(self.template.pod, "metadata", "labels")
 
     def wrong(self, steps: Path, message: str) -> Wrong:
-        """Return a problem of the pods, at the document's path for the field ``steps`` of the pod."""
+        """Return a problem about a field of the pods.
+
+        ``steps`` is the path of the field in a pod; the problem has the field's path in the document.
+        """
         where = render_path(steps)
         return Wrong(self.place(steps), f"{self.role}: {where}" if self.role else where, message)
 
     def place(self, steps: Path) -> Path:
-        """Return the document's path for the path ``steps`` in the pod.
+        """Return the path in the document of the field with the path ``steps`` in the pod.
 
-        If no field of the document becomes the field ``steps`` of the pod, the result is the template's path.
+        If no field of the document becomes that field of the pod, the result is the template's path.
         """
         for target, source in sorted(self.template.form.seats, key=lambda seat: -len(seat[0])):
             if steps[: len(target)] == target:
@@ -152,31 +155,40 @@ class GroupCase:
 
     @property
     def annotations(self) -> Found:
-        """The object's own annotations."""
+        """The annotations of the object itself."""
         return mapping_at(self.document, "metadata", "annotations")
 
     @cached_property
     def groups(self) -> Mapping[Path, Groups]:
-        """The groups that the pods of each template name, by the template's path; with groups that an operator adds."""
+        """A mapping from template path to the groups that the template's pods name.
+
+        Groups that an operator adds are included.
+        """
         return {each.template.path: self._groups_of(each.template.pod) for each in self.pods}
 
     @cached_property
     def own_groups(self) -> Mapping[Path, Groups]:
-        """The groups that each template itself names, by the template's path; without groups that an operator adds."""
+        """A mapping from template path to the groups that the template itself names.
+
+        Groups that an operator adds are left out.
+        """
         found = {each.template.path: each.template.own for each in self.pods}
         read = {path: own if isinstance(own.get("spec"), dict) else {**own, "spec": {}} for path, own in found.items()}
         return {path: self._groups_of(own) for path, own in read.items()}
 
     @cached_property
     def stages(self) -> Mapping[Path, int]:
-        """The number of jobs that end, one after another, before a template's pods start, by the template's path."""
+        """A mapping from template path to the number of jobs that end one after another before the pods start."""
         return stages(self.document, self.base, [each.template.path for each in self.pods])
 
     def _groups_of(self, pod: Found) -> Groups:
         return tuple(groups_in(pod, self.namespace, self.known.facts.group_sizes))
 
     def wrong(self, steps: Path, message: str) -> Wrong:
-        """Return a problem of the object, at the document's path for the object's field ``steps``."""
+        """Return a problem about a field of the object.
+
+        ``steps`` is the path of the field in the object; the problem has the field's path in the document.
+        """
         path = (*self.base, *steps)
         return Wrong(path, render_path(path), message)
 
@@ -189,7 +201,10 @@ class GroupCase:
         yield from map(tuple, found.values())
 
     def own_member(self, pods: Pods) -> Member | None:
-        """Return the pods' membership in a gang as their operator defines the gang; podberth's own keys are ignored."""
+        """Return the pods' membership in a gang as the workload's operator defines the gang.
+
+        Labels and annotations of podberth are ignored.
+        """
         return own_member_in(pods.pod, self.namespace, pods.template.owners, self.known.facts.group_sizes)
 
 

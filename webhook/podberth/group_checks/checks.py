@@ -106,8 +106,8 @@ def wrong_groups(
 ) -> tuple[Wrong, ...]:
     """Return the problems that the checks of gangs find in a document, without duplicates.
 
-    Only objects with a pod that asks for devices, and bare Pods in a gang, are checked. An object with more than
-    ``MOST_ROLES`` templates gets a problem that says so, and only the checks with ``one_by_one`` run.
+    Only objects with a pod that asks for devices, and bare Pods in a gang, are checked. An object with too many
+    templates gets a problem about their number, and only the checks that look at one template at a time run.
 
     Args:
         document: the document.
@@ -137,7 +137,7 @@ def wrong_groups(
 
 
 def _inside(path: Path, objects: Container[Path]) -> list[Path]:
-    """Return the paths of the objects in which a path is, the outermost first; the document is always included."""
+    """Return the paths of the objects that contain ``path``, the outermost first; the document is always included."""
     return [path[:length] for length in range(len(path) + 1) if path[:length] in objects]
 
 

@@ -75,8 +75,8 @@ def _of_cluster(case: GroupCase, start: Start[Pods]) -> Wrong | None:
 def _counted(start: Start[Pods], found: Mapping[Lack, int]) -> tuple[str, str]:
     """Return (the pods that fit into no domain, the most pods that one domain holds), both as text.
 
-    ``found`` is a mapping from each ``Lack`` (pods that do not fit into a domain) to the number of domains with this
-    lack.
+    ``found`` is a mapping from each lack (the pods that do not fit into a domain, and the most pods that do) to the
+    number of domains with this lack.
     """
     often: Counter[tuple[int, ...]] = Counter()
     for lack, domains in found.items():

@@ -7,10 +7,10 @@ from .levels import affinity_keys, exclusive_levels, pod_set_levels
 
 
 def contradictions(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for each pod affinity or pod set topology at another level than the gang's exclusive topology.
+    """Yield a problem for each pod affinity or pod set topology that contradicts the gang's exclusive topology.
 
-    Spread and anti-affinity do not contradict exclusive topology: a gang that is alone in its rack may be spread over
-    the hosts of the rack.
+    They contradict if they name different levels. Spread and anti-affinity do not contradict exclusive topology: a gang
+    that is alone in its rack may be spread over the hosts of the rack.
     """
     exclusive = tuple(exclusive_levels(case))
     if not exclusive:

@@ -1,6 +1,6 @@
-"""The check for gangs that no scheduler starts as a whole, or that do not start because nothing makes the gang's group.
+"""The check for gangs that no scheduler starts as a whole, or that never start because no controller makes their group.
 
-Two gangs that start pod by pod may each hold a part of the GPUs and wait for the rest.
+Two gangs that start pod by pod may each hold a part of the GPUs and wait for the GPUs that the other gang holds.
 """
 
 from collections.abc import Iterator
@@ -110,9 +110,9 @@ def _one_gang(case: GroupCase, pods: list[Pods], many: int) -> Wrong | None:
 def _unstated(
     case: GroupCase, pods: list[Pods], stated: StatedMinimum, path: tuple[str, ...], many: int
 ) -> Wrong | None:
-    """Return the problem of a gang that does not state the minimum that its scheduler reads; None if it is stated.
+    """Return the problem of a gang that does not state the minimum that its scheduler reads.
 
-    None as well if the pods name a group, because the group's minimum counts instead.
+    None if the gang states the minimum. None as well if the pods name a group, because the group's minimum counts then.
     """
     where = _where(case, pods, path)
     stateless = [each for each in where if at(find(case.document, each), stated.key) is None]
@@ -138,7 +138,7 @@ def _where(case: GroupCase, pods: list[Pods], path: tuple[str, ...]) -> list[Pat
 
 
 def _jobs(case: GroupCase, where: Path, path: tuple[str, ...]) -> int:
-    """Return the number of Jobs that a controller makes with the annotations at the path ``where``."""
+    """Return the number of Jobs that a controller makes with the annotations that are at the path ``where``."""
     if ELEMENT not in path:
         return 1
     return count(at(find(case.document, where[: path.index(ELEMENT) + 1]), "replicas"), 1)

@@ -1,4 +1,4 @@
-"""The check for gang sizes that leave out a launcher (also head or driver), or that count one that starts later."""
+"""The check for gang sizes that leave out a launcher (also head or driver), or count a launcher that starts later."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -54,7 +54,7 @@ def _made_later(case: GroupCase, rules: GroupRules, front: Pods) -> str:
 
 
 def _grouped(case: GroupCase, front: Pods, sizes: tuple[int, int]) -> Iterator[Wrong]:
-    """Yield a problem for each PodGroup that the launcher is in, but whose minimum is the number of workers alone."""
+    """Yield a problem for each PodGroup of the launcher whose minimum is only the number of workers."""
     workers, total = sizes
     for row, member in case.groups[front.template.path]:
         if member.size == workers:

@@ -1,4 +1,4 @@
-"""Computes the least number of a gang's pods that start together, by the rules of dossiers and the pods' fields."""
+"""Computes the least number of a gang's pods that start together, from the rules of dossiers and fields of the pods."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -20,15 +20,15 @@ _STATED: Final = tuple(
 
 
 def exactly(number_of: int, pods: Pods) -> Start[Pods]:
-    """Return a ``Start`` in which exactly ``number_of`` pods of one template start together."""
+    """Return the rule that exactly ``number_of`` pods of one template start together."""
     return all_of([pods], lambda _: number_of)
 
 
 def starts(case: GroupCase) -> Iterator[Start[Pods]]:
     """Yield, for each stage of each gang of an object, the pods that start together.
 
-    Nothing is yielded if the object's kind has no rule, or if objects of the kind are gangs only on request and the
-    object does not request to be a gang.
+    Nothing is yielded if podberth has no rules for the object's Kubernetes kind. Nothing is yielded either if such
+    objects are gangs only on request, and the object does not request to be a gang.
     """
     rules = RULES.get(case.kind)
     if rules is None or (rules.on_demand is not None and not rules.on_demand(case.document)):
@@ -39,9 +39,9 @@ def starts(case: GroupCase) -> Iterator[Start[Pods]]:
 
 
 def start_of(case: GroupCase, some: Sequence[Pods]) -> Start[Pods]:
-    """Return which of the pods ``some`` start together, by the rules of the object's kind; all if the kind has no rule.
+    """Return which of the pods ``some`` start together, by the rules for the object's kind, such as JobSet.
 
-    ``some`` has the pods of at least one template.
+    If the kind has no rules, all pods start together. ``some`` has the pods of at least one template.
     """
     rules, first, pods = RULES.get(case.kind), some[0], tuple(some)
     if rules is None or rules.starts is None:
@@ -54,7 +54,7 @@ def start_of(case: GroupCase, some: Sequence[Pods]) -> Start[Pods]:
 
 
 def _as_said(case: GroupCase, start: Start[Pods]) -> Start[Pods]:
-    """Return ``start`` with the number of pods raised or lowered by minimums in annotations and PodGroups.
+    """Return ``start`` with the number of pods that the annotations and PodGroups of the pods state as a minimum.
 
     If a PodGroup's size is unknown, the result has no certain minimum.
     """

@@ -44,7 +44,7 @@ class LevelDemand:
         return self.case.wrong(self.steps, message) if self.case else self.pods.wrong(self.steps, message)
 
     def concerns(self, other: "LevelDemand") -> bool:
-        """Return whether this requirement and ``other`` apply to pods of one template."""
+        """Return whether this requirement and the requirement ``other`` apply to pods from a common template."""
         return any(share.pods.template.path in other.paths for share in self.start.shares)
 
     @property
@@ -56,8 +56,8 @@ class LevelDemand:
 def exclusive_levels(case: GroupCase) -> Iterator[LevelDemand]:
     """Yield the topology that annotations for exclusive placement require: each gang alone in a domain of a level.
 
-    The object's kind decides which pods share a domain: the pods of one group, of one Job of a replicated job, or of
-    all roles without an exemption.
+    The kind of the object decides which pods have to be in one domain: the pods of one group, of one Job of a
+    replicated job, or of all roles without an exemption.
     """
     rules = _RULES.get(case.kind)
     if rules is None:
@@ -92,8 +92,8 @@ def _of_jobs(case: GroupCase, name: str) -> Iterator[LevelDemand]:
 def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, Path | None]:
     """Return (the level of a role's exclusive topology, the path of the annotation in the object).
 
-    The annotation is on the role's entry in the object or on the whole object. If the annotation is on the pod, the
-    path is None.
+    The annotation is on the role in the object, or on the whole object. If the annotation is on the pod, the path is
+    None.
     """
     if own := text_at(pods.template.own, *steps):
         return own, None
@@ -103,7 +103,10 @@ def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, 
 
 
 def _rivals(case: GroupCase, pods: Pods, alike: Sequence[Pods], number_of: Mapping[Path, int]) -> Iterator[Pods]:
-    """Yield those of the replicated jobs ``alike``, ``pods`` included, whose Jobs compete with ``pods`` for domains."""
+    """Yield the replicated jobs in ``alike`` whose Jobs compete for domains with the Jobs of ``pods``.
+
+    ``pods`` itself is yielded, too.
+    """
     members = _of_one_group(case, pods).least
     for each in alike:
         beside = number_of[each.template.path] == number_of[pods.template.path]
@@ -122,7 +125,7 @@ def _of_groups(case: GroupCase, name: str, pods: Sequence[Pods], groups: int) ->
 
 
 def _of_its_part(case: GroupCase, pods: Pods) -> Path:
-    """Return the path of the object's entry with this pod template and with annotations; empty if there is none."""
+    """Return the path of the list item or map entry that has this pod template and annotations; else an empty path."""
     rules = _RULES.get(case.kind)
     if rules is None or rules.annotated_part is None:
         return ()
@@ -130,7 +133,10 @@ def _of_its_part(case: GroupCase, pods: Pods) -> Path:
 
 
 def _of_one_group(case: GroupCase, pods: Pods) -> Start[Pods]:
-    """Return how many of a template's pods are in one gang: one Job of a JobSet, or one group of a LeaderWorkerSet."""
+    """Return how many pods of a template are in one gang.
+
+    A gang is one Job of a JobSet, or one group of a LeaderWorkerSet.
+    """
     groups = _groups(case, pods)
     return all_of([pods], lambda each: each.replicas // groups if groups else 0)
 
@@ -144,9 +150,10 @@ def _groups(case: GroupCase, pods: Pods) -> int:
 
 
 def pod_set_levels(case: GroupCase, *, preferred: bool = False) -> Iterator[LevelDemand]:
-    """Yield the topology of pod sets that annotations of pod templates require or, with ``preferred``, also prefer.
+    """Yield the topology that annotations of pod templates require for pod sets.
 
-    Pod sets of one system with the same group name share a domain.
+    With ``preferred``, preferred topology is yielded too. Pod sets that name the same group in the same queueing system
+    have to be in one domain.
     """
     for form in _POD_SETS:
         if case.kind[1] not in form.single:
@@ -167,7 +174,7 @@ def _of_pod_sets(case: GroupCase, form: PodSets, names: Sequence[str]) -> Iterat
 def _pod_sets(case: GroupCase, form: PodSets, name: str) -> Iterator[list[Pods]]:
     """Yield each set of pods that the group system keeps in one domain because of the annotation ``name``.
 
-    A set has the pods of all templates with one group name, or the pods of one template without a group name.
+    Templates that name the same group form one set. A template that names no group is a set by itself.
     """
     groups: dict[object, list[Pods]] = {}
     for place, pods in enumerate(case.pods):
@@ -179,7 +186,10 @@ def _pod_sets(case: GroupCase, form: PodSets, name: str) -> Iterator[list[Pods]]
 
 
 def _pod_set(case: GroupCase, form: PodSets, pods: Pods) -> Start[Pods]:
-    """Return the pods of a template that the group system counts; the minimums of other group systems are ignored."""
+    """Return the pods of a template that the group system counts.
+
+    The minimums that other group systems read are ignored.
+    """
     rules = _RULES.get(case.kind)
     if rules is not None and rules.whole_groups:
         return _of_one_group(case, pods)
@@ -197,7 +207,7 @@ def _annotated(pods: Pods, name: str, start: Start[Pods]) -> LevelDemand:
 
 
 def native_levels(case: GroupCase) -> Iterator[LevelDemand]:
-    """Yield the topology that a Job's field ``scheduling`` requires (KEP-5732, the feature gate WorkloadWithJob).
+    """Yield the topology that the field ``scheduling`` of a Job requires (KEP-5732, the feature gate WorkloadWithJob).
 
     The pods of a Job are placed one by one unless the Job asks to be a gang (KEP-5547, "Defaulting Rules").
     """
@@ -213,7 +223,7 @@ def native_levels(case: GroupCase) -> Iterator[LevelDemand]:
 
 
 def affinity_levels(case: GroupCase) -> Iterator[LevelDemand]:
-    """Yield the topology that pods require by pod affinity to pods of the same gang, after the writes of policies.
+    """Yield the topology that pods require by pod affinity to pods of their gang, after the writes of policies.
 
     A term requires one domain for its pods only if each role that the term selects has such a term, because a role
     without a term may be placed elsewhere. Any other term is yielded as a requirement for no pods. Equal terms are
@@ -236,7 +246,7 @@ def affinity_levels(case: GroupCase) -> Iterator[LevelDemand]:
 
 
 def affinity_keys(case: GroupCase) -> Iterator[LevelDemand]:
-    """Yield the topology that pods require or prefer by pod affinity to other pods of the same role."""
+    """Yield the topology that pods require or prefer by pod affinity to other pods of their role."""
     roles = _Roles(case)
     for place, pods in enumerate(case.pods):
         for steps, term in _terms(pods.pod, preferred=True):
@@ -257,10 +267,10 @@ class _Roles:
             self._beside.setdefault(number, set()).add(place)
 
     def selected(self, term: dict[str, Any], place: int) -> frozenset[int]:
-        """Return the indexes of the roles that a term selects and that run at the same time as the term's own role.
+        """Return the indexes of the roles that a pod affinity term selects.
 
-        Empty if the term has ``matchLabelKeys`` or similar fields, because the term then selects an unknown part of the
-        pods.
+        Only roles that run at the same time as the term's own role are in the result. The result is empty if the term
+        has ``matchLabelKeys`` or a similar field, because the selected pods are then unknown.
         """
         if term.get("matchLabelKeys") or term.get("mismatchLabelKeys") or term.get("namespaceSelector") is not None:
             return frozenset()

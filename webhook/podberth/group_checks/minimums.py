@@ -1,4 +1,4 @@
-"""The check for gang minimums that are above the number of pods, so that the gang never starts."""
+"""The check for gang minimums above the number of pods: such a gang never starts."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -66,8 +66,8 @@ def _declared(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
 def _of_groups(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
     """Yield a problem if the minimum of a pod's PodGroup is above the number of pods.
 
-    An annotation may state the minimum in place of the PodGroup. The problem is yielded for the first template of the
-    group; a template has at most one problem.
+    An annotation of the pods may state the minimum instead of the PodGroup. The problem is yielded for the first
+    template of the group; a template has at most one problem.
     """
     for row, member in case.groups[pods.template.path]:
         mates = [each for each in case.pods if _is_in(each, case, member.name)]

@@ -16,10 +16,10 @@ _OF_ROLES: Final = OF_ROLES | {""}
 
 
 def moments(case: "GroupCase", pods: Sequence["Pods"]) -> Iterator[tuple["Pods", ...]]:
-    """Yield the pods of a gang in sets that run at the same time, in the order of their start.
+    """Yield the pods of a gang that run at the same time, one tuple for each stage, in the order of their start.
 
-    ``pods`` are all pods of the gang. If the pods themselves name a group, by a label or a field, all pods are in one
-    set, because the scheduler counts all pods of the group.
+    ``pods`` are all pods of the gang. If the pods name a group by a label or a field, all pods are in one tuple,
+    because the scheduler counts all pods of the group.
     """
     found: dict[int, list[Pods]] = {}
     for each in pods:
@@ -29,7 +29,7 @@ def moments(case: "GroupCase", pods: Sequence["Pods"]) -> Iterator[tuple["Pods",
 
 
 def stages(document: Mapping[str, Any], base: Path, paths: Iterable[Path]) -> Mapping[Path, int]:
-    """Return, by a template's path, the number of jobs that end one after another before the template's pods start.
+    """Return a mapping from template path to the number of jobs that end, one after another, before the pods start.
 
     ``document`` is the object that has the jobs, and ``base`` the object's path in the whole document. ``paths`` are
     the paths of the templates in the whole document.

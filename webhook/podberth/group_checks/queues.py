@@ -1,7 +1,7 @@
 """The check for workloads in queues that do not exist or that admit nothing.
 
-A kind of queue is not checked if no queue of the kind is known. YuniKorn's queues are never checked, because they are
-in a ConfigMap or come from placement rules.
+Queues of a Kubernetes kind, such as LocalQueue, are not checked if no such queue is known. YuniKorn's queues are never
+checked, because they are in a ConfigMap or come from placement rules.
 """
 
 from collections.abc import Iterator
@@ -50,7 +50,10 @@ def wrong_queues(case: GroupCase) -> Iterator[Wrong]:
 
 
 def _named(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
-    """Yield the queues of one kind that an object or the object's pods name."""
+    """Yield the queues that an object or the object's pods name.
+
+    Only queues of the system in ``form``, such as Kueue's LocalQueues, are yielded.
+    """
     if form.label:
         yield from _labelled(case, form.label)
     rules = _RULES.get(case.kind)
@@ -63,10 +66,10 @@ def _named(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
 
 
 def _labelled(case: GroupCase, key: str) -> Iterator[_Named]:
-    """Yield the queues that a label names, each once.
+    """Yield the queues that a label names, without duplicates.
 
-    The label counts on the object and on objects that wrap the object; if none of them has the label, it counts on the
-    object's pods.
+    The label is read from the object and from objects that wrap the object. If none of them has the label, the label is
+    read from the object's pods.
     """
     steps = ("metadata", "labels", key)
     own = text_at(case.document, *steps)
@@ -126,7 +129,10 @@ def _missing(case: GroupCase, form: QueueForm, name: str) -> str:
 
 
 def _above(case: GroupCase, form: QueueForm, name: str, above: str) -> str:
-    """Return why the queue ``above``, the parent of the queue ``name``, admits nothing; empty if no reason is known."""
+    """Return why the parent queue ``above`` admits nothing; empty if no reason is known.
+
+    ``name`` is the child queue.
+    """
     queues, parent = case.known.facts.queues, QUEUE_FORMS[form.parent] if form.parent is not None else form
     if queues.lacks(parent.kind, above):
         gone = "does not exist" if queues.listed else "is not in the snapshot"

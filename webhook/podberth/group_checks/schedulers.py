@@ -1,4 +1,4 @@
-"""The check for a gang whose pods name several schedulers, so that no scheduler places all of the gang's pods."""
+"""The check for a gang whose pods name several schedulers: no scheduler places all of the gang's pods."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -14,11 +14,11 @@ _BY_PLUGIN: Final = frozenset(row.name for row in SYSTEMS if row.by_plugin)
 
 
 def mixed_schedulers(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for each role with another scheduler than the gang's others, if one is a gang scheduler.
+    """Yield a problem for each role that names another scheduler than most roles of its gang.
 
-    The scheduler that counts as right is the gang scheduler that most roles name. Two schedulers that place pod by pod
-    are no problem, because no pod waits for a gang. A role that ends before the other roles start, such as an
-    initializer, is no problem either.
+    If a role names a gang scheduler, the gang scheduler that most roles name counts as right. There is no problem if
+    all schedulers place pod by pod, because no pod then waits for a gang. A role that ends before the other roles
+    start, such as an initializer, is no problem either.
     """
     for pods in (each for gang in case.gangs() for each in moments(case, gang)):
         schedulers = {each.scheduler for each in pods}

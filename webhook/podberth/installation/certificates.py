@@ -1,7 +1,7 @@
 """Compares the CA certificates that the API server trusts with the certificates that the webhook's replicas serve.
 
 No Secret is read. A replica reports in its metrics when its certificate expires, and when the CA certificate that
-signed it expires. The trusted CA certificate with exactly this time of expiry is the one that signed the certificate.
+signed it expires. The trusted CA certificate with exactly this time of expiry is taken for the certificate that signed.
 """
 
 from collections.abc import Iterator, Sequence

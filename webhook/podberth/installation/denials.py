@@ -154,7 +154,7 @@ def _first(event: Document, last: datetime) -> datetime:
 
 
 def _moment(*said: object) -> datetime | None:
-    """Return the first of several field values that is a time; None if no value is a time."""
+    """Return the first of several field values that is a time; None if all values are no time."""
     return next((datetime.fromisoformat(str(each)).astimezone(UTC) for each in said if each), None)
 
 

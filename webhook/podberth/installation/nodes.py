@@ -45,7 +45,7 @@ def topology(observed: InstallationState) -> Iterator[Row]:
 
 
 def listed(observed: InstallationState) -> Iterator[dict[str, Any]]:
-    """Yield a List of the objects of each kind read about nodes: Nodes, topology ConfigMaps, heartbeat Leases."""
+    """Yield a List of the Nodes, a List of the topology ConfigMaps, and a List of the heartbeat Leases."""
     yield from as_list(observed.nodes, "v1", "Node")
     yield from as_list(observed.topologies, "v1", "ConfigMap")
     yield from as_list(observed.heartbeats, "coordination.k8s.io/v1", "Lease")

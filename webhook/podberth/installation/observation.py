@@ -46,7 +46,7 @@ class Replica:
         return None if isinstance(self.metrics, Unread) else self.metrics.get((name, frozenset()))
 
     def labelled(self, name: str) -> Mapping[frozenset[tuple[str, str]], float]:
-        """Return a mapping from the labels of each value of a metric to the value."""
+        """Return a mapping from the labels of each value of the metric ``name`` to the value."""
         if isinstance(self.metrics, Unread):
             return {}
         return {labels: value for (known, labels), value in self.metrics.items() if known == name}
@@ -54,7 +54,10 @@ class Replica:
 
 @dataclass(frozen=True, slots=True)
 class ClusterWarnings:
-    """The warning Events of the whole cluster. ``truncated``: the cluster has more than were read."""
+    """The warning Events of the whole cluster.
+
+    ``truncated`` is True if the cluster has more warning Events than were read.
+    """
 
     documents: tuple[Document, ...]
     truncated: bool = False
@@ -62,9 +65,9 @@ class ClusterWarnings:
 
 @dataclass(frozen=True, slots=True)
 class Unrecorded:
-    """The pods that ask for accelerators, have not ended, and have no record (``podberth.io/applied``).
+    """The pods that ask for accelerators, have not ended, and have no annotation ``podberth.io/applied``.
 
-    ``truncated``: the cluster has more pods than were read.
+    ``truncated`` is True if the cluster has more pods than were read.
     """
 
     documents: tuple[Document, ...]
@@ -73,7 +76,10 @@ class Unrecorded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LetThrough:
-    """The unrecorded pods, as ``NAMESPACE/NAME``, that policies would change or deny if the pods were created now."""
+    """The pods without podberth's record that policies would change or deny if the pods were created now.
+
+    A pod is ``NAMESPACE/NAME``.
+    """
 
     since: datetime
     """The time at which the webhook configuration was created; pods created before it are left out."""
@@ -137,7 +143,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of the status report: the lines about one subject."""
+    """A section of the status report: the lines about a subject."""
 
     name: str
     rows: tuple[Row, ...]
@@ -177,10 +183,10 @@ class StatusReport:
 
 
 def as_list(found: Read[tuple[Document, ...]], version: str, kind: str) -> Iterator[dict[str, Any]]:
-    """Yield one List of the objects, such as a NodeList, as the API server returns it; nothing if ``found`` is unread.
+    """Return a List of the objects, such as a NodeList, as the API server returns it; nothing if ``found`` is unread.
 
-    ``version`` and ``kind`` are the apiVersion and the kind of the objects. The List has them, because the objects in a
-    list of the API server have neither.
+    ``version`` and ``kind`` are the apiVersion and the kind of each object. The API server writes neither of the two on
+    the objects in a list.
     """
     if not isinstance(found, Unread):
         yield {"apiVersion": version, "kind": f"{kind}List", "items": list(found)}

@@ -100,10 +100,11 @@ def _every_pod(observed: InstallationState, replicas: tuple[Replica, ...]) -> It
 
 
 def _needing(observed: InstallationState, replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None:
-    """Return the names of the GPUPolicies that need a webhook entry for every pod, by kind of webhook configuration.
+    """Return the names of the GPUPolicies that need a webhook entry for every pod.
 
-    If no GPUPolicy needs the entry, or GPUPolicies cannot be read, the result has the number that replicas report,
-    which includes policies of files. None: no GPUPolicy needs the entry, and no replica reports a number.
+    The result is a mapping from MutatingWebhookConfiguration and ValidatingWebhookConfiguration to the names. Where no
+    name is known, the mapping has the number of policies that replicas report, which includes policies of files. None
+    if no GPUPolicy needs the entry and no replica reports a number.
     """
     objects = () if isinstance(observed.policies, Unread) else observed.policies
     wanted = [(str(each["metadata"]["name"]), entries_wanted(each)) for each in objects]
@@ -115,9 +116,10 @@ def _needing(observed: InstallationState, replicas: tuple[Replica, ...]) -> dict
 
 
 def _counted(replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None:
-    """Return the number of policies that need a webhook entry for every pod, by kind of webhook configuration.
+    """Return the number of policies that need a webhook entry for every pod, as replicas report the number.
 
-    The number is the largest in the replicas' metrics, as text; the result is None if no replica reports one.
+    The result is a mapping from the kind of webhook configuration to the largest number in the replicas' metrics, as
+    text. None if no replica reports a number.
     """
     counts: dict[str, int] = {}
     for labels, value in (item for each in replicas for item in each.labelled(_FOR_EVERY_POD).items()):
@@ -184,7 +186,7 @@ def _broken(policy: Document) -> Row:
 
 
 def _condition(policy: Document, kind: str) -> dict[str, Any]:
-    """Return the condition of type ``kind`` in a policy's status; empty if an earlier generation has it."""
+    """Return the condition of a type, such as Compiled, in a policy's status; empty if the condition is outdated."""
     status = policy.get("status") or {}
     if status.get("observedGeneration") != policy["metadata"].get("generation"):
         return {}

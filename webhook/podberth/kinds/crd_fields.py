@@ -1,4 +1,4 @@
-"""Reads the names of the fields of other projects' kinds, from the schemas of their CRDs, without types.
+"""Reads the names of the fields of other projects' objects, from the schemas of their CRDs, without types.
 
 ``tools/crd_fields.py`` writes the packaged file. A CRD of another release may have more fields, or fewer.
 """
@@ -24,13 +24,16 @@ _PACKAGED: Final = "crd-fields.json"
 
 @cache
 def crd_fields() -> Mapping[tuple[str, str], Fields]:
-    """Return the fields of each kind by apiVersion and kind. The packaged file is read at the first call."""
+    """Return a mapping from (apiVersion, kind) to the names of the fields.
+
+    The packaged file is read at the first call.
+    """
     text = resources.files(__package__).joinpath("data", _PACKAGED).read_text(encoding="utf-8")
     return decoded(json.loads(text))
 
 
 def decoded(document: Mapping[str, Any]) -> Mapping[tuple[str, str], Fields]:
-    """Return the fields in the output of ``encoded``; objects with equal fields are shared."""
+    """Return the fields that ``encoded`` has written as JSON; objects with equal fields are shared."""
     made: list[dict[str, Any]] = []
     for names in document["objects"]:  # each object refers only to earlier objects
         made.append({name: made[number] for name, number in names.items()})
@@ -43,7 +46,10 @@ def _key(name: str) -> tuple[str, str]:
 
 
 def encoded(schemas: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the fields of OpenAPI schemas by apiVersion and kind; equal objects are written once."""
+    """Return a JSON object with the names of the fields in OpenAPI schemas.
+
+    ``schemas`` has the schemas by apiVersion and kind. Objects with equal fields are written once.
+    """
     numbers: dict[str, int] = {}
     objects: list[dict[str, int]] = []
 

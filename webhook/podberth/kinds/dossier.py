@@ -1,7 +1,7 @@
 """The classes of a dossier: the facts about one controller, scheduler, queue or kind of another project, with sources.
 
 A field that has its default value states that there is no such fact. Facts that two dossiers need are in a module of
-this room that is no dossier. All tables of podberth about foreign systems are made from ``dossiers.DOSSIERS``.
+this room that is no dossier. All tables of podberth about foreign systems are made from the list of dossiers.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,7 +33,7 @@ Of a marked PodSpec or template, only the pods' requirements on a node are kept.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerKind:
-    """A kind of objects that own pods, directly or through other owners, with the fields of an object that are kept."""
+    """A Kubernetes kind whose objects own pods, directly or through other owners, with the fields that are kept."""
 
     source: str
     group: str
@@ -61,7 +61,7 @@ class OwnerKind:
 
     @property
     def plural(self) -> str:
-        """The plural of the kind, as API discovery lists the kind."""
+        """The plural name of the kind in API discovery, such as ``jobsets``."""
         return f"{self.kind.lower()}s"
 
     @property
@@ -72,10 +72,7 @@ class OwnerKind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """The status field that shows that an object of a kind makes no more pods, and the field's values that show it.
-
-    If the field is a list of conditions, the values are condition types, one of which has to be True.
-    """
+    """The status field that shows that an object makes no more pods, and the values that show this."""
 
     source: str
     group: str
@@ -86,7 +83,10 @@ class Finished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilledIn:
-    """The placeholders for numbers that an operator itself replaces, so that a manifest may have the placeholders."""
+    """The placeholders that an operator replaces with numbers.
+
+    A manifest may have such a placeholder in a number's place.
+    """
 
     source: str
     is_own: Callable[[Mapping[str, Any], Path, str], bool]
@@ -99,7 +99,10 @@ class FilledIn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindNote:
-    """The text of docs/systems.md about a kind whose controller makes pods. No decision depends on the text."""
+    """The text of docs/systems.md about a Kubernetes kind whose controller makes pods.
+
+    No decision depends on the text.
+    """
 
     key: str = ""
     """The label or annotation by which the kind's pods name their gang; empty if the pods are no gang."""
@@ -120,13 +123,13 @@ class KindNote:
 
     @property
     def name(self) -> str:
-        """The name by which users know the kind."""
+        """The name by which users know the kind, such as JobSet."""
         return self.title or self.kind.rpartition("/")[2]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dossier:
-    """All facts about one controller, scheduler, queue or kind of another project."""
+    """All facts about another project's controller, scheduler, queue or Kubernetes kind."""
 
     name: str
     """The name by which users know the system."""

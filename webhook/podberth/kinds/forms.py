@@ -1,8 +1,8 @@
 """Converts a pod template in a document to a Pod, and a Pod back to a template.
 
-``read`` makes a Pod from the parts that a ``Form`` describes, and ``write`` puts the parts of a Pod back at the parts'
-paths in the document. No function raises, whatever the document contains: parts of a wrong type are passed on
-unchanged.
+A ``Form`` lists the paths in the document of the Pod's parts, such as metadata and spec. ``read`` makes a Pod from
+these parts, and ``write`` puts the parts of a Pod back into the document. No function raises, whatever the document
+contains: parts of a wrong type are passed on unchanged.
 """
 
 from collections.abc import Collection, Mapping
@@ -57,7 +57,7 @@ CONTAINER_FIELDS: Final[Mapping[str, str]] = {name: name for name in _CONTAINER_
 
 
 def find(document: object, steps: Path) -> Any:
-    """Return the value at a path of a document; ABSENT if there is none."""
+    """Return the value at a path of a document; ABSENT if there is no value."""
     for step in steps:
         known = step in document if isinstance(document, Mapping) else _is_index(document, step)
         if not known:
@@ -71,7 +71,7 @@ def _is_index(document: object, step: object) -> bool:
 
 
 def put(document: Any, steps: Path, value: Any) -> Any:
-    """Return a document that has ``value`` at a path; ABSENT removes the value at the path.
+    """Return a copy of a document with ``value`` at a path. The value ABSENT removes the present value at the path.
 
     ``document`` itself is unchanged. Missing parent objects are created. An index at which a list has no item changes
     nothing.
@@ -89,7 +89,7 @@ def put(document: Any, steps: Path, value: Any) -> Any:
 
 
 def front_of(form: Form, place: object) -> Path | None:
-    """Return the path of the pod's first container in an object, if it is outside the list of containers; else None.
+    """Return the path, in an object, of the pod's first container if it is outside the list of containers; else None.
 
     The path starts at the object ``place``.
     """
@@ -121,7 +121,7 @@ def read(document: object, path: Path, form: Form) -> dict[str, Any]:
 
 
 def _misfit(place: object, key: str, form: Form) -> Any:
-    """Return the value at a key of an object if its type is wrong, so that it is reported.
+    """Return the value at a key of an object if the value's type is wrong, so that a caller reports the value.
 
     None if the type is right.
     """
@@ -134,8 +134,8 @@ def _misfit(place: object, key: str, form: Form) -> Any:
 def write(document: Any, path: Path, form: Form, before: Mapping[str, Any], after: Mapping[str, Any]) -> Any:
     """Return the document with the changes from the pod ``before`` to the pod ``after`` written into a template.
 
-    ``path`` leads to the template from which ``read`` made ``before``. Parts that ``before`` and ``after`` share are
-    not written.
+    ``path`` leads to the template from which the pod ``before`` was made. Parts that are equal in both pods are not
+    written.
     """
     front = front_of(form, find(document, path))
     if front is not None:

@@ -1,4 +1,4 @@
-"""The rules for the gangs of a kind of workload: the kind's stated minimums, and the roles besides the workers."""
+"""The rules for the gangs of a workload, such as a JobSet: the stated minimums, and the roles besides the workers."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRules:
-    """The rules for the gangs of one kind of workload, in all versions of the kind."""
+    """The rules for the gangs of one Kubernetes kind of workload, such as JobSet, in all versions of the kind."""
 
     kind: tuple[str, str]
     """The API group and the name of the kind."""
@@ -106,7 +106,7 @@ JOB_SCHEDULING: Final = ("scheduling", "schedulingPolicy")
 
 
 def above(got: int, most: int, what: str) -> str:
-    """Return the message about a minimum ``got`` above ``most``; ``what`` names the things that ``most`` counts."""
+    """Return the message that a minimum ``got`` is above ``most``. ``what`` is the text about the number ``most``."""
     return f"got {got}, want {most} at most, {what}: {NEVER}"
 
 
@@ -117,10 +117,10 @@ def items(value: object) -> Iterator[tuple[int, Found]]:
 
 
 def job_minimums(job: Found, *path: str, mode: object = None) -> Iterator[tuple[Path, str]]:
-    """Yield (path, message) for each count of a Job that contradicts the Job's parallelism (batch/v1 JobSpec).
+    """Yield (path, message) for each number in a Job that contradicts the Job's parallelism (batch/v1 JobSpec).
 
-    The counts are a gang's minimum above the parallelism, and completions below the parallelism of an Indexed Job. A
-    Job that is not Indexed is a queue of tasks, and may have fewer tasks than can run at once.
+    A gang's minimum above the parallelism is a contradiction, and so are completions below the parallelism of an
+    Indexed Job. A Job that is not Indexed is a queue of tasks, and may have fewer tasks than can run at once.
 
     ``path`` leads to the Job's spec. ``mode`` is the completionMode of a Job that states no completionMode.
     """
@@ -137,12 +137,12 @@ def job_minimums(job: Found, *path: str, mode: object = None) -> Iterator[tuple[
 
 
 def role_type(part: object) -> str:
-    """Return the role of one item in a list of replica specs (v1alpha1 TFJob, PyTorchJob)."""
+    """Return the role that an item in a list of replica specs names (v1alpha1 TFJob, PyTorchJob)."""
     return text_at(part, "tfReplicaType") or text_at(part, "replicaType")
 
 
 def specs_of(job: object) -> Mapping[str, object]:
-    """Return the replica specs of a Kubeflow job by role; empty if the job has no replica specs.
+    """Return a mapping from role to replica spec of a Kubeflow job; empty if the job has no replica specs.
 
     In v1alpha1 the replica specs are a list. The key of an item is then the item's role with its index, such as
     ``WORKER1``.

@@ -26,9 +26,9 @@ EVERY: Final = "*"
 def stamp_job_set(pod: dict[str, Any], name: str, uid: str, replicated: Found, before: Mapping[str, int]) -> None:
     """Add to a pod the fields that JobSet's controller writes on the first pod of a replicated job's first Job.
 
-    ``before`` is the result of ``jobs_before``. Sources: kubernetes-sigs/jobset pkg/controllers/jobset_controller.go
-    (labelAndAnnotateObject), pkg/webhooks jobset_webhook.go: by default a Job of a JobSet is Indexed, and its pods
-    restart on failure.
+    ``before`` maps the name of each replicated job to the number of Jobs of all replicated jobs before it. Sources:
+    kubernetes-sigs/jobset pkg/controllers/jobset_controller.go (labelAndAnnotateObject), pkg/webhooks
+    jobset_webhook.go: by default a Job of a JobSet is Indexed, and its pods restart on failure.
     """
     role = text(replicated.get("name"))
     job_name = f"{name}-{role}-0"
@@ -57,7 +57,7 @@ def jobs_before(jobs: object) -> Mapping[str, int]:
     """Return a mapping from the name of each replicated job to the number of Jobs of all replicated jobs before it.
 
     ``jobs`` is the unchecked list ``replicatedJobs``. The key EVERY has the number of all Jobs. If two replicated jobs
-    have the same name, the number belongs to the first.
+    have one name, the number belongs to the first.
     """
     before: dict[str, int] = {}
     every = 0
@@ -68,9 +68,10 @@ def jobs_before(jobs: object) -> Mapping[str, int]:
 
 
 def jobs_ended_before(jobs: object) -> Mapping[str | int, int]:
-    """Return the number of jobs that have to end before each job starts, by the job's index or key.
+    """Return a mapping from job to the number of jobs that have to end before the job starts.
 
-    The numbers come from ``dependsOn``, which names earlier jobs only (jobset_webhook.go). ``jobs`` is unchecked.
+    The keys are the job's index, and the job's name. The numbers come from the field ``dependsOn``, which names earlier
+    jobs only (jobset_webhook.go). ``jobs`` is unchecked.
     """
     by_name: dict[str, int] = {}
     by_place: dict[str | int, int] = {}
@@ -88,14 +89,14 @@ _ENDED: Final = "Complete"
 
 
 def replicated_pods(replicated: Found) -> int:
-    """Return the number of pods that all Jobs of one replicated job run at once."""
+    """Return the number of pods that all Jobs of a replicated job run at the same time."""
     return count(replicated.get("replicas"), 1) * job_pods(mapping_at(replicated, "template", "spec"))
 
 
 def annotations_of_job(pod: Subject, owner: Found) -> Found | None:
     """Return the annotations of the Job that makes the pod; None if the annotations are unknown.
 
-    ``owner`` is the Job, or, for a template, the applied object that makes the Job.
+    ``owner`` is the Job. For the pod of a template, ``owner`` is the object that will make the Job.
     """
     match owner.get("kind"):
         case "Job":

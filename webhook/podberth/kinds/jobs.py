@@ -64,7 +64,7 @@ def stamp_job(pod: dict[str, Any], name: str, uid: str, spec: Mapping[str, Any])
 
 
 def job_pods(spec: object) -> int:
-    """Return the number of pods that a Job runs at once: the parallelism, but at most the completions.
+    """Return the number of pods that a Job runs at the same time: the parallelism, but at most the completions.
 
     Source: job_controller.go manageJob.
     """

@@ -1,6 +1,6 @@
-"""LeaderWorkerSets (kubernetes-sigs/lws): the places of their templates, and the labels that LWS writes on pods.
+"""LeaderWorkerSets (kubernetes-sigs/lws): the paths of their templates, and the labels that LWS writes on pods.
 
-Other operators make LeaderWorkerSets, too; llmaz has the same templates in a kind of its own.
+Other operators make LeaderWorkerSets, too; llmaz has equal templates in its own objects.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ _LWS: Final = "leaderworkerset.sigs.k8s.io"
 
 
 def stamp_group(pod: dict[str, Any], name: str, size: int, *, leader: bool) -> None:
-    """Add to a pod the fields that LWS writes on the leader, or on a worker, of the first group.
+    """Add to a pod the fields that LWS writes on the leader, or on a worker, of the first group of a LeaderWorkerSet.
 
     ``name`` is the name of the LeaderWorkerSet, and ``size`` the number of pods in a group. Source:
     pkg/controllers/{leaderworkerset_controller,pod_controller}.go.
@@ -54,18 +54,19 @@ def group_size(scene: Scene) -> int:
 
 
 def _worker_pods(scene: Scene) -> int:
-    """Return the number of pods from the worker template in all groups.
+    """Return the number of pods that are made from the worker template, in all groups.
 
-    Leaders that have no template of their own count, too.
+    If leaders have no template of their own, the leaders count, too.
     """
     leaders = at(scene.document, *map(str, scene.path[:-1]), "leaderTemplate") is not None
     return spec_replicas(scene) * max(group_size(scene) - leaders, 0)
 
 
 def group_places(*base: str, stamp: Stamp, owner: Callable[[Scene], Found] = workload) -> Iterator[TemplatePlace]:
-    """Yield the places of the leader's and the worker's template, which are both in the object at the path ``base``.
+    """Yield the leader's and the worker's ``TemplatePlace``, for an object at the path ``base``.
 
-    ``stamp`` writes the operator's fields on a pod, and ``owner`` returns the object from which gangs are read.
+    A TemplatePlace has the path of a pod template, and functions that describe the template's pods. ``stamp`` writes
+    the operator's fields on a pod, and ``owner`` returns the object from which gangs are read.
     """
     for role, replicas in (("leader", spec_replicas), ("worker", _worker_pods)):
         yield TemplatePlace(
@@ -79,7 +80,7 @@ def group_places(*base: str, stamp: Stamp, owner: Callable[[Scene], Found] = wor
 
 
 def predicted_group(document: Found, template: Found, **more: str) -> Predicted:
-    """Return the LeaderWorkerSet that an operator makes of a document.
+    """Return the LeaderWorkerSet that an operator makes from a document.
 
     ``template`` is the LeaderWorkerSet's leaderWorkerTemplate, and ``more`` are further fields of the LeaderWorkerSet's
     spec.

@@ -54,7 +54,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A pod with its controller and known owners, from which memberships are read."""
+    """A pod with its controller and known owners, from which the pod's gang is read."""
 
     namespace: str
     name: str
@@ -122,8 +122,8 @@ class Subject:
 class Membership:
     """A rule by which pods name their gang, in one label, annotation or field.
 
-    ``read`` is called for a pod that has the label, annotation or field. ``read`` returns the pod's ``Member``, or None
-    if the value names no gang.
+    ``read`` is called for a pod that has the label, annotation or field. ``read`` returns the pod's membership in the
+    gang, or None if the value names no gang.
     """
 
     name: str
@@ -178,7 +178,7 @@ def index_of(text: str | None) -> int:
 def named(kind: str, identity: str) -> str:
     """Return the name of a gang, ``<kind>-<identity>``.
 
-    A name that is too long for a label value is cut, and a digest is added.
+    If the name is too long for a label value, it is cut, and a digest is added.
     """
     name = f"{kind}-{identity}"
     if len(name) <= _LONGEST_NAME:

@@ -1,4 +1,4 @@
-"""The places of pod templates in the objects of a kind, and the fields that the kind's operator adds to the pods."""
+"""The paths of pod templates in workloads, and the fields that the workloads' operators add to the pods."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,10 @@ PLACEHOLDERS: Final = (PLACEHOLDER_UID, PLACEHOLDER_HASH)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """A pod template and the template's place in a document: the argument of a ``Stamp``. The document is unchecked."""
+    """A pod template and its path in a document, as functions that write an operator's fields read both.
+
+    The document is unchecked.
+    """
 
     document: Found
     name: str
@@ -49,7 +52,7 @@ class Scene:
 
     @property
     def spec(self) -> Found:
-        """The ``spec`` of the document; empty if ``spec`` is no object."""
+        """The field ``spec`` of the document; empty if it is no object."""
         return mapping_at(self.document, "spec")
 
     @property
@@ -62,7 +65,10 @@ class Scene:
 
     @property
     def key(self) -> str:
-        """The name of the innermost item: its key in a map, its ``name`` in a list, or for Ray its ``groupName``."""
+        """The name of the innermost list item or map entry around the template.
+
+        The name is the key in a map. In a list, the name is the item's field ``name``, or for Ray ``groupName``.
+        """
         key = self.keys[-1] if self.keys else ""
         return key if isinstance(key, str) else text(self.item.get("name", self.item.get("groupName")))
 
@@ -76,7 +82,7 @@ The function never raises if the pod's shape has been checked.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """The places at which an object has the parts of a Pod, such as metadata and spec."""
+    """The paths, in an object with a pod template, of the parts of a Pod, such as metadata and spec."""
 
     seats: tuple[tuple[Path, Path], ...]
     """The paths of the parts: (path in the Pod, path in the object) for each part; outer parts come first."""
@@ -116,31 +122,31 @@ BARE: Final = Form(seats=((("spec",), ("spec",)), (("metadata",), ("metadata",))
 
 
 def no_stamp(_pod: dict[str, Any], _scene: Scene) -> None:
-    """Write nothing, for a kind whose operator adds no fields to pods."""
+    """Write nothing: the operator adds no fields to pods."""
 
 
 def workload(scene: Scene) -> Found:
-    """Return the workload's own document, for a kind whose gangs are read from the workload itself."""
+    """Return the workload's own document: the gangs are read from the workload itself."""
     return scene.document
 
 
 def nothing(_scene: Scene) -> Iterator[tuple[Path, str]]:
-    """Yield nothing: the pod takes no parts from elsewhere in the object (the default of ``TemplatePlace.fixed``)."""
+    """Yield nothing: no field of the pod comes from elsewhere in the object."""
     return iter(())
 
 
 def no_template(_scene: Scene) -> Found:
-    """Return an empty object, for a template that is no patch of another one (``TemplatePlace.below``)."""
+    """Return an empty object: the template is no patch of another template."""
     return {}
 
 
 def always(_scene: Scene) -> bool:
-    """Return True, for a template from which the controller always makes pods (``TemplatePlace.when``)."""
+    """Return True: the controller always makes pods from the template."""
     return True
 
 
 def one(_scene: Scene) -> int:
-    """Return 1, for a kind that makes one pod."""
+    """Return 1: an object makes one pod from the template."""
     return 1
 
 
@@ -155,12 +161,12 @@ def spec_replicas(scene: Scene) -> int:
 
 
 def item_replicas(scene: Scene) -> int:
-    """Return ``replicas`` of the list item or map entry that most closely encloses the template; 1 if absent."""
+    """Return the field ``replicas`` of the innermost list item or map entry around the template; 1 if absent."""
     return count(scene.item.get("replicas"), 1)
 
 
 class Elsewhere(NamedTuple):
-    """A place in the object, outside the template, at which users can write fields of the pod's spec."""
+    """A path in the object, outside the pod template, at which users can write fields of the pod's spec."""
 
     path: str
     """The path of the pod template at that place, for messages."""
@@ -170,7 +176,7 @@ class Elsewhere(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplatePlace:
-    """A path at which the objects of a kind have a pod template, and the facts about the pods of that template."""
+    """A path at which objects of a Kubernetes kind have a pod template, with functions about the pods."""
 
     path: tuple[str, ...]
     """The path from the object to the template; ``ELEMENT`` is each item of a list, or each entry of a map."""
@@ -207,7 +213,7 @@ class TemplatePlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadKind:
-    """A kind of workloads, with the places of the kind's pod templates."""
+    """A Kubernetes kind of workload, such as JobSet, with the paths of the pod templates in its objects."""
 
     api_versions: frozenset[str]
     kind: str

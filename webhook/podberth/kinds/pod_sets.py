@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodSets:
-    """The pod sets of one queueing system: the annotations that ask for topology, and the pods that the system counts.
+    """The annotations by which pods ask one queueing system for topology.
 
-    A pod set is all pods of one template. If the object has several groups, each with pods of all templates, a pod set
-    is the pods of one template in one group.
+    The system places a pod set as a whole. A pod set is all pods of one template. If the object has several groups,
+    each with pods of all templates, a pod set is the pods of one template in one group.
     """
 
     source: str

@@ -1,4 +1,4 @@
-"""The queues of batch systems: the known facts of one queue, and the kinds of queues that podberth reads."""
+"""The queues of batch systems: the known facts about a queue, and the kinds of queues that podberth reads."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ KAI_QUEUE: Final[QueueKind] = ("scheduling.run.ai", "Queue")
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The known facts of one queue: its parent, and the reason why workloads of the queue wait."""
+    """The known facts about one queue: the name of its parent, and the reason why the workloads of the queue wait."""
 
     leads_to: str = ""
     """The name of the parent queue: a LocalQueue's ClusterQueue, a KAI Queue's parent; empty if there is none."""
@@ -25,7 +25,10 @@ class Queue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueForm:
-    """A kind of queues: how workloads name a queue of the kind, and the function that reads a queue's facts."""
+    """The queues of one Kubernetes kind, such as LocalQueue.
+
+    The fields are the ways to name a queue in a workload, and the facts that a queue states.
+    """
 
     source: str
     kind: QueueKind
@@ -58,7 +61,7 @@ class QueueForm:
 
     @property
     def plural(self) -> str:
-        """The plural of the kind, as API discovery lists the kind."""
+        """The plural name of the queue's kind in API discovery, such as ``localqueues``."""
         return f"{self.kind[1].lower()}s"
 
 
@@ -80,7 +83,10 @@ class Admission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedKind:
-    """A kind of objects, of which a queueing system makes one for each workload or group of pods in a queue."""
+    """The Kubernetes kind of the objects that a queueing system makes.
+
+    There is one object for each workload, or for each group of pods, in a queue.
+    """
 
     source: str
     kind: QueueKind
@@ -99,10 +105,10 @@ class QueuedKind:
 
     @property
     def plural(self) -> str:
-        """The plural of the kind, as API discovery lists the kind."""
+        """The plural name of the object's kind in API discovery, such as ``workloads``."""
         return f"{self.kind[1].lower()}s"
 
     @property
     def resource(self) -> str:
-        """The name by which kubectl knows the kind."""
+        """The name by which kubectl knows the kind, such as ``workloads.kueue.x-k8s.io``."""
         return f"{self.plural}.{self.kind[0]}"

@@ -1,4 +1,7 @@
-"""The places of RayClusters' templates in the kinds that make RayClusters, and the fields that KubeRay adds to pods."""
+"""The paths of a RayCluster's pod templates, in a RayCluster and in objects from which KubeRay makes RayClusters.
+
+The module also writes the fields that KubeRay adds to pods.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -25,7 +28,7 @@ def _cluster_path(scene: Scene) -> tuple[str, ...]:
 
 
 def _cluster(scene: Scene) -> Found:
-    """Return the RayCluster from which gangs are read: the document itself, or the RayCluster that it describes."""
+    """Return the RayCluster from which gangs are read: the document itself, or the RayCluster inside the document."""
     below = _cluster_path(scene)
     return read_once(scene.document, _cluster_of, _cluster_name(scene), *below) if below else scene.document
 
@@ -67,10 +70,10 @@ def _stamp_ray(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _mount_object_store(pod: dict[str, Any], start: Found) -> None:
-    """Mount a memory volume at /dev/shm for Ray's object store, unless ``rayStartParams`` place the store elsewhere.
+    """Mount a memory volume at /dev/shm for Ray's object store, unless the start parameters place the store elsewhere.
 
-    Source: ray-project/kuberay ray-operator/controllers/ray/common/pod.go BuildPod, addEmptyDir,
-    makeEmptyDirVolume, findMemoryReqOrLimit: the volume is as large as the first container's memory.
+    Source: ray-project/kuberay ray-operator/controllers/ray/common/pod.go BuildPod, addEmptyDir, makeEmptyDirVolume,
+    findMemoryReqOrLimit: the volume is as large as the first container's memory.
     """
     containers = pod["spec"]["containers"]
     if not containers or "plasma-directory" in start:
@@ -95,9 +98,10 @@ def _stamp_submitter(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def ray_kind(kind: str, submitter: tuple[str, ...] = ()) -> WorkloadKind:
-    """Return the ``WorkloadKind`` of a kind that is a RayCluster, or from which KubeRay makes RayClusters.
+    """Return the row for a kind that is a RayCluster, or from whose objects KubeRay makes RayClusters.
 
-    ``submitter`` is the path of the template of the pod that submits a RayJob; empty if the kind has none.
+    The row has the paths of the pod templates. ``submitter`` is the path of the template of the pod that submits a
+    RayJob; empty if the kind has no such template.
     """
     path = ("spec", *CLUSTERS.get(kind, ()))
     places = [

@@ -1,4 +1,4 @@
-"""Jobs with replica specs, whose pods have the same labels: Training Operator's, mpi-operator's and Ascend's jobs."""
+"""Jobs with replica specs, whose pods have equal labels: the jobs of Training Operator, mpi-operator and Ascend."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final
@@ -66,7 +66,10 @@ def stamp_replica(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def replica_owner(kind: str, *versions: str, group: str = "kubeflow.org") -> OwnerKind:
-    """Return the ``OwnerKind`` of a Kubeflow job kind, with the fields of the kind's objects that are kept."""
+    """Return the row for a Kubeflow job kind, such as PyTorchJob, whose objects own pods.
+
+    The row names the fields of a job that podberth keeps.
+    """
     return OwnerKind(
         source="kubeflow/training-operator pkg/apis/kubeflow.org/v1, kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1",
         group=group,
@@ -94,9 +97,10 @@ def _launcher_waits(document: Found, _role: object) -> str:
 
 
 def replica_rules(kind: str, fronts: Collection[str], group: str = "kubeflow.org") -> GroupRules:
-    """Return the rules for the gangs of a Kubeflow job kind.
+    """Return the rules for the gangs of a Kubeflow job kind, such as PyTorchJob.
 
-    ``fronts`` are the roles, in lower case, that are members besides the workers; ``group`` is the kind's API group.
+    ``fronts`` are the roles besides the workers, in lower case, that are members of the gang. ``group`` is the kind's
+    API group.
     """
     return GroupRules(
         kind=(group, kind),

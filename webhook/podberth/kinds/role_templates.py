@@ -1,8 +1,9 @@
-"""Finds the pods of a RoleBasedGroup's role, by template: a template, and the patches that are laid over the template.
+"""Finds the pods of a RoleBasedGroup's role, by template: a template, and the patches that are applied to the template.
 
-A role has a template, or refers to one of the group's role templates and patches that. The leader and the workers may
-have further patches. Source: sgl-project/rbg api/workloads/v1alpha2/helper.go GetResolvedTemplate; v1alpha1 has the
-patch beside the reference.
+A role has a template, or refers to a role template of the group and patches the role template.
+
+The leader and the workers may have further patches. Source: sgl-project/rbg api/workloads/v1alpha2/helper.go
+GetResolvedTemplate; v1alpha1 has the patch beside the reference.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +32,7 @@ PATCHES: Final[tuple[tuple[str, ...], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class RolePods:
-    """The pods of one replica of a role that are made from the same template."""
+    """The pods of a replica of a role that are made from one template and its patches."""
 
     count: int
     layers: tuple[Path, ...]
@@ -43,7 +44,10 @@ class RolePods:
 
 
 def pods_of(role: object) -> tuple[RolePods, ...]:
-    """Return the pods of one replica of a role, without custom components; one entry with the count 0 if unknown."""
+    """Return the pods of one replica of a role, by template, without custom components.
+
+    If the pods are unknown, the result is one ``RolePods`` with the count 0.
+    """
     holder = _holder(role)
     shared = text_at(role, *holder, "templateRef", "name")
     base = _patch(role, (*holder, "templateRef", "patch"), ("templatePatch",)) if shared else _template(role)
@@ -76,12 +80,12 @@ def _patch(role: object, *paths: Path) -> tuple[Path, ...]:
 
 
 def shared_templates(document: Found | None) -> Mapping[str, object]:
-    """Return the role templates of a RoleBasedGroup by name."""
+    """Return a mapping from name to role template of a RoleBasedGroup."""
     return {text_at(each, "name"): at(each, "template") for each in list_at(document, "spec", "roleTemplates")}
 
 
 def merged_below(role: object, pods: RolePods, shared: Mapping[str, object]) -> Any:
-    """Return the template over which the topmost patch of ``pods`` is laid; None if there is none."""
+    """Return the template to which the last patch of ``pods`` is applied; None if there is no patch."""
     found = shared.get(pods.shared) if pods.shared else None
     for index, path in enumerate(pods.layers[:-1]):
         layer = find(role, path)

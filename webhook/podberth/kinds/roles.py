@@ -1,6 +1,6 @@
 """Reads the requirements of a gang's roles on nodes from the pod templates of the gang's owner.
 
-A template is read once, when its owner is kept (``owners``). Equal results are one object, because thousands of owners
+A template is read once, when podberth first sees the owner. Equal results are one object, because thousands of owners
 have only a dozen different templates.
 """
 
@@ -64,10 +64,10 @@ class Role:
 
 
 class Predicted(dict[str, Any]):
-    """An owner that does not exist yet, and that podberth predicts for the pods of several templates.
+    """An owner of pods that does not exist yet, but that a controller will make.
 
-    ``read_once`` caches results in the owner, because each template's pod is described separately and reads the same
-    owner.
+    Each template's pod is described separately and reads the owner. So results of reading the owner are cached in
+    ``found``.
     """
 
     __slots__ = ("found",)
@@ -82,9 +82,9 @@ _Read = TypeVar("_Read")
 
 
 def read_once(owner: Mapping[str, Any] | None, read: Callable[..., _Read], *more: str) -> _Read:
-    """Return ``read(owner, *more)``; if the owner is a ``Predicted``, the result is cached in the owner.
+    """Return ``read(owner, *more)``, and cache the result in an owner that does not exist yet.
 
-    ``more`` are the further arguments of ``read``.
+    ``more`` are the further arguments of the function ``read``.
     """
     if not isinstance(owner, Predicted):
         return read(owner, *more)
@@ -96,9 +96,9 @@ def read_once(owner: Mapping[str, Any] | None, read: Callable[..., _Read], *more
 
 
 def asks_of(template: object) -> Asks | None:
-    """Return the requirements of the pods of an unchecked PodTemplateSpec; None if they are unknown (``asks_in``).
+    """Return the requirements of the pods of a PodTemplateSpec of any shape; None if the requirements are unknown.
 
-    An owner that podberth keeps has ``Asks`` in place of each template. An ``Asks`` is returned unchanged.
+    ``template`` may be an ``Asks``, the requirements themselves, and is then returned unchanged.
     """
     if isinstance(template, Asks):
         return template
@@ -146,7 +146,10 @@ def _claim(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _choice(pod_spec: Mapping[str, Any]) -> str:
-    """Return the fields of a PodSpec that select nodes as JSON; if they cannot be JSON, a text above the limit."""
+    """Return the fields of a PodSpec that select nodes, as JSON.
+
+    If the fields cannot be JSON, the result is a text that is too long to be read.
+    """
     kept = {key: pod_spec[key] for key in _CHOICE if pod_spec.get(key)}
     required = ((pod_spec.get("affinity") or {}).get("nodeAffinity") or {}).get(_REQUIRED)
     if required:
@@ -159,18 +162,21 @@ def _choice(pod_spec: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=4096)
 def _shared(asks: Asks) -> Asks:
-    """Return the first ``Asks`` that is equal to ``asks``, so that equal requirements are one object."""
+    """Return the first of all equal requirements that this function was called with."""
     return asks
 
 
 def role_of(part: object) -> Role:
-    """Return the role that a part of an owner describes: its ``template``, and its ``replicas`` (1 if absent)."""
+    """Return the role in a part of an owner.
+
+    The role is read from the part's fields ``template`` and ``replicas`` (1 if absent).
+    """
     replicas = at(part, "replicas")
     return Role(count(replicas, 1), asks_of(at(part, "template")), unread(replicas))
 
 
 def counted(roles: Iterable[Role]) -> int:
-    """Return the total number of pods of some roles; 0 if the number of one role is unknown."""
+    """Return the total number of pods of some roles; 0 if the number of pods of any role is unknown."""
     total = 0
     for role in roles:  # each review of a gang's pod comes here: a loop makes no call for a role
         if role.unread:
@@ -180,7 +186,7 @@ def counted(roles: Iterable[Role]) -> int:
 
 
 def alike(roles: Iterable[Role]) -> tuple[Role, ...]:
-    """Return the roles; roles with equal requirements are merged into one."""
+    """Return the roles, with roles of equal requirements merged into one role."""
     counts: dict[Asks | None, int] = {}
     for role in roles:
         counts[role.asks] = counts.get(role.asks, 0) + role.count

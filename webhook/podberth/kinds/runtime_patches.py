@@ -1,7 +1,7 @@
-"""The patches of a TrainJob to its runtime: the runtime's JobSet with ``spec.runtimePatches`` laid over it.
+"""The patches of a TrainJob to its runtime: the runtime's JobSet with ``spec.runtimePatches`` applied.
 
 The patches are strategic merge patches. Kueue is the main author of patches: Kueue writes node selectors and
-tolerations there.
+tolerations into patches.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def patched_jobs(runtime: Found, train_job: Found) -> list[Any]:
 
 
 def patched(jobs: list[Any], train_job: Found) -> list[Any]:
-    """Return replicated jobs with a TrainJob's patches laid over the jobs; jobs and TrainJob are unchecked."""
+    """Return replicated jobs with a TrainJob's patches applied; jobs and TrainJob are unchecked."""
     for patch in (*_patches(train_job), *_overrides(train_job)):
         jobs = [merged(job, patch) if is_same(job, patch, "name") else job for job in jobs]
     return jobs
@@ -53,9 +53,10 @@ def _patches(train_job: Found) -> Iterator[Found]:
 
 
 def _overrides(train_job: Found) -> Iterator[Found]:
-    """Yield the ``podTemplateOverrides`` of Trainer v2.0 and v2.1 as patches, one for each targeted job.
+    """Yield the field ``podTemplateOverrides`` of a TrainJob of Trainer v2.0 or v2.1 as patches.
 
-    Source: kubeflow/trainer v2.1.0 pkg/apis/trainer/v1alpha1/trainjob_types.go PodTemplateOverride.
+    There is one patch for each targeted job of each override. Source: kubeflow/trainer v2.1.0
+    pkg/apis/trainer/v1alpha1/trainjob_types.go PodTemplateOverride.
     """
     for each in list_at(train_job, "spec", "podTemplateOverrides"):
         spec = {key: value for key, value in mapping_at(each, "spec").items() if key in _POD_FIELDS}

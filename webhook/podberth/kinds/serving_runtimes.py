@@ -1,13 +1,14 @@
-"""Finds the runtimes that services refer to by name; a service's own fields are laid over the fields of the runtime."""
+"""Finds the runtimes that services refer to by name. A service's own fields replace the runtime's fields."""
 
 from ..kube.unchecked import at
 from .places import Found, Scene
 
 
 def runtime_of(scene: Scene, group: str, name: str) -> Found:
-    """Return the ServingRuntime of this name in the namespace, else the ClusterServingRuntime.
+    """Return the ServingRuntime or ClusterServingRuntime called ``name``; empty if both are unknown.
 
-    Empty if both are unknown. ``group`` is the API group of the runtime.
+    If both exist, the result is the ServingRuntime in the service's namespace. ``group`` is the API group of the
+    runtime.
     """
     named = [
         each

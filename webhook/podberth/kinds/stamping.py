@@ -11,13 +11,13 @@ from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Scene
 
 
 def add_labels(pod: dict[str, Any], labels: Mapping[str, str]) -> None:
-    """Write labels on a pod; a label of the same key in the template is replaced."""
+    """Write labels on a pod. A label of the template with an equal key is replaced."""
     metadata = pod["metadata"]
     metadata["labels"] = {**(metadata.get("labels") or {}), **labels}
 
 
 def add_annotations(pod: dict[str, Any], annotations: Mapping[str, str]) -> None:
-    """Write annotations on a pod; an annotation of the same key in the template is replaced."""
+    """Write annotations on a pod. An annotation of the template with an equal key is replaced."""
     metadata = pod["metadata"]
     metadata["annotations"] = {**(metadata.get("annotations") or {}), **annotations}
 
@@ -68,7 +68,7 @@ def containers(pod: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def add_env(container: dict[str, Any], entry: Mapping[str, Any]) -> None:
-    """Add an environment variable to a container, unless the container has a variable of the same name."""
+    """Add an environment variable to a container, unless the container has a variable with that name."""
     env = list(container.get("env") or ())
     if all(each.get("name") != entry["name"] for each in env):
         container["env"] = [*env, dict(entry)]
@@ -77,7 +77,9 @@ def add_env(container: dict[str, Any], entry: Mapping[str, Any]) -> None:
 def mount_shared_memory(
     pod: dict[str, Any], container: dict[str, Any], name: str, size: object = None, *, replace: bool = False
 ) -> None:
-    """Mount a memory volume at /dev/shm in a container that mounts nothing there; without a limit if ``size`` is None.
+    """Mount a memory volume at /dev/shm in a container that mounts no volume at /dev/shm.
+
+    The volume has no size limit if ``size`` is None.
 
     ``name`` is the volume's name. With ``replace``, the volume also replaces the user's own mount at /dev/shm and the
     user's volume called ``name``.

@@ -1,4 +1,6 @@
-"""Computes which pods of a gang start together: the stated minimum, else all. Each dossier has a rule for its kinds.
+"""Computes which pods of a gang start together: the stated minimum, else all pods.
+
+The dossier of each workload has a rule for this.
 
 If an operator adds and removes pods one by one, or a scheduler places pods one by one, no pods have to start together.
 """
@@ -15,7 +17,7 @@ from .places import Found
 
 
 class FromTemplate(Protocol):
-    """A pod template, as rules of ``Start`` read it: the template's path in a document, and the owners of its pods."""
+    """The template of pods that start together: its path in a document, and the owners of its pods."""
 
     @property
     def path(self) -> Path:
@@ -29,7 +31,7 @@ class FromTemplate(Protocol):
 
 
 class StartingPods(Protocol):
-    """The pods of one template: the fields that a dossier's rule reads to find which pods start together."""
+    """The pods of one template, with the fields from which a dossier computes which pods start together."""
 
     @property
     def replicas(self) -> int:
@@ -47,7 +49,7 @@ P = TypeVar("P", bound=StartingPods)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share(Generic[P]):
-    """The pods of one template in a gang: ``most`` pods exist, and at least ``least`` of these pods start together."""
+    """The pods of one template in a gang. ``most`` pods exist, and at least ``least`` of these pods start together."""
 
     pods: P
     most: int
@@ -57,17 +59,17 @@ class Share(Generic[P]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start(Generic[P]):
-    """The least number of pods that start together: of all pods of a gang, and of the pods of each template."""
+    """The least number of pods that start together, for all pods of a gang and for the pods of each template."""
 
     shares: tuple[Share[P], ...]
     least: int
     """The least number of pods that start together; 0: none have to."""
 
     def of(self, some: Sequence[P]) -> "Start[P]":
-        """Return the ``Start`` of only the pods ``some``, a part of the gang's pods.
+        """Return the rule for only the pods ``some``, a part of the gang's pods.
 
-        ``least`` of the result is the number of pods in ``some`` that are needed even if all other pods of the gang
-        start.
+        ``least`` of the result is the number of pods in ``some`` that must start together even if all other pods of the
+        gang start.
         """
         wanted = {each.template.path for each in some}
         shares = tuple(each for each in self.shares if each.pods.template.path in wanted)
@@ -75,9 +77,10 @@ class Start(Generic[P]):
         return Start(shares=shares, least=max(sum(each.least for each in shares), self.least - others, 0))
 
     def at_least(self, stated: int) -> "Start[P]":
-        """Return this ``Start`` with ``stated`` as ``least``; unchanged if ``stated`` is not lower.
+        """Return a copy with ``stated`` as the least number of pods that start together.
 
-        With the lower minimum, any of the gang's pods may be the first, so no template has a minimum of its own.
+        The result is ``self`` if ``stated`` is not below ``least``. In the copy, no template has a minimum of its own,
+        because any of the gang's pods may be the first to start.
         """
         if stated >= self.least:
             return self
@@ -97,8 +100,8 @@ class StartingGang:
     def item(self, pods: StartingPods, end: int | None) -> Found:
         """Return the part of the gang's document that has the template, such as a task, worker group or clique.
 
-        ``end`` is the end of a slice that cuts the template's path from the gang's object; None: the path is not cut.
-        The result is empty if there is no object at the cut path.
+        The part is at the template's path, relative to the gang's object, cut at the step ``end``; None: not cut. The
+        result is empty if there is no object at this path.
         """
         return mapping_at(find(self.document, pods.template.path[len(self.base) :][:end]))
 
@@ -107,23 +110,23 @@ Rule: TypeAlias = Callable[[StartingGang], Start[Any]]
 
 
 def all_of(pods: Sequence[P], number_of: Callable[[P], int] = lambda each: each.replicas) -> Start[P]:
-    """Return a ``Start`` in which all ``pods`` have to start together; ``number_of`` counts a template's pods."""
+    """Return the rule that all ``pods`` have to start together. ``number_of`` counts a template's pods."""
     shares = tuple(Share(pods=each, most=number_of(each), least=number_of(each)) for each in pods)
     return Start(shares=shares, least=sum(each.least for each in shares))
 
 
 def none_of(pods: Sequence[P]) -> Start[P]:
-    """Return a ``Start`` in which none of ``pods`` have to start together."""
+    """Return the rule that none of ``pods`` have to start together."""
     return all_of(pods).at_least(0)
 
 
 def together(gang: StartingGang) -> Start[Any]:
-    """Return a ``Start`` in which all pods of a gang have to start together, for kinds that state no minimum."""
+    """Return the rule that all pods of a gang have to start together, for workloads that state no minimum."""
     return all_of(gang.pods)
 
 
 def replica_specs(gang: StartingGang) -> Start[Any]:
-    """Return the ``Start`` of a Kubeflow job: the stated minimum, else all pods.
+    """Return how many pods of a Kubeflow job start together: the stated minimum, or else all pods.
 
     In an elastic job, or a TFJob with dynamic workers, no pods have to start together.
     """

@@ -1,6 +1,7 @@
 """Applies strategic merge patches to pod templates: objects merge field by field, lists with a merge key item by item.
 
-Other lists are replaced. The arguments may have any shape, and no function raises or changes its arguments.
+A list without a merge key is replaced. The arguments may have any shape, and no function raises or changes its
+arguments.
 """
 
 from collections.abc import Iterator, Mapping
@@ -72,6 +73,6 @@ def replaced_lists(below: object, patch: object, holder: str, other: str) -> Ite
 
 
 def is_same(value: object, patch: object, key: str) -> bool:
-    """Return whether two items of a list have the same name in the field ``key``."""
+    """Return whether the items of two lists have one name, by the field ``key``."""
     named = at(patch, key)
     return named is not None and at(value, key) == named

@@ -1,4 +1,4 @@
-"""Group systems, which place gangs as a whole, and dialects for sharing GPUs: the signs and fields of their pods."""
+"""Group systems, which place gangs as a whole, and dialects for sharing GPUs: the fields by which pods use them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -79,7 +79,7 @@ class System:
 
     @property
     def asked_at(self) -> tuple[tuple[str, ...], ...]:
-        """The paths in a pod of the annotations that already ask the system for topology (``asked``), sorted."""
+        """The paths in a pod of the annotations that already request topology from the system, sorted."""
         return tuple(("metadata", "annotations", key) for key in sorted(self.asked))
 
     def places(self, topology: str | None = None) -> str:
@@ -125,7 +125,7 @@ class PodGroupKind:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The names by which kubectl knows the kinds of the system's PodGroups."""
+        """The names by which kubectl knows the system's PodGroups, such as ``podgroups.scheduling.volcano.sh``."""
         return tuple(f"{POD_GROUPS}.{group}" for group in self.api_groups)
 
 

@@ -30,7 +30,7 @@ def amount(value: str | float | None) -> int:
 
 
 def requested(pod: Mapping[str, Any]) -> dict[str, int]:
-    """Return the amounts that the scheduler reserves for a pod on a node, with 1 of ``pods``.
+    """Return the amounts that the scheduler reserves for a pod on a node, with 1 of the resource ``pods``.
 
     Amounts of zero are left out. Source: PodRequests, component-helpers resource/helpers.go; pod-level resources of
     KEP-2837 replace the sum of the containers' requests.
@@ -53,7 +53,7 @@ def _each(pod: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
 
 
 def amounts(found: Mapping[str, Any]) -> dict[str, int]:
-    """Return the amounts in a node's ``allocatable``, in thousandths."""
+    """Return the amounts in the field ``allocatable`` of a node, in thousandths of a unit."""
     return {name: amount(value) for name, value in found.items()}
 
 

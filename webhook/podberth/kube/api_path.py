@@ -16,9 +16,10 @@ _SHOWN: Final = 80
 
 
 class ApiPath(str):
-    """A path of the Kubernetes API, perhaps with a query. No text of a segment can add a segment to the path.
+    """A path of the Kubernetes API, perhaps with a query.
 
-    The result of joining, slicing or formatting an ``ApiPath`` is a plain ``str``, which no client accepts.
+    No text of a segment can add a segment to the path. Joining, slicing or formatting a path gives a plain ``str``,
+    which no client accepts.
     """
 
     __slots__ = ()
@@ -60,7 +61,7 @@ class ApiPath(str):
         return _made(f"{self}{ApiPath(*segments)}")
 
     def asking(self, query: Mapping[str, str]) -> "ApiPath":
-        """Return the path with a query appended, with quoted keys and values; the same path if the query is empty.
+        """Return the path with a query appended, with quoted keys and values; the path itself if the query is empty.
 
         Raises:
             ClusterError: the path has a query already.

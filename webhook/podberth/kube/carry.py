@@ -1,8 +1,9 @@
 """Transfers a change of a completed copy of a document to the document itself.
 
-Three documents are involved. ``own`` is the author's document. ``shown`` is ``own`` with fields that others fill in
-(defaults, stamps, items added to lists). ``after`` is ``shown`` with the change. The result is ``own`` with the same
-change, without the filled-in fields. This module knows nothing of pods, and raises only ``NotCarriedError``.
+Three documents are involved. ``own`` is the author's document. ``shown`` is ``own`` with fields that the API server and
+controllers fill in (defaults, labels, items added to lists). ``after`` is ``shown`` with the change. The result is
+``own`` with that change, without the filled-in fields. This module works for any document, and raises only
+``NotCarriedError``.
 """
 
 from collections.abc import Sequence
@@ -15,10 +16,13 @@ from .paths import Path, pointer
 
 
 class NotCarriedError(ValueError):
-    """The change cannot be transferred: it is in a list item that only the completed copy has."""
+    """The change cannot be transferred, because it is in a list item that only the completed copy has."""
 
     def __init__(self, steps: Path) -> None:
-        """Create the error from the path of the changed item, which starts at the root of the completed copy."""
+        """Create the error with the path of the changed item as its message.
+
+        The path starts at the root of the completed copy.
+        """
         super().__init__(pointer(steps))
         self.steps = steps
 
@@ -28,7 +32,7 @@ def carry(own: Any, shown: Any, after: Any, at: Path = ()) -> Any:
 
     Args:
         own: a value in the author's document.
-        shown: the same value with the fields that others fill in, such as defaults.
+        shown: the value ``own`` with the fields that the API server fills in, such as defaults.
         after: ``shown`` with the change. ``own``, ``shown`` and ``after`` are each ABSENT if there is no such value.
         at: the path of the value in the document, for messages; only the recursion passes it.
 
@@ -78,7 +82,7 @@ def _carry_list(own: Any, shown: list[Any], after: list[Any], at: Path) -> Any:
 
 
 def _aligned(items: Sequence[Any], shown: Sequence[Any]) -> dict[int, int]:
-    """Return a mapping from the index of an item in ``shown`` to its index in ``items``.
+    """Return a mapping from the index of an item in ``shown`` to the index of that item in ``items``.
 
     Items that ``items`` lacks are left out.
     """
@@ -95,7 +99,7 @@ def _aligned(items: Sequence[Any], shown: Sequence[Any]) -> dict[int, int]:
 def _within(part: Any, whole: Any) -> bool:
     """Return whether ``whole`` has everything that ``part`` has; ``whole`` may be ``part`` with fields filled in.
 
-    Two objects with names match if their names are equal. A number and the same number as text (4 and "4") are equal.
+    Two objects with names match if their names are equal. A number equals the text of the number (4 and "4").
     """
     if isinstance(part, dict) and isinstance(whole, dict):
         if part.get("name") is not None or whole.get("name") is not None:

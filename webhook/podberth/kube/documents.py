@@ -1,11 +1,11 @@
 """Parses YAML text (and so JSON) to plain documents, with the position of every value.
 
 One file may hold many documents; empty documents are skipped. Each error becomes a Problem at the position of the
-error, and the correct documents are still returned. Values are the values that kubectl would send (``scalars``). Some
-YAML is refused, because parsers disagree about it or because no Kubernetes object needs it: keys that are null, lists
-or fractions; NaN; a merge key behind a key that the merge key also sets; aliases that enlarge the document without
-bound. Duplicate keys are refused too, unless the caller asks for the last value of each key. No function here
-interprets a document.
+error, and the correct documents are still returned. Values are the values that kubectl would send. Some YAML is
+refused, because parsers disagree about it or because no Kubernetes object needs it: keys that are null, lists or
+fractions; NaN; a merge key behind a key that the merge key also sets; aliases that enlarge the document without bound.
+Duplicate keys are refused too, unless the caller asks for the last value of each key. No function here interprets a
+document.
 """
 
 import re
@@ -48,8 +48,8 @@ def load_documents(text: str, file: str, *, last_wins: bool = False) -> tuple[li
     """Return the documents of ``text`` and the sorted problems; ``file`` is the file's name in the problems.
 
     A document with a problem is left out; all other documents are returned. A duplicate key is a problem. With
-    ``last_wins``, the last value of a duplicate key counts, as for kubectl, and ``repeated`` of the document has the
-    problem. Parts that an alias repeats are shared: treat the documents as read-only.
+    ``last_wins``, the last value of a duplicate key counts, as for kubectl, and the document's attribute ``repeated``
+    has the problem. Parts that an alias repeats are shared: treat the documents as read-only.
     """
     # YAML reads every line break as \n (1.2.2, 5.4), so lines and columns stay what they were
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
@@ -82,7 +82,7 @@ def _problems(file: str, wrong: Iterable[tuple[Position, str]]) -> list[Problem]
 
 
 def _first(problems: Sequence[Problem], most: int) -> tuple[Problem, ...]:
-    """Return the first ``most`` problems; if there are more, one more problem says how many there are."""
+    """Return the first ``most`` problems. If there are more, a further problem with the number of problems is added."""
     if len(problems) <= most:
         return tuple(problems)
     last = problems[most]
@@ -95,7 +95,7 @@ def _positions(place: Place) -> Positions:
 
 
 def _chunks(text: str, marks: Iterable[int]) -> Iterator[Chunk]:
-    """Split the text at the offsets ``marks``, one chunk for each document.
+    """Split the text at the offsets ``marks``, into one chunk for each document.
 
     A syntax error affects one document only.
     """

@@ -1,8 +1,8 @@
 """Applies a JSON Patch to YAML text and keeps comments, order, quoting, indentation, anchors and line ends.
 
 A document without changes is returned byte for byte; otherwise only the lines of changed values differ. The text is
-edited at the positions that ``documents`` found. Each result is checked: the new text is parsed again and has to equal
-the document after the operations. Otherwise the result is a Problem, and the text is unchanged.
+edited at the positions of the changed values. Each result is checked: the new text is parsed again and has to equal the
+document after the operations. Otherwise the result is a Problem, and the text is unchanged.
 
 The text is edited in place because a YAML library changes more when it writes a document: ruamel.yaml unifies the
 indentation of a file, folds long lines, drops spaces before comments, and does not know kubectl's booleans (an unquoted
@@ -34,7 +34,7 @@ def edited(
     Args:
         text: the YAML text.
         file: the name of the file, for the Problems.
-        wanted: the documents to edit, as ``load_documents`` returned them for ``text``, each with its operations.
+        wanted: pairs of a document to edit, parsed from ``text``, and the operations to apply to the document.
 
     Raises:
         PatchError: an operation does not apply.
@@ -67,7 +67,7 @@ def applied(text: str, found: Sequence[Splice]) -> str:
 
 
 def _proved(chunk: Chunk, found: Sequence[Splice], root: int, new: Mapping[str, Any]) -> bool:
-    """Return whether the edited text has ``new`` as the document number ``root``, and all other documents unchanged."""
+    """Return whether the edited text has ``new`` as the document number ``root``, and the same other documents."""
     if any(one.end > other.start for one, other in pairwise(found)):
         return False
     documents, problems = load_documents(applied(chunk.text, found), "", last_wins=True)
@@ -90,7 +90,7 @@ class _Lines:
         self._text = text
 
     def placed(self, chunk: Chunk, found: Sequence[Splice]) -> list[Splice]:
-        """Return a chunk's splices with the offsets and line ends of the file."""
+        """Return the replacements of text of a chunk, with the offsets and line ends of the file."""
         starts = [0, *(match.end() for match in re.finditer("\n", chunk.text))]
         first = self._starts[chunk.lines_before]
         mark = 1 if self._text.startswith("\ufeff", first) else 0

@@ -26,13 +26,13 @@ ABSENT: Any = object()
 
 
 class PatchError(ValueError):
-    """An operation of a JSON Patch that cannot be applied to the document."""
+    """An operation of a JSON Patch cannot be applied to the document."""
 
 
 class UnmetError(PatchError):
     """A ``test`` operation of a JSON Patch does not hold.
 
-    No operation of the patch is applied then, and the failed test is not reported as an error.
+    No operation of the patch is applied then. The failed test is not reported as an error.
     """
 
 
@@ -80,7 +80,7 @@ def edit(
 class _Edit:
     """A document while operations are applied to the document.
 
-    A container is copied before it is written for the first time.
+    An object or list is copied before it is written for the first time.
     """
 
     def __init__(self, document: dict[str, Any], admit: Callable[[Steps, Any], None], *, nothing_is_null: bool) -> None:
@@ -159,7 +159,10 @@ class _Edit:
             container.insert(len(container) if key == "-" else _index(key, len(container) + 1), value)
 
     def _place(self, path: Steps) -> tuple[Any, str]:
-        """Return a copy of the container that the path's last step is in, which may be written, and the last step."""
+        """Return (copy of the object or list that has the part at ``path``, last step of the path).
+
+        The copy may be written.
+        """
         container: Any = self._document
         for key in path[:-1]:
             child = _child(container, key)

@@ -1,6 +1,6 @@
 """Parses one JSON object strictly and fast: kubectl prints whole clusters as JSON, and the YAML parser is slow.
 
-If the text is refused, ``documents`` parses the text as YAML to find the error.
+If this parser refuses the text, podberth parses the text as YAML to find the error.
 """
 
 import json
@@ -12,7 +12,7 @@ MAX_DEPTH = 100
 
 
 def read_object(text: str) -> dict[str, Any] | None:
-    """Return the JSON object that ``text`` consists of; None if the text is anything else.
+    """Return the JSON object in ``text``; None if the text is anything else.
 
     Duplicate keys, numbers beyond float64, NaN, nesting beyond MAX_DEPTH and half a surrogate pair give None.
     """

@@ -24,7 +24,7 @@ class ConfigurationError(ValueError):
 
 
 def stripped(value: Any) -> Any:
-    """Return ``value`` without the keys that hold null, which mean the same as fields that are left out."""
+    """Return ``value`` without the keys whose value is null. A key with null means that the field is absent."""
     if isinstance(value, dict):
         return {key: stripped(item) for key, item in value.items() if item is not None}
     return [stripped(item) for item in value] if isinstance(value, list) else value
@@ -39,11 +39,11 @@ def merge(schema: PodSchema, kind: Schema, live: Any, applied: Any, where: str =
         schema: the definitions that ``kind`` refers to.
         kind: the type of both values.
         live: the value to merge into, such as a Pod.
-        applied: the apply configuration, without nulls (``stripped``).
+        applied: the apply configuration, without nulls.
         where: the path of ``applied`` in messages.
 
     Raises:
-        ConfigurationError: ``applied`` does not fit the schema, sets something atomic, or has an item twice.
+        ConfigurationError: ``applied`` does not fit the schema, sets a part of an atomic field, or has an item twice.
     """
     try:
         check(schema, kind, applied, where)
@@ -78,8 +78,8 @@ def _merged(schema: PodSchema, kind: Schema, live: Any, applied: Any, where: str
 def _merged_list(schema: PodSchema, kind: Schema, live: list[Any], applied: list[Any], where: str) -> list[Any]:
     """Return the merge of two lists of list type map or set (server-side apply).
 
-    Items in both lists are in the order of ``applied``; the other items of ``live`` are around them. If ``live`` has an
-    item twice, the applied item replaces both items.
+    Items in both lists are in the order of ``applied``, and items that only ``live`` has keep their place around them.
+    If ``live`` has an item twice, the applied item replaces both items.
     """
     theirs = [_identity(schema, kind, item) for item in live]
     ours = [_identity(schema, kind, item) for item in applied]
@@ -99,7 +99,11 @@ def _merged_list(schema: PodSchema, kind: Schema, live: list[Any], applied: list
 
 
 def _order(theirs: list[bytes], ours: list[bytes]) -> Iterator[tuple[int, int | None]]:
-    """Yield the order of the merged list: (index in theirs, None) or (-1, index in ours), as visitListItems does."""
+    """Yield the order of the merged list, as in the API server's function visitListItems.
+
+    The value is (index in ``theirs``, None) for an item that only ``theirs`` has, and (-1, index in ``ours``) for any
+    other item.
+    """
     wanted, there = set(ours), set(theirs)
     shared = deque(name for name in ours if name in there)
     done: set[bytes] = set()

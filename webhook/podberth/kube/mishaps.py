@@ -27,10 +27,10 @@ def is_template(text: str, line: int) -> bool:
 
 
 def mishap(chunk: Chunk, wrong: Sequence[Wrong]) -> list[Wrong]:
-    """Return the one error that explains why a text is not YAML: a Git conflict or a template.
+    """Return the error that explains why a text is not YAML: the text has a Git conflict, or is a template.
 
-    Empty if neither is found. ``wrong`` has the YAML parser's errors, at least one; the message about a template quotes
-    the first error.
+    The result is empty if the text has neither. ``wrong`` has the YAML parser's errors, at least one; the message about
+    a template quotes the first error.
     """
     conflict = _CONFLICT.search(chunk.text)
     if conflict is not None:

@@ -9,9 +9,9 @@ NAME_LABEL: Final = "kubernetes.io/metadata.name"
 
 
 def with_name_label(namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a Namespace with the label ``kubernetes.io/metadata.name``, as the API server writes it.
+    """Return a copy of a Namespace with the label for its name, which the API server writes.
 
-    Source: kubernetes pkg/apis/core/v1/defaults.go.
+    The label is ``kubernetes.io/metadata.name``. Source: kubernetes pkg/apis/core/v1/defaults.go.
     """
     labels = {**mapping_at(namespace, "metadata", "labels"), NAME_LABEL: text_at(namespace, "metadata", "name")}
     return {**namespace, "metadata": {**mapping_at(namespace, "metadata"), "labels": labels}}

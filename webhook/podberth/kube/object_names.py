@@ -1,6 +1,6 @@
 """The patterns of valid names of Kubernetes objects.
 
-Podberth checks names from documents of others before it sends requests with them.
+podberth checks a name from a user's document before it sends a request with the name.
 """
 
 import re
@@ -55,7 +55,7 @@ def is_api_version(text: str) -> bool:
 
 
 def is_kind(text: str) -> bool:
-    """Return whether a text has the form of the name of a kind, such as ``Job``."""
+    """Return whether a text has the form of the name of a Kubernetes kind, such as ``Job``."""
     return len(text) <= MAX_LABEL and text.isascii() and _DNS_1035.fullmatch(text.lower()) is not None
 
 

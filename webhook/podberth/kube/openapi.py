@@ -1,4 +1,4 @@
-"""Reduces an API server's OpenAPI document to the parts that ``schema`` reads.
+"""Reduces an API server's OpenAPI document to the parts that podberth reads.
 
 The result has the definitions reachable from the roots, with the types of fields and the rules of merging: list and map
 types, and the default of a scalar, which replaces a key that an item of a list leaves out (a port's protocol). The
@@ -15,7 +15,7 @@ _KEPT = ("type", "format", "x-kubernetes-list-type", "x-kubernetes-list-map-keys
 
 
 def prune(document: dict[str, Any], roots: Collection[str] = (POD, NAMESPACE, CONFIG_MAP)) -> dict[str, Any]:
-    """Return the definitions reachable from the roots, by full name, for ``PodSchema.from_document``.
+    """Return the definitions that the definitions ``roots`` need, as a mapping from full name to definition.
 
     Args:
         document: the output of ``kubectl get --raw /openapi/v3/api/v1``.
@@ -38,9 +38,9 @@ def prune(document: dict[str, Any], roots: Collection[str] = (POD, NAMESPACE, CO
 
 
 def _pruned(schema: dict[str, Any], waiting: list[str]) -> dict[str, Any]:
-    """Return the kept part of one schema.
+    """Return the part of a definition that podberth uses.
 
-    The names of definitions to which the schema refers are appended to ``waiting``.
+    The names of definitions to which the part refers are appended to ``waiting``.
     """
     found: dict[str, Any] = {key: schema[key] for key in _KEPT if key in schema}
     if schema.get("default"):

@@ -54,7 +54,7 @@ class Draft:
         return frozenset(self._read | self._before | self._touched)
 
     def get(self, path: Path) -> Any:
-        """Return the value at ``path``; None if the value or a parent of the value is absent."""
+        """Return the value at ``path``; None if there is no value."""
         self._read.add(path)
         value = _look_up(self.document, path)
         return None if value is ABSENT else value
@@ -102,7 +102,7 @@ class Draft:
         return branch  # it owns no containers: its first write copies them again
 
     def patch(self) -> Patch:
-        """Return the operations that turn ``original`` into ``document``; empty if none.
+        """Return the operations that turn ``original`` into ``document``; empty if both are equal.
 
         The operations are applied as a check.
 
@@ -122,12 +122,15 @@ class Draft:
         return _operations(since.document, self.document, self._touched)
 
     def _disown(self, path: Path) -> None:
-        """Forget that the containers at and below ``path`` are copies, because shared containers have replaced them."""
+        """Forget that the objects and lists at and below ``path`` are copies: the draft shares them again."""
         if path in self._owned:  # if a container is a copy, so are all containers above it
             self._owned = {owned for owned in self._owned if owned[: len(path)] != path}
 
     def _own(self, path: Path) -> Any:
-        """Return the container at ``path`` as a copy that may be written; parents are copied, or created if absent."""
+        """Return a copy of the object or list at ``path`` that may be written.
+
+        Parents are copied, or created if absent.
+        """
         if path in self._owned:
             return _look_up(self.document, path)
         if not path:
@@ -145,9 +148,9 @@ class Draft:
 def apply(document: dict[str, Any], operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return ``document`` with ``operations`` (add, replace, remove of RFC 6902) applied; the argument is unchanged.
 
-    The function shares no code with ``Draft``, so that the function can check ``Draft``. tests/property/test_patch.py
-    compares the function with a complete implementation of the RFC. That implementation is not used here because it
-    copies each value deeply.
+    The function checks the patches that the class ``Draft`` makes, so the two share no code.
+    tests/property/test_patch.py compares the function with a complete implementation of the RFC. That implementation is
+    not used here because it copies each value deeply.
 
     Raises:
         UnprovedError: an operation does not apply.
@@ -165,7 +168,10 @@ def apply(document: dict[str, Any], operations: Sequence[Mapping[str, Any]]) -> 
 
 
 def _copied(root: Any, steps: tuple[str, ...], copied: dict[tuple[str, ...], Any]) -> Any:
-    """Return a copy of the container at ``steps``, with copied parents; ``copied`` has the earlier copies by path."""
+    """Return a copy of the object or list at ``steps``, with copied parents.
+
+    ``copied`` maps a path to its earlier copy.
+    """
     found = copied.get(steps)
     if found is not None:
         return found
@@ -209,9 +215,8 @@ def _has(container: Any, key: Any) -> bool:
 def operations(before: Any, after: Any) -> Patch:
     """Return the JSON Patch that turns one document into another; unchanged parts are not rewritten.
 
-    The patch may insert items anywhere in a list. In contrast, the patch of a ``Draft`` only appends items:
-    ``mutation.record`` keeps the patch of a ``Draft``, and a later change of the list would make an index in the patch
-    wrong.
+    The patch may insert items anywhere in a list. In contrast, the patch of the class ``Draft`` only appends items,
+    because a recorded index of an item must stay right.
     """
     return [each for path, old, new in differences(before, after) for each in _difference(path, old, new, inserts=True)]
 
@@ -252,7 +257,7 @@ def _look_up(value: Any, path: Path) -> Any:
 
 
 def _existing(document: Any, path: Path) -> Path:
-    """Return the longest prefix of ``path`` that leads to a container of ``document``; list indexes become ints."""
+    """Return the longest prefix of ``path`` that leads to an object or list of ``document``; indexes become ints."""
     found: list[str | int] = []
     for step in path:
         index = int(step) if isinstance(document, list) and str(step).isdecimal() else step
@@ -264,14 +269,14 @@ def _existing(document: Any, path: Path) -> Path:
 
 
 def _existing_parents(original: Any, paths: Iterable[Path]) -> Iterable[Path]:
-    """Yield each path, cut behind the first step for which ``original`` has no value or null."""
+    """Yield each path of ``paths``, cut after the first step at which ``original`` has null or no value."""
     for path in paths:
         depth = len(_existing(original, path[:-1]))
         yield path[: depth + 1]
 
 
 def _outermost(paths: Iterable[Path]) -> list[Path]:
-    """Return the paths, sorted, without paths that lie below another path of ``paths``."""
+    """Return the paths, sorted, without each path that lies below another of the paths."""
     there = set(paths)
     outer = [path for path in there if there.isdisjoint(path[:depth] for depth in range(1, len(path)))]
     return sorted(outer, key=lambda path: tuple(map(str, path)))

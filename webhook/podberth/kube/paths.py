@@ -13,7 +13,7 @@ ELEMENT = "*"
 
 
 def escape(key: str) -> str:
-    """Return a key escaped as one step of a JSON Pointer (upstream's ``jsonpatch.escapeKey``)."""
+    """Return a key escaped as one step of a JSON Pointer (CEL's function ``jsonpatch.escapeKey`` in Kubernetes)."""
     return key.replace("~", "~0").replace("/", "~1")
 
 

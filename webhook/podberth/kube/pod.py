@@ -1,8 +1,7 @@
 """Functions that read fields of a Pod, which is a plain dict.
 
-The functions treat an absent and a null field alike. A result is a part of the Pod itself and no copy, so callers only
-read the result (``kube.patch`` writes). The functions rely on the JSON types that ``kube.shape`` checks: call
-``shape_problems`` first.
+A null field counts as absent. A result is a part of the Pod itself and no copy, so callers must not change the result.
+The functions rely on the JSON types that ``kube.shape`` checks: call ``shape_problems`` first.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,10 +32,10 @@ ContainerKind = Literal["container", "init", "sidecar", "ephemeral"]
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """One container of a Pod, with the kind, the path in the Pod and the fields of the container.
+    """One container of a Pod: the container's type, its path in the Pod and its fields.
 
-    A ``sidecar`` is an init container with restartPolicy Always (KEP-753). ``path`` leads from the Pod to ``body``;
-    ``name`` is empty if the container has no name.
+    A ``sidecar`` is an init container with restartPolicy Always (KEP-753). ``path`` leads from the Pod to ``body``,
+    which has the fields; ``name`` is empty if the container has no name.
     """
 
     name: str
@@ -47,7 +46,7 @@ class Container:
 
 @dataclass(frozen=True, slots=True)
 class OwnerReference:
-    """One entry of metadata.ownerReferences."""
+    """One item of metadata.ownerReferences."""
 
     api_version: str
     kind: str
@@ -94,12 +93,15 @@ def spec(pod: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def containers(pod: Mapping[str, Any]) -> tuple[Container, ...]:
-    """Return all containers of a Pod: ordinary ones, then init containers and sidecars in order, then ephemeral."""
+    """Return all containers of a Pod.
+
+    Main containers come first, then init containers and sidecars in the Pod's order, then ephemeral containers.
+    """
     return tuple(_containers(spec(pod)))
 
 
 def repeated_names(pod: Mapping[str, Any]) -> tuple[Container, ...]:
-    """Return each container whose name an earlier container of the Pod has; the API server refuses such a Pod."""
+    """Return each container whose name an earlier container of the Pod has. The API server refuses such a Pod."""
     seen: set[str] = set()
     found: list[Container] = []
     for container in containers(pod):

@@ -1,10 +1,9 @@
-"""The limits of a pod's size, as one table, and the check of a pod against them.
+"""The limits of a pod's size, as one table, and the check of a pod against the limits.
 
-Every part of a pod that podberth reads has a row in the table (``tests/unit/kube/test_pod_limits.py`` compares the
-table with the reads of ``kube.shape``), and ``excess`` runs before anything else reads the pod: before the pod's shape
-is checked, before a field is parsed, and before a policy is evaluated. A pod above a limit is an error of every policy
-that would be evaluated. The cost bound of an expression (``cel.cost``) is computed for a pod at these limits, and
-``bench.hostile`` makes its pods from the table.
+Every part of a pod that podberth reads has a row in the table (``tests/unit/kube/test_pod_limits.py`` checks this). The
+check runs before any other code reads the pod: before the pod's shape is checked, before a field is parsed, and before
+a policy is evaluated. A pod above a limit is an error of every policy that would be evaluated. The maximum cost of an
+expression (``cel.cost``) is computed for a pod at these limits, and ``bench.hostile`` makes its pods from the table.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -54,7 +53,7 @@ but not all lists at the same time.
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The limit of a pod at one path: the largest permitted number of entries or characters there."""
+    """The limit of a pod at a path: the largest permitted number of items, map entries or characters."""
 
     path: FieldPath
     """The path in the pod; if a step is ELEMENT, the limit is for all elements together."""
@@ -187,7 +186,7 @@ limit is for all elements of the lists together.
 # ---- the walk -------------------------------------------------------------------------------------------------------
 @dataclass(slots=True)
 class _Place:
-    """A step in the tree of the limits' paths: the limit that ends here, if any, and the steps below this step."""
+    """A step in the tree of the limits' paths: the limit of the path that ends here, and the steps below this step."""
 
     path: FieldPath
     most: int | None = None
@@ -223,13 +222,13 @@ _SHALLOW: Final = _SMALL * (_FEW * _OF_A_CONTAINER + _BESIDE) + _FEW
 def excess(pod: object, at_most_bytes: int | None = None) -> str:
     """Return the message for the first limit that a pod exceeds; empty if the pod exceeds no limit.
 
-    The pod may have any shape. A pod that is no object passes, because the shape check refuses it; for a pod that
-    cannot be written as JSON the message says so. The time depends on the limits and not on the pod's size, because the
-    check never iterates over a list above its limit.
+    The pod may have any shape. A pod that is no object exceeds no limit, because another check refuses such a pod. A
+    pod that cannot be written as JSON gets a message. The time depends on the limits and not on the pod's size, because
+    the check never iterates over a list above its limit.
 
     Args:
         pod: the pod.
-        at_most_bytes: the size of the pod's JSON, or a larger number; None if unknown, so that the pod is measured.
+        at_most_bytes: the size of the pod's JSON, or a larger number. If None, the function measures the pod.
     """
     if not isinstance(pod, dict):
         return ""  # refused by the shape check
@@ -262,7 +261,7 @@ every custom resource: a template with 180,000 entries took 170 ms to copy.
 
 
 def values_in(template: object) -> int:
-    """Return the number of entries of all lists and maps of a pod template; ``MOST_VALUES`` + 1 if there are more.
+    """Return the number of entries of all lists and maps of a pod template, counted up to the limit plus 1.
 
     The template may have any shape, and the time does not depend on the template's size.
     """
@@ -270,7 +269,7 @@ def values_in(template: object) -> int:
 
 
 def values_up_to(most: int, document: object) -> int:
-    """Return the number of entries of all lists and maps of a document of any shape; ``most`` + 1 if there are more."""
+    """Return the number of entries of all lists and maps of a document of any shape, counted up to ``most`` + 1."""
     pending: list[Any] = [document] if type(document) in _COLLECTIONS else []
     found = 0
     while pending:
@@ -304,9 +303,9 @@ TOO_LARGE: Final = "the pod is too large to be decided on"
 
 
 def beyond(bound: Bound, got: int, what: str = TOO_LARGE) -> str:
-    """Return a message if ``got`` entries or characters are more than ``bound`` permits; else empty.
+    """Return a message if the number ``got`` of entries or characters is above the limit ``bound``; else empty.
 
-    The message begins with ``what``, the name of the object to which the bound belongs.
+    The message starts with ``what``, the name of the object to which the limit belongs.
     """
     return _said(bound.path, got, bound.most, bound.unit, what) if got > bound.most else ""
 
@@ -349,7 +348,7 @@ def _is_small(pod: Mapping[str, Any]) -> bool:
 
 
 class _Tally:
-    """Counts the entries of a pod's lists and maps, as far as the lists and maps have limits."""
+    """Counts the entries of those lists and maps of a pod that have limits."""
 
     __slots__ = ("_most", "total")
 
@@ -358,9 +357,9 @@ class _Tally:
         self.total = 0
 
     def beyond(self, found: Sequence[object], place: _Place) -> str:
-        """Return the message for the first list or map at or below ``place`` that is above its limit; empty if none is.
+        """Return the message for the first list or map at or below ``place`` that is above its limit; else empty.
 
-        ``found`` has all values of the pod at ``place``.
+        ``place`` is a step in the tree of limits, and ``found`` has all values of the pod at this step.
         """
         if place.most is not None:
             got = sum([len(each) for each in found if isinstance(each, list | dict)])

@@ -36,7 +36,7 @@ class Position(NamedTuple):
 
 
 class PlacedPart(NamedTuple):
-    """An entry of an object or item of a list: the offsets of the entry's text in the chunk, and its value's ``Place``.
+    """An entry of an object or an item of a list: the offsets of the part's text in the chunk, and the part's value.
 
     For a value from an alias or a merge key, ``place`` is where the anchor's value is written. ``start`` and ``end``
     are always the offsets of the entry itself.
@@ -55,9 +55,9 @@ class PlacedPart(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Place:
-    """The position, offsets and style of a value in the text of a chunk, and the places of the value's parts.
+    """The position, offsets and style of a value in the text of a chunk, with the positions of the value's parts.
 
-    ``yaml_parser`` makes the object; nothing changes it afterwards.
+    The YAML parser creates the object, and nothing changes the object afterwards.
     """
 
     position: Position
@@ -94,7 +94,7 @@ _BLANK_ESCAPES = "tnrvf LP_N\t\n\r"
 
 
 def _count_solid(value: str, line: int, column: int) -> tuple[int, int]:
-    """Return (the number of non-blank characters before a line and column, the distance from the last of them).
+    """Return (number of non-blank characters before a line and column, distance from the last such character).
 
     The distance is 0 if a non-blank character is at the line and column.
     """
@@ -111,7 +111,7 @@ def _count_solid(value: str, line: int, column: int) -> tuple[int, int]:
 
 
 def _solid(place: Place) -> Iterator[Position]:
-    """Yield the position in the file of each non-blank character of a scalar's value."""
+    """Yield the position in the file of each non-blank character in the text of a scalar."""
     text, style = place.chunk.text, place.style
     line, column = place.position
     index = place.index
@@ -129,7 +129,7 @@ def _solid(place: Place) -> Iterator[Position]:
 
 
 def _unit(text: str, index: int, style: str) -> tuple[int, bool]:
-    """Return (the length of the character or escape at ``index``, whether it stands for a non-blank character)."""
+    """Return (length of the character or escape at ``index``, whether it is a non-blank character)."""
     pair = text[index : index + 2]
     if style == "'" and pair == "''":
         return 2, True
@@ -155,27 +155,24 @@ def _next_line(text: str, index: int) -> int:
 
 
 class Positions:
-    """Finds the positions of one document's values."""
+    """The positions of the values in a document, computed when a position is first needed."""
 
     __slots__ = ("_load", "_root")
 
     def __init__(self, load: Callable[[], Place]) -> None:
-        """Create the object; ``load``, which returns the root's place, is called when a position is first needed."""
+        """Create the object. ``load`` is called when a position is first needed, and returns the root's place."""
         self._load = load
         self._root: Place | None = None
 
     @property
     def root(self) -> Place:
-        """The place of the whole document."""
+        """The place (position, offsets, style) of the whole document."""
         if self._root is None:
             self._root = self._load()
         return self._root
 
     def at(self, path: Path) -> Position:
-        """Return the position of the value at ``path``.
-
-        If there is no value, the position of the nearest parent's key.
-        """
+        """Return the position of the value at ``path``; without a value, the position of the nearest parent's key."""
         here, missing, key = self._find(path)
         return key if missing else here.position
 
@@ -191,7 +188,7 @@ class Positions:
     def key(self, path: Path) -> Position:
         """Return the position of the last key or list item of ``path``.
 
-        If absent, the position of the nearest parent's key.
+        If it is absent, the result is the position of the nearest parent's key.
         """
         return self._find(path)[2]
 
@@ -202,11 +199,11 @@ class Positions:
     def within(self, path: Path, line: int, column: int) -> Position:
         """Return the position in the file of a line and column in the string at ``path``.
 
-        If outside it, the nearest position. ``line`` and ``column`` count from 1. The result is exact for every
-        non-blank character in every style of scalar: folding, indentation and escapes change only blanks, so the
-        non-blank characters of value and source match one to one. A blank is placed right behind the character before
-        it. An escape is one character of the value, at the position of the backslash. If the value is no string, the
-        result is the value's start.
+        If the line and column are outside the string, the result is the nearest position. ``line`` and ``column`` count
+        from 1. The result is exact for every non-blank character in every style of scalar: folding, indentation and
+        escapes change only blanks, so the non-blank characters of value and source match one to one. A blank is placed
+        right behind the character before it. An escape is one character of the value, at the position of the backslash.
+        If the value is no string, the result is the value's start.
         """
         place, missing, last = self._find(path)
         if missing:

@@ -1,4 +1,4 @@
-"""Copies only the parts of a document at or below some paths, such as the fields of a pod that policies read."""
+"""Copies only the parts of a document at or below given paths, such as the fields of a pod that policies read."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias

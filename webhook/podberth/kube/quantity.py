@@ -83,7 +83,7 @@ def parse_count(value: object) -> int:
 
 
 def _shown(value: object) -> str:
-    """Return a value as text for a message: short, on one line, and quoted so that a text differs from a number."""
+    """Return a value as text for a message: short and on one line, with a string in quotation marks."""
     text = {None: "null", True: "true", False: "false"}.get(value) if isinstance(value, bool | None) else None
     text = text or (f'"{value}"' if isinstance(value, str) else repr(value))
     return text if len(text) <= 40 else f"{text[:37]}..."  # noqa: PLR2004 - a third of a warning line
@@ -101,8 +101,9 @@ def reserved(found: Iterable[tuple[str, str, int]]) -> dict[str, int]:
     The amount is the larger of two sums: the requests of one init container and the sidecars before the init container,
     or the requests of all main containers and sidecars.
 
-    ``found`` has one entry (kind of container, resource, amount) for each request, in the pod's order; ephemeral
-    containers do not count. Source: AggregateContainerRequests, component-helpers resource/helpers.go (KEP-753).
+    ``found`` has one item (main, init or sidecar container; resource; amount) for each request, in the pod's order;
+    ephemeral containers do not count. Source: AggregateContainerRequests, component-helpers resource/helpers.go
+    (KEP-753).
     """
     running: dict[str, int] = {}
     sidecars: dict[str, int] = {}
@@ -140,7 +141,7 @@ _EXPONENT: Final = re.compile(r"[eE][+-]?[0-9]+")
 
 
 def write_quantities(pod: dict[str, Any]) -> None:
-    """Rewrite a Pod's quantities in place, in the API server's canonical form; values of a wrong type are unchanged."""
+    """Rewrite a Pod's quantities in place, in the API server's canonical form. Values of a wrong type are unchanged."""
     for path in _QUANTITIES:
         _rewrite(pod, path)
 

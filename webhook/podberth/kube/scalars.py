@@ -1,10 +1,10 @@
 """Resolves plain YAML scalars as kubectl does.
 
 kubectl reads YAML through sigs.k8s.io/yaml, whose core is go-yaml v2: go-yaml resolves the words and numbers of YAML
-1.1 (goyaml.v2/resolve.go), and the result is converted to JSON. podberth resolves scalars in the same way, so that
-``check`` checks the object that the API server will see: a bare ``on`` is a boolean here too, though not in YAML 1.2.
-Quoted scalars without a tag are always strings and are not passed to this module. No function here knows of documents
-or positions.
+1.1 (goyaml.v2/resolve.go), and the result is converted to JSON. podberth resolves scalars as kubectl does, because
+podberth must check the object that the API server will see. So an unquoted ``on`` is a boolean, though not in YAML 1.2.
+Quoted scalars without a tag are always strings and are not passed to this module. The functions get a scalar's text
+only.
 """
 
 import base64
@@ -47,7 +47,9 @@ _MAX_DIGITS = 400
 
 
 def resolve(text: str) -> Scalar:
-    """Return the value of a plain YAML scalar; a text that is no word such as ``on``, and no number, is a string.
+    """Return the value of a plain YAML scalar.
+
+    A text that is neither a YAML word, such as ``on``, nor a number is a string.
 
     Timestamps and sexagesimal numbers are strings, as in go-yaml. NaN and the infinities are returned as floats; the
     caller refuses these values, because JSON does not have them.

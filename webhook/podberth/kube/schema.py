@@ -1,4 +1,4 @@
-"""The fields of a Pod and of the kinds that make pods, with their JSON types, from a real API server's schema.
+"""The fields of a Pod and of the workloads that make pods, with their JSON types, from a real API server's schema.
 
 The schema has only types and the merge rules of lists; the API server decides whether a value is legal.
 ``tools/pod_schema.py`` writes the packaged file.
@@ -78,7 +78,7 @@ class PodSchema:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:
-        """Parse the output of ``tools/pod_schema.py``.
+        """Parse a schema in the JSON format in which podberth packages it.
 
         Raises:
             ValueError: an unknown type, or a reference to a missing definition.
@@ -96,10 +96,10 @@ class PodSchema:
 
 @cache
 def workload_definitions() -> Mapping[str, Definition]:
-    """Return the definitions of the kinds that make pods (``WORKLOADS``) and of all parts of the kinds, by full name.
+    """Return a mapping from full name to definition for the kinds that make pods, and for all parts of the kinds.
 
-    Definitions that ``PodSchema`` has are left out. The packaged file is read at the first call. The content of a
-    status is not described.
+    Definitions that the packaged schema of a Pod has are left out. The packaged file is read at the first call. The
+    content of a status is not described.
     """
     found = _packaged(_PACKAGED_WORKLOADS)
     return _definitions(found, {**_packaged(_PACKAGED), **found})

@@ -15,9 +15,9 @@ _INT64: Final = range(-(2**63), 2**63)
 
 
 def label_selector_matches(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
-    """Return whether a metav1.LabelSelector selects these labels: null selects nothing, the empty selector everything.
+    """Return whether a metav1.LabelSelector selects an object with these labels.
 
-    Operators: In, NotIn, Exists, DoesNotExist.
+    Null selects nothing, and the empty selector everything. Operators: In, NotIn, Exists, DoesNotExist.
 
     Source: LabelSelectorAsSelector, apimachinery pkg/apis/meta/v1/helpers.go.
     """
@@ -31,13 +31,13 @@ def label_selector_matches(selector: Mapping[str, Any] | None, labels: Mapping[s
 
 
 class LabelRequirements:
-    """A metav1.LabelSelector, prepared to be compared with many labels (see ``label_selector_matches``).
+    """A metav1.LabelSelector, prepared to be compared with the labels of many objects.
 
     The time for one requirement does not depend on the number of its values, because a selector may list 70,000.
     """
 
     def __init__(self, selector: Mapping[str, Any] | None) -> None:
-        """Prepare a selector; a later change of ``selector`` has no effect."""
+        """Prepare ``selector`` for comparisons. A later change of ``selector`` has no effect."""
         prepared = _with_sets(selector or {})
         self._wanted = tuple((prepared.get("matchLabels") or {}).items())
         self._expressions = prepared["matchExpressions"]
@@ -58,13 +58,13 @@ class LabelRequirements:
 
 
 class NodeRequirements:
-    """A list of nodeSelectorTerms, prepared to be compared with many nodes (see ``node_selector_matches``).
+    """A list of nodeSelectorTerms, prepared to be compared with many nodes.
 
     The time for one requirement on labels does not depend on the number of its values.
     """
 
     def __init__(self, terms: Iterable[Mapping[str, Any]]) -> None:
-        """Prepare the terms; a later change of ``terms`` has no effect."""
+        """Prepare ``terms`` for comparisons. A later change of ``terms`` has no effect."""
         self._terms = [_with_sets(term) for term in terms]
 
     def match(self, labels: Mapping[str, str], fields: Mapping[str, str]) -> bool:
@@ -104,7 +104,7 @@ def tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
 
     No effect means every effect, no key means every key, no operator means Equal. Source: Toleration.ToleratesTaint,
     kubernetes/api core/v1/toleration.go. The operators Lt and Gt are behind a feature gate that is off by default, and
-    tolerate nothing here.
+    tolerate nothing in podberth.
     """
     effect, key = toleration.get("effect"), toleration.get("key")
     if effect and effect != taint.get("effect"):
@@ -199,7 +199,7 @@ def integer(text: str) -> int | None:
 
 
 class LabelSets:
-    """The labels of a list of objects, indexed: finds the objects that a selector selects without comparing each.
+    """The labels of a list of objects, indexed: a selector is not compared with each object.
 
     The time for one requirement depends on the number of its values and not on the number of objects, because a user
     may write a thousand requirements for a hundred objects.
@@ -216,7 +216,7 @@ class LabelSets:
         self._having = {key: frozenset[int]().union(*values.values()) for key, values in holders.items()}
 
     def selected(self, selector: Mapping[str, Any] | None) -> frozenset[int]:
-        """Return the indexes of the objects that a metav1.LabelSelector selects (see ``label_selector_matches``)."""
+        """Return the indexes of the objects whose labels a metav1.LabelSelector selects."""
         if selector is None:
             return frozenset()
         found = self._all

@@ -1,11 +1,10 @@
-"""The JSON types of the Pod's fields that podberth reads, as one table, and the check of a Pod against it.
+"""The JSON types of the Pod's fields that podberth reads, as one table, and the check of a Pod against the table.
 
 Only types are checked: the API server decides whether a value is legal. Every review from a real API server passes,
-because the API server decodes a Pod before it sends it. A file, or a request of an unknown client, may contain
-anything.
+because the API server decodes a Pod before sending it. A file, or a request of an unknown client, may contain anything.
 
-A field that is absent or null passes. The elements of a list and the values of a map may not be null, but except those
-of a container's command.
+A field that is absent or null passes. An item of a list or a value of a map may not be null, except in a container's
+command and args.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -39,16 +38,17 @@ def shape_problems(pod: object) -> list[str]:
     """Return a message, ``path: got X, want Y``, for each field of a Pod with another JSON type than podberth expects.
 
     If there are more than twenty, the last message says so. If the result is empty, no function that reads or writes
-    the Pod raises. Fields that podberth does not read (environment, ports, volumes, probes) are not checked: they are
-    most of a Pod, and this runs on every review.
+    the Pod raises. Fields that podberth does not read (environment, ports, volumes, probes) are not checked, because
+    they are most of a Pod, and the check runs on every review.
     """
     return _messages(_POD(pod))
 
 
 def template_problems(pod: object) -> list[str]:
-    """Return the messages of ``shape_problems`` for a Pod made from a template, before defaults are added.
+    """Return a message for each field with a wrong JSON type in a Pod made from a template, before defaults are added.
 
-    More fields are checked, because the code that adds the defaults reads them: volumes and environment, for example.
+    More fields are checked than in a Pod from the API server, because the code that adds the defaults reads them:
+    volumes and environment, for example.
     """
     return _messages(_TEMPLATE(pod))
 
@@ -106,12 +106,15 @@ def _a(kind: type) -> _Check:
 
 
 def _scalar(value: Any) -> _Faults | None:
-    """Return the fault of a value that is no text, number or null; a quantity may be a text or a number."""
+    """Return a fault if a value is neither a string, a number nor null. A quantity may be a string or a number."""
     return None if type(value) in _SCALARS else _fault(value, "string or number")
 
 
 def _word(value: Any) -> _Faults | None:
-    """Return the fault of a value that is no text or null; the API server decodes null in a list of texts to ""."""
+    """Return a fault if a value is neither a string nor null.
+
+    The API server decodes null in a list of strings to "".
+    """
     return None if value is None or type(value) is str else _fault(value, "string")
 
 
@@ -119,7 +122,7 @@ _SCALARS: Final = frozenset({str, int, float, type(None)})
 
 
 def _object(fields: Mapping[str, _Check]) -> _Check:
-    """Return a check of an object that checks its known fields; unknown fields may have any value."""
+    """Return the check of an object with known fields. The check accepts any value of an unknown field."""
     kinds = {key: _KINDS[check] for key, check in fields.items() if check in _KINDS}
 
     def check(value: Any) -> _Faults | None:
@@ -137,7 +140,7 @@ def _object(fields: Mapping[str, _Check]) -> _Check:
 
 
 def _of_parts(holder: type, parts: Callable[[Any], Iterable[tuple[Any, Any]]], element: _Check) -> _Check:
-    """Return a check of a ``holder`` (a list or a map) whose ``parts``, values with their index or key, are checked."""
+    """Return the check of a ``holder`` (a list or a map) that checks each item or value with the check ``element``."""
     kind = _KINDS.get(element)
 
     def check(value: Any) -> _Faults | None:
@@ -159,7 +162,7 @@ _map: Final = partial(_of_parts, dict, dict.items)
 
 
 def _gathered(faults: _Faults | None, step: str, below: _Faults) -> _Faults:
-    """Return ``faults`` together with the faults ``below``, to whose paths ``step`` is added."""
+    """Return ``faults``, with the faults ``below`` added; the path of each added fault starts with ``step``."""
     for where, _ in below:
         where.append(step)
     return [*faults, *below] if faults else below

@@ -1,6 +1,6 @@
 """Computes the text edits that turn one YAML document into another and leave all other text unchanged.
 
-A document's places (``positions``) show which text belongs to which value. If an object or list remains an object or
+The places of a document's values show which text belongs to which value. If an object or list remains an object or
 list, only its changed parts are edited; any other change is written as new text, in the style of the text around it. If
 an alias no longer equals the value of its anchor, the alias is replaced by the value, so that an edit does not change
 other uses of the anchor.
@@ -20,11 +20,11 @@ from .yaml_text import Flow, Indents, block, entry, flow, flow_key, indented, li
 
 
 def paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
-    """Return, by the index of an item in a changed list, the index of the old item that it is paired with.
+    """Return a mapping from the index of an item in a changed list to the index of the old item that becomes the item.
 
-    A pair means that the old item's text is kept, or edited, to become the new item. Equal items are paired first, then
-    items with the same ``name``, else items in their order. Other new items are inserted, and other old items removed.
-    The pairs never change the edited document, only the number of its lines that the edit touches.
+    The text of the old item is kept, or edited, to become the new item. Equal items are paired first, then items with
+    equal fields ``name``, then the other items in their order. A new item without a pair is inserted, and an old item
+    without a pair is removed. The pairs only decide how many lines of the document change.
     """
     before, after = ([json.dumps(item, sort_keys=True) for item in items] for items in (old, new))
     pairs: dict[int, int] = {}
@@ -62,7 +62,7 @@ _REST_OF_LINE = re.compile(r"[ \t]*(?:#[^\n]*)?(?=\n|$)")
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """A text that replaces the characters from the offset ``start`` to the offset ``end``."""
+    """A text that replaces the characters of a document from the offset ``start`` to the offset ``end``."""
 
     start: int
     end: int
@@ -71,7 +71,7 @@ class Splice:
 
 @dataclass(slots=True)
 class _Slot:
-    """A part of an object or list, with the offset of its key or dash, and whether the edit removes the part."""
+    """A part of an object or list, with the offset of its key or dash, and whether the part has to be removed."""
 
     part: PlacedPart
     start: int
@@ -80,7 +80,7 @@ class _Slot:
 
 @dataclass(slots=True)
 class _Collection:
-    """The new content of an object or list: its old parts in the text's order, and the insertions before each part."""
+    """The new content of an object or list: the old parts in the text's order, and the insertions before each part."""
 
     place: Place
     slots: list[_Slot]
@@ -101,12 +101,12 @@ class _Collection:
         return next((slot for slot in reversed(self.slots[:gap]) if not slot.goes), None)
 
     def kept_from(self, gap: int) -> _Slot:
-        """Return the first part that is not removed, at the index ``gap`` or after it; there has to be one."""
+        """Return the first part, at the index ``gap`` or later, that is not removed; such a part must exist."""
         return next(slot for slot in self.slots[gap:] if not slot.goes)
 
 
 def splices(place: Place, old: dict[str, Any], new: dict[str, Any]) -> list[Splice]:
-    """Return the sorted text edits that turn the document ``old``, whose text is at ``place``, into ``new``.
+    """Return the sorted replacements of text that turn the document ``old``, whose text is at ``place``, into ``new``.
 
     Offsets count in the text of the document's chunk.
     """
@@ -119,7 +119,7 @@ def splices(place: Place, old: dict[str, Any], new: dict[str, Any]) -> list[Spli
 
 
 class _Writer:
-    """Collects the text edits (splices) of one document."""
+    """Collects the changes of the text of a document."""
 
     def __init__(self, root: Place) -> None:
         self.text = root.chunk.text
@@ -185,7 +185,10 @@ class _Writer:
         return any(not self.text[part.key_end :].lstrip(" \t").startswith(":") for part in parts)
 
     def _merged(self, place: Place, old: Mapping[str, Any], own: Any) -> dict[str, Any] | None:
-        """Return the values from an object's merge keys (``<<``) after the edit; None if the source of one is gone."""
+        """Return the values that an object gets through its merge keys (``<<``) in the changed document.
+
+        None if a value that a merge key copies is removed from the document.
+        """
         brought: dict[str, Any] = {}
         for part in place.merges:
             sources = [part.place, *(inner.place for key, inner in part.place.parts.items() if isinstance(key, int))]
@@ -232,7 +235,7 @@ class _Writer:
         return dash
 
     def _part(self, container: Place, part: PlacedPart, old: Any, new: Any) -> None:
-        """Edit one value of an object or list in place; if that is impossible, write it as a whole."""
+        """Edit one value of an object or list in place; if that is impossible, write the value as a whole."""
         if part.place.index < part.key_end:  # an alias: the value stands elsewhere
             if id(part.place) not in self._now or not same(self._now[id(part.place)], new):
                 self._write(container, part, self.text.rindex("*", part.key_end, part.end), "", new)
@@ -241,7 +244,7 @@ class _Writer:
             self._write(container, part, part.place.index, quote, new)
 
     def _write(self, container: Place, part: PlacedPart, start: int, quote: str, new: Any) -> None:
-        """Write one value of an object or list as a whole; the old value begins at the offset ``start``."""
+        """Write one value of an object or list as a whole. The old value's text starts at the offset ``start``."""
         blank = " " if start == part.end and not self.text[start - 1 : start].isspace() else ""
         if container.style:
             column = self._margin(part.start)
@@ -394,7 +397,10 @@ class _Writer:
 
 
 def _followed(whole: _Collection, slot: _Slot) -> bool:
-    """Return whether a part of the collection after ``slot`` remains; then the comma after ``slot`` remains, too."""
+    """Return whether a part after ``slot`` remains in the collection.
+
+    In this case the comma after ``slot`` remains, too.
+    """
     number = next(at for at, each in enumerate(whole.slots) if each is slot)
     return any(not each.goes for each in whole.slots[number + 1 :])
 

@@ -24,13 +24,13 @@ _PLAIN: Final[dict[str, tuple[type, ...]]] = {
 
 
 class MisfitError(ValueError):
-    """The value has another type than in the schema, or a field that the schema does not have."""
+    """A value has another type than in the schema, or a field that the schema does not have."""
 
 
 def check(schema: PodSchema, kind: Schema, value: Any, where: str) -> None:
     """Check that a value and all its parts have the types that the schema gives them.
 
-    Null passes, except as an item of a list, as at the API server.
+    Null is allowed, except as an item of a list, as in the API server.
 
     Args:
         schema: the definitions that ``kind`` refers to.
@@ -39,7 +39,7 @@ def check(schema: PodSchema, kind: Schema, value: Any, where: str) -> None:
         where: the value's path, for messages.
 
     Raises:
-        MisfitError: a part has a wrong type, or a field is unknown; the message has the path of the first one.
+        MisfitError: a part has a wrong type, or a field is unknown; the message has the path of the first such part.
     """
     if value is None or kind.kind == "any":
         return
@@ -62,12 +62,12 @@ def wrapped(number: int, bits: int) -> int:
 
 
 def has_parts(kind: Schema, value: Any) -> bool:
-    """Return whether a value is a list, a map or an object, as its type ``kind`` is; False for a scalar or a misfit."""
+    """Return whether a value is a list, map or object, as its type ``kind`` requires; False for any other value."""
     return kind.kind in ("array", "map", "message") and isinstance(value, _PLAIN[kind.kind])
 
 
 def children(schema: PodSchema, kind: Schema, value: Any, where: str) -> Iterator[tuple[str | int, Any, Schema]]:
-    """Yield the key or index, the value and the type of each part of an object, map or list; nothing for a scalar.
+    """Yield (key or index, value, type) for each part of an object, map or list; nothing for a scalar.
 
     ``kind`` is the type of ``value``, and ``where`` its path for messages.
 
@@ -81,9 +81,10 @@ def children(schema: PodSchema, kind: Schema, value: Any, where: str) -> Iterato
 
 
 def step(schema: PodSchema, kind: Schema, key: str, where: str) -> Schema:
-    """Return the type of the part at ``key`` of a value; ``kind`` is the value's type.
+    """Return the type of the part at ``key`` of a value whose type is ``kind``.
 
-    In a list, ``key`` may be anything. ``where`` is the value's path, for messages.
+    If the value is a list, the type is that of an item, whatever ``key`` is. ``where`` is the value's path, for
+    messages.
 
     Raises:
         MisfitError: a value of type ``kind`` has no such field.

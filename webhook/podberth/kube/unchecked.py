@@ -42,14 +42,17 @@ def text_at(document: object, *path: str) -> str:
 
 
 def count(value: object, default: int = 0) -> int:
-    """Return ``value`` as a number of replicas: ``default`` for null, as in the API; 0 if it is no positive integer."""
+    """Return ``value`` as a number of replicas.
+
+    The result is ``default`` for null, as in the API, and 0 for any other value that is no positive integer.
+    """
     if value is None:
         return default
     return min(value, LARGEST_SIZE) if type(value) is int and value > 0 else 0
 
 
 def unread(*values: object) -> str:
-    """Return the first of ``values`` that is neither null nor an integer, as text for a message; empty if none is."""
+    """Return the first value that is neither null nor an integer, as text for a message; empty if there is none."""
     for value in values:
         if value is not None and type(value) is not int:
             return f'"{value[:32]}"' if isinstance(value, str) else type(value).__name__

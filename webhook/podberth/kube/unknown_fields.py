@@ -1,7 +1,7 @@
 """Finds fields that an object's type does not have: the API server drops such fields, and kubectl refuses them.
 
 kubectl asks for strict decoding unless ``--validate`` says otherwise (k8s.io/kubectl pkg/cmd/util/helpers.go
-AddValidateFlags). The types of values are not compared here.
+AddValidateFlags). The types of values are not checked.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -64,7 +64,7 @@ _FORMER: Final[Mapping[tuple[str, str], str]] = {
 
 
 class Unknown(NamedTuple):
-    """A field that its object's type does not have."""
+    """A field that the type of its object does not have."""
 
     path: Path
     message: str
@@ -97,7 +97,7 @@ def unknown_fields(definitions: Definitions, root: Typed) -> Iterator[Unknown]:
 
 
 def _walk(definitions: Definitions, kind: Schema, value: Any, path: Path, found: list[tuple[Path, str]]) -> None:
-    """Append to ``found`` the path of each unknown field, with the name of the type that lacks the field."""
+    """Append to ``found`` the path of each unknown field, with the name of the type that does not have the field."""
     if kind.kind == "message":
         if type(value) is not dict:
             return
@@ -114,7 +114,7 @@ def _walk(definitions: Definitions, kind: Schema, value: Any, path: Path, found:
 
 
 def _entries(kind: Schema, value: Any) -> Iterable[tuple[str | int, Any]]:
-    """Return the parts of a list or map with their indexes or keys; none if the value is something else."""
+    """Return (index or key, value) for each part of a list or map; nothing for any other value."""
     if kind.kind == "array":
         return enumerate(value) if type(value) is list else ()
     return value.items() if type(value) is dict else ()
@@ -152,10 +152,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def _place(definitions: Definitions, root: Typed, path: Path) -> str:
-    """Return the path of the object in which a misplaced field belongs; empty if there is none.
+    """Return the path of the object to which a misplaced field belongs; empty if there is no such object.
 
-    It is the nearest object that lacks the field and may have it. The candidates are the parts of the object that has
-    the field, then the objects around that object, and their security contexts.
+    The result is the nearest object that does not have the field, and whose type has the field. The search looks at the
+    parts of the object that has the field, then at the objects around that object, and at their security contexts.
     """
     key = str(path[-1])
     *outer, inner = [each for each in _around(definitions, root, path) if each.kind.kind == "message"]

@@ -1,7 +1,7 @@
-"""Parses YAML with libyaml: the values that kubectl would send, the place of each value, and every error.
+"""Parses YAML with libyaml: the values that kubectl would send, the position of each value, and every error.
 
-libyaml (through PyYAML) has the grammar of kubectl, whose go-yaml is a port of it; ``scalars`` interprets scalars.
-``kube.documents`` lists the YAML that is refused, with the reasons. Only this module imports PyYAML.
+libyaml (through PyYAML) has the grammar of kubectl, because kubectl's go-yaml is a port of libyaml. ``kube.documents``
+lists the YAML that is refused, with the reasons. Only this module imports PyYAML.
 """
 
 import math
@@ -57,7 +57,7 @@ _BREAKS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """One document of a chunk: its value, its place in the text, its errors and its duplicate keys.
+    """One document of a chunk of YAML: its value, the positions in the text, the errors and the duplicate keys.
 
     The value is None if the document is empty or cannot be read.
     """
@@ -70,7 +70,7 @@ class Composed:
 
 
 class _RefusedError(Exception):
-    """An error after which the parser does not read the rest of the chunk."""
+    """The parser stops reading the chunk because of an error."""
 
     def __init__(self, position: Position, message: str) -> None:
         super().__init__(message)
@@ -78,7 +78,7 @@ class _RefusedError(Exception):
 
 
 def compose(chunk: Chunk) -> list[Composed]:
-    """Return the parsed documents of one chunk. Syntax errors are in the last of them."""
+    """Return the parsed documents of one chunk of YAML. Syntax errors are in the last document."""
     composer = _Composer(chunk)
     found: list[Composed] = []
     try:
@@ -97,7 +97,7 @@ def compose(chunk: Chunk) -> list[Composed]:
 
 
 class _Composer:
-    """Turns the parser's events for one chunk into values and places."""
+    """Turns the events of the YAML parser for one chunk into values, with the position of each value."""
 
     def __init__(self, chunk: Chunk) -> None:
         self._chunk = chunk
@@ -112,7 +112,7 @@ class _Composer:
         self._lines = [0, *(match.end() for match in re.finditer("\n", chunk.text))]
 
     def at(self, index: int) -> Position:
-        """Return the file's position of an offset in the chunk.
+        """Return the position in the file of an offset in the chunk.
 
         Only a line feed ends a line; the parser's own line numbers also count U+0085, U+2028 and U+2029.
         """
@@ -262,7 +262,10 @@ class _Composer:
         return items
 
     def _settle(self, place: Place, key_end: int) -> None:
-        """Set the place of an empty value right behind its colon; in flow style the parser reports the next token."""
+        """Set the position of an empty value to the offset behind its colon.
+
+        In flow style the parser reports the position of the next token.
+        """
         colon = _COLON.match(self._chunk.text, key_end)
         if colon:
             place.index = place.end = colon.end()
@@ -283,7 +286,10 @@ class _Composer:
         return None
 
     def _merge(self, items: dict[str, object], place: Place, source: tuple[object, Place], position: Position) -> None:
-        """Add the entries of the objects that a merge key names; the first object wins (yaml.org/type/merge.html)."""
+        """Add the entries of the objects that a merge key names (yaml.org/type/merge.html).
+
+        If two of the objects have a key, the value of the first object is added.
+        """
         value, part = source
         one = isinstance(value, dict)
         sources = (
@@ -317,14 +323,14 @@ def _end(event: Any, place: Place) -> int:
 
 
 def _is_merge(event: yaml.ScalarEvent) -> bool:
-    """Return whether a key ``<<`` is a merge key: it is plain or has the tag (go.yaml.in/yaml/v2 decode.go isMerge)."""
+    """Return whether a key ``<<`` is a merge key: unquoted, or with the tag (go.yaml.in/yaml/v2 decode.go isMerge)."""
     return event.tag == _MERGE_TAG if event.tag else not event.style
 
 
 def _is_lost(first: Any, last: Any) -> bool:
-    """Return whether data is lost if ``last`` replaces ``first`` for a duplicate key.
+    """Return whether a duplicate key loses data: ``last``, the last value, replaces ``first``.
 
-    A short list is not lost if ``last`` has all its items.
+    No data is lost if ``first`` is a short list, and ``last`` has all its items.
     """
     if isinstance(first, list) and isinstance(last, list) and len(first) * len(last) <= _MOST_COMPARED:
         return not all(each in last for each in first)
@@ -332,7 +338,7 @@ def _is_lost(first: Any, last: Any) -> bool:
 
 
 def _close(place: Place, event: Any) -> None:
-    """Set the end of an object or list: behind its closing bracket, or behind its last part in block style."""
+    """Set the end of an object or list: after the closing bracket or, in block style, after the last part."""
     if place.style:
         place.end = event.end_mark.index
     else:
@@ -341,7 +347,7 @@ def _close(place: Place, event: Any) -> None:
 
 
 def _unquoted(before: str, problem: str, got: str) -> str:
-    """Return advice to quote a text, if YAML read an unquoted text otherwise than its author meant; else "".
+    """Return advice to quote a text, if the author probably meant a string and YAML read something else; else "".
 
     ``before`` is the line up to the error.
     """

@@ -1,6 +1,6 @@
 """Writes plain documents as YAML text: block style in kubectl's format, or flow style in the format of JSON and KYAML.
 
-A string is quoted if kubectl (``scalars``) or any other YAML parser would read the unquoted text as something else.
+A string is quoted if kubectl or any other YAML parser would read the unquoted text as something else.
 """
 
 import json
@@ -45,7 +45,7 @@ class Flow:
 
 
 def as_yaml(document: Any, indents: Indents = KUBECTL) -> str:
-    """Return a document as YAML text in kubectl's format: block style, keys in their order, no line folded."""
+    """Return a document as YAML text in kubectl's format: block style, keys in order, and no folded lines."""
     return "\n".join(block(document, indents)) + "\n"
 
 
@@ -59,7 +59,7 @@ def block(value: Any, indents: Indents = KUBECTL) -> list[str]:
 
 
 def entry(key: str, value: Any, indents: Indents) -> list[str]:
-    """Return the lines of one key and its value; ``key`` has to be YAML text already."""
+    """Return the lines of YAML for one key and its value; ``key`` has to be YAML text already."""
     if value and isinstance(value, dict | list):
         inner = indents.object if isinstance(value, dict) else indents.list
         return [f"{key}:", *indented(block(value, indents), inner)]
@@ -68,7 +68,7 @@ def entry(key: str, value: Any, indents: Indents) -> list[str]:
 
 
 def list_item(value: Any, indents: Indents) -> list[str]:
-    """Return the lines of one item of a list; its dash is not indented."""
+    """Return the lines of YAML for an item of a list; the dash is not indented."""
     first, *rest = block(value, indents)
     return [f"- {first}", *indented(rest, 2)]
 
@@ -79,7 +79,7 @@ def indented(lines: Iterable[str], columns: int) -> list[str]:
 
 
 def scalar(value: Any, quote: str = "") -> str:
-    """Return a scalar in one line. ``quote`` is the preferred quote for a string, if the string allows a choice."""
+    """Return a scalar as one line of YAML. ``quote`` is the preferred quotation mark, if the string allows a choice."""
     if not isinstance(value, str):
         return json.dumps(value)
     if quote == '"' or _UNSEEN.search(value):
@@ -95,10 +95,10 @@ def double_quoted(value: str) -> str:
 
 
 def flow(value: Any, style: Flow, column: int = 0) -> str:
-    """Return a value in flow style.
+    """Return a value as YAML text in flow style.
 
-    ``column`` is the indentation, in columns, of the line on which the text will begin; later lines are indented from
-    it.
+    ``column`` is the indentation, in columns, of the line on which the text will start; later lines are indented from
+    this column.
     """
     if isinstance(value, dict):
         items = [
@@ -118,7 +118,7 @@ def flow(value: Any, style: Flow, column: int = 0) -> str:
 
 
 def flow_key(key: str, style: Flow) -> str:
-    """Return a key in flow style; it is unquoted if the style and YAML allow it."""
+    """Return a key in flow style, without quotation marks if the style and YAML allow this."""
     return key if not style.quoted_keys and _KEY.fullmatch(key) and resolve(key) == key else double_quoted(key)
 
 

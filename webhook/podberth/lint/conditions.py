@@ -1,4 +1,4 @@
-"""Translates CEL conditions to logical statements (``formula``), with the values that podberth's variables can have.
+"""Translates CEL conditions to logical statements, with the values that podberth's variables can have.
 
 ``&&``, ``||``, ``!``, ``? :``, comparisons with constants, ``in`` a list of constants, ``has()`` and optional
 selections of fields are translated. Any other expression is one term that is true or false. In fact, the evaluation of
@@ -46,8 +46,7 @@ _TEXTS: Mapping[str, Callable[[str, str], str | bool]] = {
 def folded(tree: Tree) -> Tree:  # noqa: PLR0911 - one for each kind of call
     """Return a literal with the value of an expression of constants, such as ``1 + 1``.
 
-    Other expressions are unchanged. The CEL engine would compute the same value. A call that overflows, or that the
-    engine would refuse, is unchanged.
+    Other expressions are returned unchanged, and so is a call that overflows or that the CEL engine would refuse.
     """
     if not isinstance(tree, Call):
         return tree
@@ -108,7 +107,7 @@ _FOR_GPUS: Final = AnyOf((Compares(_KIND, "!=", "none"), _GANG))
 
 @dataclass(frozen=True)
 class Conditions:
-    """The matchConditions of a policy as logical statements (``formula``), to be combined with further statements."""
+    """The matchConditions of a policy as logical statements, to be combined with further statements."""
 
     variables: Mapping[str, Tree]
     trees: tuple[Tree, ...]
@@ -126,7 +125,7 @@ class Conditions:
         return (*_KNOWN, _FOR_GPUS) if self.for_gpus else _KNOWN
 
     def can_hold(self, *formulas: Formula) -> bool:
-        """Return whether all matchConditions and ``formulas`` can be true of a pod; also True if that is uncertain."""
+        """Return whether all matchConditions and ``formulas`` can be true for a pod; also True if that is uncertain."""
         return possible(*self.given, *self.formulas, *formulas)
 
     def says(self, tree: Tree, *, wanted: bool = True) -> Formula:  # noqa: PLR0911 - one for each form
@@ -226,10 +225,7 @@ def _about(term: Path, fact: Compares | Among) -> Formula:
 
 
 def _at_least_nothing(term: Tree, fact: Compares | Among) -> Formula:
-    """Return a fact about a number, with the knowledge that ``size()`` is never negative.
-
-    A number that is no ``size()`` may be a fraction.
-    """
+    """Return a fact about a number, with the fact that the number is not negative if the number is a ``size()``."""
     if isinstance(term, Call) and term.function == "size":
         return AllOf((fact, Compares(term, ">=", 0)))
     if isinstance(fact, Compares) and isinstance(fact.value, int):
@@ -238,7 +234,7 @@ def _at_least_nothing(term: Tree, fact: Compares | Among) -> Formula:
 
 
 def _fold_fact(value: Constant, fact: Compares | Among) -> Formula:
-    """Return the statement TRUE or FALSE, depending on whether a fact is true of the constant ``value``."""
+    """Return TRUE or FALSE: whether the constant ``value`` satisfies ``fact``."""
     if isinstance(fact, Among):
         return TRUE if (value in fact.values) is fact.wanted else FALSE
     return TRUE if possible(Compares("", "==", value), Compares("", fact.relation, fact.value)) else FALSE

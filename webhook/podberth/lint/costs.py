@@ -1,4 +1,4 @@
-"""Sorts CEL expressions into three classes of cost by the cost bound of ``cel.cost``."""
+"""Sorts CEL expressions into three classes of cost, by their maximum time (``cel.cost``)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class ExpressionCost:
 def costs_of(policy: Linted) -> Iterator[ExpressionCost]:
     """Yield the cost of each expression of a policy.
 
-    Expressions that are just a scalar field of ``gpu`` or ``gang`` are left out, because no engine evaluates them.
+    An expression that is just a scalar field of the variable ``gpu`` or ``gang`` is left out: no engine evaluates it.
     """
     for placed in policy.expressions:
         if placed.bound is not None:  # else a scalar of gpu or gang: it is never evaluated

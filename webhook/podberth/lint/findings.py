@@ -78,12 +78,12 @@ class Linted:
 
     @cached_property
     def places(self) -> Mapping[str, Path]:
-        """The path of each variable's expression in the policy's document, by the variable's name."""
+        """A mapping from the name of each variable to the path of its expression in the policy's document."""
         return {item.name: ("spec", "variables", index, "expression") for index, item in enumerate(self.spec.variables)}
 
     @cached_property
     def variables(self) -> Mapping[str, Tree]:
-        """The syntax trees of the policy's variables, by the variable's name."""
+        """A mapping from the name of each variable to the syntax tree of its expression."""
         return {name: self.tree(bound.expression.source) for name, bound in self.compiled.variables.items()}
 
     @cached_property
@@ -99,7 +99,7 @@ class Linted:
 
     @cached_property
     def mutations(self) -> tuple["LintedMutation", ...]:
-        """The entries of the policy's ``mutations``."""
+        """The items of the policy's ``mutations``, for lint rules."""
         pairs = zip(self.spec.mutations, self.compiled.mutations, strict=True)
         return tuple(LintedMutation(self, index, *pair) for index, pair in enumerate(pairs))
 
@@ -137,7 +137,7 @@ class Linted:
 
 @dataclass(frozen=True)
 class LintedMutation:
-    """One entry of a policy's ``mutations``, with the policy."""
+    """A mutation of a policy, with the policy."""
 
     policy: Linted
     index: int
@@ -146,21 +146,21 @@ class LintedMutation:
 
     @property
     def path(self) -> Path:
-        """The path of the entry in the policy's document."""
+        """The path of the mutation in the policy's document."""
         return ("spec", "mutations", self.index)
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """The CEL expressions of the entry, with paths relative to the entry."""
+        """The CEL expressions of the mutation, with paths relative to the mutation."""
         return tuple(leaves_of(self.source)[0])
 
     @cached_property
     def when(self) -> Tree | None:
-        """The syntax tree of the entry's condition ``when``; None if the entry has none."""
+        """The syntax tree of the mutation's condition ``when``; None if the mutation has no condition."""
         return None if self.source.when is None else self.policy.tree(self.source.when)
 
     def placed(self, leaf: Leaf) -> tuple[Path, Tree]:
-        """Return (path in the policy's document, syntax tree) of an expression of the entry.
+        """Return (path in the policy's document, syntax tree) of an expression of the mutation.
 
         If the expression is only the name of a variable, path and tree belong to the variable's expression.
         """
@@ -171,7 +171,7 @@ class LintedMutation:
         return place, tree
 
     def resolved(self, leaf: Leaf) -> Tree:
-        """Return the syntax tree of an expression of the entry, with the constant parts computed.
+        """Return the syntax tree of an expression of the mutation, with the constant parts computed.
 
         If the expression is only the name of a variable, the variable's tree is used.
         """
@@ -198,14 +198,15 @@ class Library:
 
     @property
     def mutations(self) -> Iterator[LintedMutation]:
-        """Yield the entries of ``mutations`` of all policies."""
+        """Yield the mutations of all policies."""
         for policy in self.policies:
             yield from policy.mutations
 
     def parts(self, *concerns: str) -> Iterator[tuple[LintedMutation, Path, Tree]]:
-        """Yield every subexpression of the mutations of some concerns, and of the variables that these mutations need.
+        """Yield every subexpression of the mutations that belong to a concern, such as ``tolerations``.
 
-        Each item is (mutation, path of the whole expression in the policy's document, subexpression).
+        Subexpressions of the variables that these mutations need are yielded, too. Each item is (mutation, path of the
+        whole expression in the policy's document, subexpression).
         """
         for mutation in self.mutations:
             for leaf in mutation.leaves if mutation.source.concern in concerns else ():

@@ -1,7 +1,7 @@
 """Logical statements about unknown values, and a search for values that make all statements true.
 
 A statement is a fact about one term (the term is true, has a relation to a constant, or is one of several constants),
-or several statements joined by "all of" or "any of". Terms are any hashable values; equal terms are the same term. The
+or several statements joined by "all of" or "any of". Terms are any hashable values; equal values are one term. The
 search is bounded: if the search would take too long, the result is "possible". This module does not depend on CEL.
 """
 
@@ -50,14 +50,14 @@ class Among:
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """The statement that all of several statements are true; without statements, ``AllOf`` is true."""
+    """The statement that all statements in ``parts`` are true; true if there are none."""
 
     parts: tuple["Formula", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """The statement that at least one of several statements is true; without statements, ``AnyOf`` is false."""
+    """The statement that at least one statement in ``parts`` is true; false if there are none."""
 
     parts: tuple["Formula", ...]
 

@@ -23,7 +23,10 @@ def shortest_lines(policy: Linted) -> Iterator[tuple[Path, int]]:
 
 
 def _least(tree: Tree) -> int:
-    """Return the minimum length of the text that an expression returns; parts that are computed count as empty."""
+    """Return the minimum length of the text that an expression returns.
+
+    A part whose value is computed counts as empty.
+    """
     match tree:
         case Literal(value=str() as text):
             return len(text)

@@ -27,7 +27,10 @@ _TWO: Final = 3
 
 
 def parts_of(policy: Linted) -> Iterator[tuple[tuple[str | int, ...], Tree, Scope]]:
-    """Yield (path of the whole expression, subexpression, ``Scope``) for every subexpression of a policy."""
+    """Yield (path, subexpression, scope) for every subexpression of a policy's expressions.
+
+    The path leads to the whole expression. The scope has the variables of macros that the subexpression can read.
+    """
     for placed in policy.expressions:
         for part, scope in _walk(policy, policy.tree(placed.source), _NOBODY):
             yield placed.path, part, scope
@@ -36,7 +39,7 @@ def parts_of(policy: Linted) -> Iterator[tuple[tuple[str | int, ...], Tree, Scop
 def where(policy: Linted, tree: Tree, scope: Scope) -> FieldPath | None:  # noqa: PLR0911 - one for each form
     """Return the path of the field that ``tree``, a part of an expression, reads; None if the part computes a value.
 
-    The step for an element of a list is ELEMENT, at any index. A variable of the policy stands for its expression.
+    In the path, ELEMENT is the step for any element of a list. A variable of the policy stands for its expression.
     """
     match tree:
         case Name(name=name) if name in scope:
@@ -58,7 +61,7 @@ def where(policy: Linted, tree: Tree, scope: Scope) -> FieldPath | None:  # noqa
 
 
 def holder(schema: PodSchema, found: FieldPath) -> str:
-    """Return the name of the Kubernetes type that has a field of the pod; for a container's image, ``Container``.
+    """Return the name of the Kubernetes type that has the field of the pod, such as ``Container`` for an image.
 
     Empty for a key of a map, and for a path that is no field of a Pod.
     """
@@ -108,10 +111,10 @@ def _walk(policy: Linted, tree: Tree, scope: Scope) -> Iterator[tuple[Tree, Scop
 
 
 def _elements(policy: Linted, loop: Loop, scope: Scope) -> Scope:
-    """Return the loop variable that stands for an element of a list, with the element's path; empty if there is none.
+    """Return a mapping from the loop variable that is an element of a list to the path of the element.
 
-    If the loop has two variables, the second stands for the element. The only variable of a loop over a map stands for
-    a key.
+    Empty if no variable of the loop is an element. If the loop has two variables, the second is the element. The only
+    variable of a loop over a map is a key.
     """
     over = where(policy, loop.over, scope)
     two = len(loop.variables) == _TWO

@@ -25,7 +25,7 @@ SUPPRESSION = "suppression"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintReport:
-    """The result of linting. Findings are sorted by file and place."""
+    """The result of linting. Findings are sorted by file and position."""
 
     findings: tuple[LintFinding, ...]
     costs: tuple[ExpressionCost, ...]
@@ -40,7 +40,7 @@ class LintReport:
         return sum(finding.level is level for finding in self.findings)
 
     def at_least(self, level: Level) -> tuple[LintFinding, ...]:
-        """Return the findings of a severity or a higher one."""
+        """Return the findings whose severity is ``level`` or higher."""
         return tuple(finding for finding in self.findings if finding.level >= level)
 
 

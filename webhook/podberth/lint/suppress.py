@@ -75,9 +75,9 @@ def _next(lines: list[str], number: int) -> int | None:
 
 
 def _end(lines: list[str], start: int) -> int:
-    """Return the last line of the value that begins in line ``start``.
+    """Return the last line of the value that starts in line ``start``.
 
-    For a document's first key, the document's last line.
+    If the value belongs to the document's first key, the result is the document's last line.
     """
     whole = _indent(lines[start]) == 0 and all(_blank(line) for line in _above(lines, start))
     depth = _indent(lines[start])

@@ -1,5 +1,5 @@
 """Writes the changes that policies propose into a pod, and records the changes.
 
-Of two conflicting policies, the earlier wins. ``concerns`` has a module for each mutation; ``pipeline`` lists all
-mutations.
+If two policies conflict, the change of the earlier policy counts. ``concerns`` has a module for each mutation;
+``pipeline`` lists all mutations.
 """

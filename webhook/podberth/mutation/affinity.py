@@ -44,9 +44,9 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
     """Restrict the pod to the nodes that ``value``, a list of nodeSelectorTerms, selects among the user's choice.
 
     Returns:
-        The change; None if the user's own selector and terms imply podberth's already. Skipped in three cases: every
-        term of the user contradicts all of podberth's, so no node could match; the user requires node affinity without
-        a term; or there are too many terms (MAX_TERMS, MAX_PAIRS).
+        The change; None if the user's nodeSelector and terms already imply podberth's terms. Skipped in three cases:
+        every term of the user contradicts all of podberth's terms, so no node could match; the user requires node
+        affinity without a term; or there are too many terms (MAX_TERMS, MAX_PAIRS).
 
     Raises:
         EvaluationError: ``value`` is not a list of terms.
@@ -81,20 +81,18 @@ def known(draft: Draft) -> list[terms.KnownTerm]:
 
 
 def as_terms(labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the node affinity terms that select the nodes with all the labels ``labels``; empty without labels."""
+    """Return node affinity terms that select the nodes with all of ``labels``; empty if ``labels`` is empty."""
     wanted = [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items()]
     return [{"matchExpressions": wanted}] if wanted else []
 
 
 def is_given(users: list[terms.KnownTerm], ours: list[dict[str, Any]]) -> bool:
-    """Return whether each of the user's terms (``known``) implies one of ``ours``; False with too many pairs."""
+    """Return whether each of the user's terms implies a term of ``ours``; False for too many pairs of terms."""
     return _Compared(users, ours).is_given
 
 
 def is_required(draft: Draft, value: object, users: list[terms.KnownTerm]) -> bool:
-    """Return whether the pod already requires ``value``, so that ``require`` would change nothing.
-
-    ``users`` is the result of ``known`` for the pod.
+    """Return whether the pod already requires the node selector terms ``value``. ``users`` are the user's terms.
 
     Raises:
         EvaluationError: ``value`` is not a list of terms.
@@ -111,7 +109,7 @@ def prefer(draft: Draft, value: object, weight: int) -> Change | Skipped | None:
 
     Returns:
         The change. None if the pod prefers all terms already, whatever the weight, or if its required terms imply all.
-        Skipped if its required terms contradict all.
+        Skipped if the pod's required terms contradict all terms.
 
     Raises:
         EvaluationError: ``value`` is not a list of terms.
@@ -163,7 +161,7 @@ class _Compared:
 
     @property
     def is_given(self) -> bool:
-        """Whether each node affinity term of the user implies one of podberth's; False if there are too many pairs."""
+        """Whether each node affinity term of the user implies a term of podberth; False if there are too many pairs."""
         return not self.too_many and all(any(map(user.implies, self.ours)) for user in self.users)
 
     @property
@@ -177,7 +175,7 @@ class _Compared:
         return [dict(each.term) for each in self.ours if given.contradiction(each) is None]
 
     def opposition(self) -> Opposition | None:
-        """Return the first contradiction if every term of the user contradicts all of podberth's; else None.
+        """Return the first contradiction if every term of the user contradicts all of podberth's terms; else None.
 
         A user's term that implies one of podberth's terms does not count as a contradiction, because podberth may have
         written it. With too many pairs of terms to compare, the result is None.
@@ -190,7 +188,7 @@ class _Compared:
         return first
 
     def contradictions(self) -> Iterator[Opposition]:
-        """Yield the contradiction of each pair of a user's term and a podberth term that contradict each other."""
+        """Yield the contradiction of each pair of a user's term and a podberth term, if there is one."""
         return filter(None, self._compared())
 
     def _compared(self) -> Iterator[Opposition | None]:

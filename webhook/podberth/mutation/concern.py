@@ -1,4 +1,4 @@
-"""The interface of a kind of mutation (``Concern``), implemented by each module of ``concerns``, and its arguments."""
+"""The interface of a mutation (the class ``Concern``), which each module of ``concerns`` implements."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Present:
         self._items: dict[int, tuple[list[Any], frozenset[bytes]]] = {}
 
     def read(self, reader: Callable[[Draft], _Value]) -> _Value:
-        """Return ``reader(draft)`` for the pod; the result is cached, so ``reader`` is called once."""
+        """Return ``reader(draft)`` for the pod. The result is cached: each ``reader`` is called once."""
         if reader not in self._values:
             self._values[reader] = reader(self.draft)
         return cast("_Value", self._values[reader])
@@ -79,10 +79,9 @@ The value is the path of an expression that only reads a fact (``gang.size``), a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concern:
-    """One kind of mutation, such as ``tolerations``: how the mutation is applied, recorded, checked and restored.
+    """The functions of one concern, such as ``tolerations``: how a mutation is applied, recorded, checked and restored.
 
-    Each module of ``concerns`` defines one ``Concern``. The field of the same name in ``policy.model.Mutation`` has a
-    policy's expressions for the mutation.
+    A concern has the name of a field of a mutation in a policy. The field has the expressions for the values to write.
     """
 
     name: str
@@ -141,7 +140,7 @@ class Concern:
 
 
 def for_each(holds: Holds) -> Holds:
-    """Return a ``Concern.holds`` for changes that are lists: true if ``holds`` is true for each item."""
+    """Return a check whether a pod still has all items of a change that is a list. ``holds`` checks a single item."""
     return lambda there, wrote: all(holds(there, item) for item in wrote)
 
 

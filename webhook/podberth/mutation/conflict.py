@@ -13,7 +13,7 @@ from .narrowing import NodeChoice
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A conflict: a policy would set a field to another value than an earlier policy has set."""
+    """A policy would set a field to another value than an earlier policy has set."""
 
     path: str
     """The field, as a JSON Pointer or a similar text."""
@@ -43,12 +43,12 @@ class ConflictCase:
 
     @property
     def value(self) -> Any:
-        """The value of the proposal's only expression, for mutations with one."""
+        """The value of the proposal's only expression, for a mutation with a single expression."""
         return self.proposal.leaves[""]
 
     @property
     def items(self) -> list[Any]:
-        """The items of the proposal's only value; empty if the value is no list, for which ``Concern.build`` raises."""
+        """The items of the proposal's only value; empty if the value is no list, an error that is found later."""
         return self.value if isinstance(self.value, list) else []
 
     def fields(self, wanted: Mapping[Path, object]) -> list[Conflict]:
@@ -65,9 +65,9 @@ class ConflictCase:
         return found
 
     def by_item(self, conflict_of: Callable[[dict[str, Any]], Conflict | None]) -> Resolution:
-        """Return the conflicts of the proposal's items, and the proposal with only the items without conflicts.
+        """Return (the conflicts of the proposal's items, the proposal with only the items without conflicts).
 
-        ``conflict_of`` returns the conflict of one item, or None. The proposal is None if no item remains.
+        ``conflict_of`` returns the conflict of an item, or None. The proposal is None if no item remains.
         """
         found = {
             index: conflict
@@ -77,10 +77,7 @@ class ConflictCase:
         return list(found.values()), self.kept([item for index, item in enumerate(self.items) if index not in found])
 
     def kept(self, items: list[Any]) -> Proposal | None:
-        """Return the proposal with ``items`` in place of the proposal's list; None if ``items`` is empty.
-
-        ``items`` is a part of the list.
-        """
+        """Return the proposal with only ``items``, a part of the proposal's list; None if ``items`` is empty."""
         if not isinstance(self.value, list) or len(items) == len(self.value):
             return self.proposal
         return replace(self.proposal, leaves={"": items}) if items else None

@@ -10,7 +10,7 @@ from .change import Record
 
 @dataclass(frozen=True, slots=True)
 class EarlierChanges:
-    """The changes that policies made to the pod so far; ``pipeline.earlier`` makes this object."""
+    """The changes that earlier policies made to the pod in this review."""
 
     record: Record
     anything: Collection[str]
@@ -26,7 +26,7 @@ class EarlierChanges:
         """Return the name of the first policy that wrote a path; None if no policy did.
 
         ``present`` is the pod's present value at the path. A mutation of a single field counts only if the mutation
-        wrote this value; a JSON Patch operation at or above the path counts with any value.
+        wrote this value; a JSON Patch operation at the path, or at an object around it, counts with any value.
         """
         where = pointer(path)
         for name, concerns in self.record.items():
@@ -37,9 +37,10 @@ class EarlierChanges:
         return None
 
     def patcher(self, path: Path) -> str | None:
-        """Return the name of the first policy that wrote a path of a container's resources; None if none did.
+        """Return the name of the first policy that wrote a path of a container's resources; None if no policy did.
 
-        Only mutations that can write any field count, such as ``jsonPatch``, with operations at or above ``path``.
+        Only mutations that can write any field count, such as ``jsonPatch``. An operation counts if its path is
+        ``path`` or leads to an object around it.
         """
         where = pointer(path)
         for name in self.record:
@@ -64,7 +65,7 @@ class EarlierChanges:
         Args:
             path: the path of the list.
             items: the list as the pod has it now; if an operation names an index, the item is looked up in this list.
-            item_name: the item's ``name``.
+            item_name: the value of the item's key ``name``.
         """
         for policy in self.record:
             for each in self._anything(policy):

@@ -1,6 +1,6 @@
 """The fields that no policy may write (docs/rules.md, rules 1 and 15).
 
-The check is for mutations that can write any field (``operations``); all other mutations write none of these fields.
+The check is for mutations that can write any field. All other mutations write none of these fields.
 """
 
 from collections.abc import Iterator
@@ -43,8 +43,8 @@ def take(draft: Draft, document: dict[str, Any], concern: str) -> Change | None:
         The change as RFC 6902 operations; values of more than _LONGEST_VALUE bytes are omitted.
 
     Raises:
-        EvaluationError: a field of the document has a wrong type, ``metadata`` or ``spec`` is gone, a field differs
-            that no policy may write, or the node affinity names a host that was not named before.
+        EvaluationError: a field of the document has a wrong type, ``metadata`` or ``spec`` is missing, a field differs
+            that no policy may write, or the node affinity names a host that the draft did not name.
     """
     trial = draft.fork()
     trial.become(document)

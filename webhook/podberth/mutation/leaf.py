@@ -15,7 +15,7 @@ from ..kube.object_names import MAX_LABEL, is_label_value, is_subdomain
 def maps(value: object, leaf: str) -> list[dict[str, Any]]:
     """Return ``value`` as a list of maps.
 
-    Raise EvaluationError, with the field's name ``leaf``, if it is no such list.
+    Raise EvaluationError, with the field's name ``leaf``, if the value is no list of maps.
     """
     if not isinstance(value, list):
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a list of maps")
@@ -35,7 +35,7 @@ def fields(item: Mapping[str, Any], leaf: str, allowed: Collection[str]) -> None
 def text(value: object, leaf: str) -> str:
     """Return ``value`` as a non-empty string.
 
-    Raise EvaluationError, with the field's name ``leaf``, if it is no such text.
+    Raise EvaluationError, with the field's name ``leaf``, if the value is empty or no string.
     """
     if not isinstance(value, str) or not value:
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a string that is not empty")
@@ -43,9 +43,9 @@ def text(value: object, leaf: str) -> str:
 
 
 def number(value: object, leaf: str) -> int:
-    """Return ``value`` as a whole number; raise EvaluationError, with the field's name ``leaf``, if it is none.
+    """Return ``value`` as a whole number.
 
-    A bool is no number.
+    Raise EvaluationError, with the field's name ``leaf``, if the value is no whole number. A bool is no number.
     """
     if not isinstance(value, int) or isinstance(value, bool):
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a whole number")
@@ -53,10 +53,11 @@ def number(value: object, leaf: str) -> int:
 
 
 def items(value: object, leaf: str) -> list[Any]:
-    """Return ``value`` as a list, null as an empty one.
+    """Return ``value`` as a list; null gives an empty list.
 
     Raises:
-        EvaluationError: ``value`` is neither; the message begins with ``leaf``, the name of the policy's field.
+        EvaluationError: ``value`` is neither a list nor null; the message starts with ``leaf``, the name of the
+            policy's field.
     """
     if value is not None and not isinstance(value, list):
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a list")
@@ -79,7 +80,7 @@ def label_value(value: object, where: str) -> str:
     """Return ``value`` as a label value.
 
     Raises:
-        EvaluationError: ``value`` is no valid one; the message begins with ``where``, the name of the policy's field.
+        EvaluationError: ``value`` is no label value; the message begins with ``where``, the name of the policy's field.
     """
     if not isinstance(value, str) or not is_label_value(value):
         raise EvaluationError(f"{where}: got {kind(value)}, want a label value of at most {MAX_LABEL} characters")

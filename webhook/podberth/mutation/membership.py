@@ -56,7 +56,7 @@ class GangFacts:
     """The gang's name if an owner states the gang's size and ``controller`` reads that owner; else empty."""
 
     def group_of(self, name: str) -> str:
-        """Return the group system that has a PodGroup called ``name`` in the pod's namespace; empty if none has."""
+        """Return the group system that has a PodGroup called ``name`` in the pod's namespace; else empty."""
         if name in self.native:
             return NATIVE
         own = (system for system, row in JOINED.items() if (row.pod_groups, self.namespace, name) in self.groups)
@@ -75,7 +75,7 @@ def is_made_of_members(draft: Draft, known: GangFacts) -> bool:
     """Return whether ``podberth controller`` creates the pod's native PodGroup from the fields of the group's members.
 
     The group need not exist yet. An existing group counts, too, because it may belong to a deleted owner: then the
-    group is deleted as well, and a new workload of the same name needs a new group.
+    group is deleted as well, and the pod's own workload needs a new group.
     """
     group = draft.get(REFERENCES[NATIVE])
     sized = draft.get(SIZE) is not None or known.sized_by_owner == group

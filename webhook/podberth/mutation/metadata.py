@@ -13,11 +13,11 @@ from .conflict import ConflictCase, Resolution
 
 
 def concern(field: str, word: str, check: Callable[[str, object], object] = lambda _key, _value: None) -> Concern:
-    """Return the mutation ``labels`` or ``annotations``.
+    """Return the functions of the mutation that writes labels, or of the mutation that writes annotations.
 
     Args:
-        field: the field of ``metadata``, ``labels`` or ``annotations``.
-        word: ``label`` or ``annotation``, for messages.
+        field: the name of the mutation and of the field of ``metadata``: "labels" or "annotations".
+        word: "label" or "annotation", for messages.
         check: raises EvaluationError if a key and its value may not be written.
     """
 

@@ -1,4 +1,4 @@
-"""Makes the mutations of spec fields that name another object: a field is set if the user has not set the field.
+"""Makes the mutations that write the name of another object into the pod's spec, unless the user has set the field.
 
 A default value of the API server does not count as set by the user.
 """
@@ -15,13 +15,13 @@ PRIORITY_CLASS = ("spec", "priorityClassName")
 
 
 def concern(field: str, *, default: str = "", build: Builder | None = None, decides: Decides = "") -> Concern:
-    """Return the mutation that writes a name into ``spec.<field>``.
+    """Return the functions of the mutation that writes a name into a field of a pod's ``spec``.
 
     Args:
         field: the name of the field, and of the mutation.
         default: the name that the API server fills in; empty if none.
-        build: replaces the standard ``Concern.build``, for mutations that write more than the name.
-        decides: the part of scheduling that the mutation decides (``Concern.decides``).
+        build: the function that applies the mutation, if the mutation writes more than the name.
+        decides: the part of scheduling that the mutation decides; empty if none.
     """
     path = ("spec", field)
 
@@ -41,11 +41,10 @@ def concern(field: str, *, default: str = "", build: Builder | None = None, deci
 
 
 def wanted(draft: Draft, field: str, value: object, default: str) -> str:
-    """Return the name to write into ``spec.<field>``; empty if there is nothing to write.
+    """Return the name to write into the field ``field`` of a pod's spec; empty if there is nothing to write.
 
-    There is nothing to write if the policy gives no name, if ``spec.<field>`` has the same name already, or if the user
-    has set another name. ``default`` is the name that the API server fills in; this name does not count as set by the
-    user.
+    There is nothing to write if the policy gives no name, if the field has that name already, or if the user has set
+    another name. ``default`` is the name that the API server fills in; this name does not count as set by the user.
 
     Raises:
         EvaluationError: ``value`` is not an object's name.
@@ -58,7 +57,7 @@ def wanted(draft: Draft, field: str, value: object, default: str) -> str:
 
 
 def put(draft: Draft, field: str, name: str) -> Change | None:
-    """Write ``name`` into ``spec.<field>`` and return the change; None if the name is empty."""
+    """Write ``name`` into the field ``field`` of a pod's spec and return the change; None if the name is empty."""
     if not name:
         return None
     draft.set(("spec", field), name)
@@ -66,8 +65,9 @@ def put(draft: Draft, field: str, name: str) -> Change | None:
 
 
 def unknown_class(name: object, known: Container[str] | None) -> str:
-    """Return a message if the PriorityClass ``name`` is unknown, so that the API server refuses the pod; else empty.
+    """Return a message if the API server will refuse the pod because its PriorityClass is unknown; else empty.
 
-    ``known`` has the cluster's PriorityClasses; None means that not all of them are known.
+    ``name`` is the name of the PriorityClass. ``known`` has the cluster's PriorityClasses; None means that not all of
+    them are known.
     """
     return "" if not name or known is None or name in known else f"the cluster has no PriorityClass {name}"

@@ -1,4 +1,4 @@
-"""Finds the earlier policy whose node affinity, together with a later policy's, excludes every node.
+"""Finds the earlier policy whose node affinity, combined with a later policy's node affinity, excludes every node.
 
 Contradictions are found by comparing the terms. Terms that no known node satisfies together are found by counting
 nodes. If the user's own terms alone exclude every node, no policy is the cause.
@@ -36,16 +36,17 @@ class Rival:
 
 
 def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes: NodeChoice) -> Rival | None:
-    """Return the earlier policy whose node affinity, with the later policy's, excludes every node; None if none.
+    """Return the earlier policy whose node affinity, combined with the later policy's, excludes every node.
 
-    The terms of the earlier policies are added to the user's, one policy after the other. The result is the first
-    policy with which no node is left. If no recorded terms explain the loss of all nodes, the result is the last policy
-    whose JSON Patch operations wrote node affinity, or else the last policy with terms. If the later policy's terms are
-    preferred, nodes are not counted: only a contradiction between the preferred and the required terms counts.
+    None if some node is left. The terms of the earlier policies are added to the user's, one policy after the other.
+    The result is the first policy with which no node is left. If no recorded terms explain why no node is left, the
+    result is the last policy whose JSON Patch operations wrote node affinity, or else the last policy with terms. If
+    the later policy's terms are preferred, nodes are not counted: only a contradiction between the preferred and the
+    required terms counts.
 
     Args:
         draft: the pod, with the writes of the earlier policies.
-        leaves: the later policy's terms, under ``required`` or ``preferred``.
+        leaves: the later policy's terms, under the key "required" or "preferred".
         others: the changes of the earlier policies.
         nodes: the function that counts nodes, and the record that the pod arrived with.
 
@@ -99,9 +100,9 @@ def _requirements(others: EarlierChanges) -> dict[str, list[dict[str, Any]]]:
 def _without(draft: Draft, rivals: Collection[str], wrote: Record, came_with: Collection[str]) -> Draft:
     """Return the pod with only the user's own nodeSelector and required node affinity.
 
-    ``rivals`` are the policies that wrote a nodeSelector or node affinity, and ``wrote`` is the record with the
-    policies' labels. ``came_with`` are the policies that wrote terms on an earlier pass. If a rival is among
-    ``came_with``, the user's own terms are unknown, and the returned pod has no node affinity.
+    ``rivals`` are the policies that wrote a nodeSelector or node affinity, and ``wrote`` is the record of the written
+    node labels. ``came_with`` are the policies that wrote terms on an earlier pass. If a rival is among ``came_with``,
+    the user's own terms are unknown, and the returned pod has no node affinity.
     """
     own = Draft(draft.original).get(affinity.REQUIRED)
     base = draft.fork()

@@ -46,10 +46,10 @@ class FoundRecord:
 
     @property
     def standing(self) -> Record:
-        """The record, if podberth wrote the record earlier in the same request (before a reinvocation); else empty.
+        """The record, if podberth wrote the record earlier in the request (before a reinvocation); else empty.
 
-        A record that the client sent may be a copy from another pod: in one namespace, a seal is valid for all pods
-        with the same generateName.
+        A record that the client sent may be a copy from another pod: a seal is valid for all pods of a namespace with
+        equal generateName.
 
         https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#reinvocation-policy
         """
@@ -59,8 +59,8 @@ class FoundRecord:
     def lasting(self) -> Record:
         """The record of an existing pod; empty if a client wrote the annotation after the pod's creation.
 
-        In an update the API server notes in ``managedFields`` the annotations that the request changes, and the
-        annotations that a server-side apply states. So ``managedFields`` name a record that a client copied from a
+        In an update the API server notes in ``metadata.managedFields`` the annotations that the request changes, and
+        the annotations that a server-side apply states. So ``managedFields`` name a record that a client copied from a
         sibling (a pod with the same generateName), and do not name a record that podberth wrote.
         """
         return {} if self.sent else self.record
@@ -74,7 +74,7 @@ _FIELDS = ("fieldsV1", "f:metadata", "f:annotations", f"f:{APPLIED_ANNOTATION}")
 
 
 def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> FoundRecord:
-    """Return the pod's record, with its content only if podberth sealed the record for this pod."""
+    """Return the pod's record. The record is empty unless podberth sealed it for this pod."""
     annotation = ((pod.get("metadata") or {}).get("annotations") or {}).get(APPLIED_ANNOTATION)
     sent = False if sealer.offline else _is_sent(pod)
     if annotation is None:
@@ -92,9 +92,9 @@ def claimed(pod: Mapping[str, Any]) -> Record:
 
 
 def _is_sent(pod: Mapping[str, Any]) -> bool | None:
-    """Return whether a client, and not podberth, sent the record; None if ``managedFields`` do not show it.
+    """Return whether a client, and not podberth, sent the record; None if the field ``managedFields`` does not show it.
 
-    The API server notes the fields of the request in ``managedFields`` before it calls webhooks, whatever
+    The API server notes the fields of the request in ``metadata.managedFields`` before it calls webhooks, whatever
     ``managedFields`` the request itself has. The API server does not note the fields that webhooks add (apiserver
     pkg/endpoints/handlers/create.go: UpdateNoErrors comes before Admit).
     """
@@ -106,7 +106,7 @@ def _is_sent(pod: Mapping[str, Any]) -> bool | None:
 
 
 def _names_the_record(entry: Any) -> bool | None:
-    """Return whether an entry of ``managedFields`` includes the record annotation; None if the entry is invalid."""
+    """Return whether an item of ``managedFields`` includes the record's annotation; None if the item is invalid."""
     fields = entry.get(_FIELDS[0]) if isinstance(entry, dict) else None
     for step in _FIELDS[1:]:
         if not isinstance(fields, dict):
@@ -118,7 +118,7 @@ def _names_the_record(entry: Any) -> bool | None:
 
 
 def _disown(draft: Draft) -> None:
-    """Remove the record annotation from ``managedFields``, so that the record no longer counts as sent by a client."""
+    """Remove the record's annotation from ``managedFields``: the record then no longer counts as sent by a client."""
     for index, entry in enumerate((draft.document.get("metadata") or {}).get("managedFields") or ()):
         if isinstance(entry, dict):
             draft.remove(("metadata", "managedFields", index, *_FIELDS))
@@ -145,7 +145,7 @@ def sealed(text: str, seal: str) -> str:
 def _decoded(text: str) -> Record:
     """Return the record in a sealed text, without changes that this version of podberth does not know.
 
-    Empty if the text is not a JSON object, or has more than ``RECORD_CHANGES`` changes.
+    Empty if the text is not a JSON object, or has more changes than podberth reads.
     """
     try:
         decoded = orjson.loads(text)
@@ -158,7 +158,7 @@ def _decoded(text: str) -> Record:
 
 
 def _size(record: Record) -> int:
-    """Return the number of recorded changes; each item of a list counts as one."""
+    """Return the number of recorded changes. Each item of a list counts as a change."""
     lists = (
         part
         for concerns in record.values()
@@ -195,8 +195,8 @@ def add(record: Record, policy: str, changes: Iterable[Change]) -> Record:
 def joined(first: Record, second: Record) -> Record:
     """Return one record with the changes in both records.
 
-    Lists are joined without duplicates. If both records have a single value at the same place, the second record's
-    value is used.
+    Lists are joined without duplicates. If both records have a single value under equal keys, the second record's value
+    is used.
     """
     both: Record = _joined(first, second)
     return both
@@ -206,17 +206,17 @@ def write(draft: Draft, record: Record, found: FoundRecord, seal: Callable[[str]
     """Write ``record`` on the pod and return its text, without the seal; an empty record removes the annotation.
 
     A record that is too large to be read again is not written, and the annotation is removed. If the client sent the
-    old record, the annotation's entry in ``managedFields`` is removed, so that a reinvocation in this request trusts
+    old record, the annotation is removed from the pod's ``managedFields``. A reinvocation in this request then trusts
     podberth's record.
 
     Args:
         draft: the pod.
         record: the record to write.
-        found: what ``find`` returned for the pod.
+        found: the record that the pod had.
         seal: returns the seal of a text for this pod.
 
     Returns:
-        The text that was sealed; empty if no record was written, for instance because the pod has the same one already.
+        The text that was sealed; empty if no record was written, for instance because the pod has an equal record.
     """
     if not record and not found.there:
         return ""

@@ -1,4 +1,4 @@
-"""Restores podberth's writes on an updated pod, for several mutations."""
+"""Restores podberth's changes on an updated pod, for mutations of containers' resources."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,7 +17,8 @@ def resources(
         draft: the updated pod.
         before: the pod before the update.
         changes: the recorded changes of one mutation.
-        write: applies a recorded change to a draft. A container's resources are restored only if this reproduces them.
+        write: applies a recorded change to a draft. A container's resources are restored only if the recorded changes,
+            applied to the updated pod, lead to the old resources.
 
     Returns:
         Whether the draft changed.

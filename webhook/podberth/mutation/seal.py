@@ -31,7 +31,10 @@ class Bearer(NamedTuple):
 
 
 def bearer_of(pod: Mapping[str, Any], namespace: str) -> Bearer:
-    """Return the identity of ``pod`` for the pod's record; ``namespace`` is the namespace of the review."""
+    """Return the identity of ``pod``, for which podberth seals the pod's record.
+
+    ``namespace`` is the namespace of the review.
+    """
     metadata = pod.get("metadata") or {}
     return Bearer(namespace, metadata.get("generateName") or metadata.get("name") or "")
 

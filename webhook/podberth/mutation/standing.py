@@ -1,9 +1,9 @@
 """Finds conflicts between policies that write different values to one field; the earlier value is kept.
 
-The record has the values that earlier policies wrote. If a later policy is about to write another value, that part of
-the later policy's proposal is omitted, and the user gets a warning. A policy that reads the earlier value, adds to a
-list or only states a preference does not conflict. The module of a mutation finds the mutation's conflicts in the
-proposal. A mutation that can write any field conflicts with the policies whose changes it undoes.
+The record has the values that earlier policies wrote. If a later policy wants to write another value, this value is
+left out, and the user gets a warning. A policy that reads the earlier value, adds to a list or only states a preference
+does not conflict. The module of each mutation has the function that finds conflicts of the mutation. A mutation that
+can write any field conflicts with the policies whose changes it undoes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: N
     Args:
         draft: the pod, with the writes so far.
         proposal: the values that the policy wants to write.
-        policy: the name of the policy; changes by the same policy in the record conflict with nothing.
+        policy: the name of the policy; a policy never conflicts with its own changes in the record.
         known: the record so far.
         nodes: the facts about nodes that the search for conflicting node affinity needs.
 
@@ -50,9 +50,10 @@ def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: N
 
 
 def undone(before: Draft, after: Draft, change: Change, policy: str, known: Record) -> Conflict | None:
-    """Return a conflict if ``change`` undoes a change of an earlier policy, for the first such change; else None.
+    """Return a conflict if ``change`` undoes a change of an earlier policy; else None.
 
-    ``before`` and ``after`` are the pod without and with ``change``, a change by ``policy``; ``known`` is the record.
+    If several changes are undone, the conflict is about the first. ``before`` and ``after`` are the pod without and
+    with ``change``, a change by ``policy``; ``known`` is the record.
     """
     earlier_held = record.held(before, _by_others(known, policy))
     kept = record.held(after, earlier_held)

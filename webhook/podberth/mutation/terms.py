@@ -21,7 +21,7 @@ _POSITIVE = ("In", "Exists", "Gt", "Lt")
 
 
 def expressions(term: Term) -> list[dict[str, Any]]:
-    """Return the ``matchExpressions`` of a term; empty if the field is absent or null."""
+    """Return the field ``matchExpressions`` of a term; empty if the field is absent or null."""
     return list(term.get("matchExpressions") or ())
 
 
@@ -51,7 +51,7 @@ class Fact:
 
     @property
     def models(self) -> frozenset[str]:
-        """The GPU models that the expression selects; empty if unknown or more than ``_MOST_MODELS``."""
+        """The GPU models that the expression selects; empty if the models are unknown or too many."""
         if self._models is None:
             self._models = self._read_models()
         return self._models
@@ -86,7 +86,8 @@ class KnownTerm:
     """A user's term together with the pod's nodeSelector: the expressions that a node must satisfy, by label key.
 
     A term may have a thousand expressions, and is compared with each of podberth's terms. So an expression is compared
-    only with expressions of the same label key, or about GPU models, and each result is cached.
+    only with expressions about its own label key. If the key names GPU models, the expression is also compared with
+    expressions about other labels that name GPU models. Each result is cached.
     """
 
     __slots__ = ("_by_key", "_implied", "_naming", "_selector", "term")
@@ -102,7 +103,7 @@ class KnownTerm:
         self._implied: dict[int, tuple[Fact, bool]] = {}
 
     def about(self, key: Any) -> list[Fact]:
-        """Return the expressions about the label ``key``: the term's expressions first, then the nodeSelector's."""
+        """Return the expressions about the label ``key``: first those of the term, then those of the nodeSelector."""
         own = self._by_key.get(key, [])
         if key not in self._selector:
             return own
@@ -118,7 +119,7 @@ class KnownTerm:
         return [fact for fact in self._naming if fact.key != key]
 
     def says(self, fact: Fact) -> bool:
-        """Return whether one of the term's expressions, or of the nodeSelector's, implies ``fact``."""
+        """Return whether an expression of the term, or of the nodeSelector, implies ``fact``."""
         found = self._implied.get(id(fact))
         if found is None:
             found = self._implied[id(fact)] = (fact, any(_implies(mine, fact) for mine in self.about(fact.key)))
@@ -132,7 +133,7 @@ class KnownTerm:
         return all(map(self.says, other.facts))
 
     def contradiction(self, other: "WantedTerm") -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
-        """Return (expression of ``other``, expression of this term) that contradict each other; None if none do."""
+        """Return a contradicting pair (expression of ``other``, expression of this term); None if there is none."""
         return next(
             (
                 (wanted.expression, mine.expression)
@@ -157,14 +158,14 @@ class WantedTerm:
 def product(users: Iterable[KnownTerm], ours: Sequence[WantedTerm], most: int) -> list[dict[str, Any]]:
     """Return the terms that select exactly the nodes that both the user's terms and ``ours`` select.
 
-    If terms were joined and there are more than ``most`` terms, the result is cut: the caller writes at most ``most``
-    terms.
+    If terms were joined and there are more than ``most`` terms, the last terms are left out, because the caller writes
+    at most ``most`` terms.
 
     A user's term that implies a term of podberth's stays unchanged. Any other user's term is joined with each term of
-    podberth's that does not contradict the user's term. A joined term is omitted if another joined term selects all of
-    its nodes. If all of podberth's terms contradict a user's term, the first of podberth's terms is joined
-    nevertheless: the joined term selects no node, but keeps the user's expressions. An empty term, which selects no
-    node, stays as well. The order of a term's keys is kept.
+    podberth's that does not contradict the user's term. A joined term is left out if another joined term selects all
+    nodes that the first selects. If all of podberth's terms contradict a user's term, the first of podberth's terms is
+    joined nevertheless: the joined term selects no node, but keeps the user's expressions. An empty term, which selects
+    no node, stays as well. The order of a term's keys is kept.
     """
     result: list[dict[str, Any]] = []
     is_joined = False
@@ -183,7 +184,7 @@ def product(users: Iterable[KnownTerm], ours: Sequence[WantedTerm], most: int) -
 def _widest(known: KnownTerm, possible: Sequence[WantedTerm]) -> list[dict[str, Any]]:
     """Return the user's term joined with each possible term of podberth.
 
-    A joined term is left out if another joined term selects all nodes of it.
+    A joined term is left out if another joined term selects all nodes that the first selects.
     """
     added = [[fact for fact in other.facts if not known.says(fact)] for other in possible]
     joined = [_join(known.term, other, more) for other, more in zip(possible, added, strict=True)]
@@ -203,9 +204,9 @@ _Joined: TypeAlias = tuple[Mapping[str, Any], Sequence[Fact]]
 
 
 def _includes(one: _Joined, other: _Joined) -> bool:
-    """Return whether ``one`` selects all nodes that ``other`` selects.
+    """Return whether a term selects all nodes that another term selects.
 
-    Both terms come from the same term of the user.
+    Both arguments are a term of the user, joined with further expressions.
     """
     (wide, added), (narrow, more) = one, other
     own = narrow.get("matchFields") or ()
@@ -242,7 +243,7 @@ def _implies(one: Fact, other: Fact) -> bool:
 def _excludes(one: Fact, other: Fact) -> bool:
     """Return whether no node satisfies both ``one`` and ``other``, node selector expressions.
 
-    All labels of a node that name the node's GPU model are assumed to name the same model.
+    All labels of a node that name a GPU model are assumed to name one model.
     """
     if one.key != other.key:
         ours, theirs = one.models, other.models

@@ -1,8 +1,9 @@
 """The certificate authorities that all replicas share, as one value, and the value's format in a Secret.
 
 At most two authorities have keys: the current authority, which signs leaves, and the next authority, which will replace
-the current one. Earlier authorities are certificates without a key. Each earlier authority is trusted until every leaf
-that it signed has expired or, if the rotation is hurried, until the replicas have new leaves.
+the current one. Earlier authorities are certificates without a key. A leaf is the certificate of a replica. Each
+earlier authority is trusted until every leaf with its signature has expired or, if the rotation is hurried, until the
+replicas have new leaves.
 """
 
 import json
@@ -29,7 +30,7 @@ _SCHEMA = "v1"
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """A certificate authority with its key, and the lifetime of the leaves that all replicas sign with the key."""
+    """A certificate authority with its key, and the lifetime of the leaves (replicas' certificates) that it signs."""
 
     authority: Authority
     leaf_life: timedelta
@@ -42,7 +43,7 @@ class Signer:
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """A certificate authority that signs no more leaves.
+    """A certificate authority that signs no more leaves (replicas' certificates).
 
     The API server trusts the authority's leaves until ``until``.
     """
@@ -53,10 +54,10 @@ class Retired:
 
 @dataclass(frozen=True, slots=True)
 class Authorities:
-    """All authorities that the replicas share.
+    """All certificate authorities that the replicas share.
 
     ``current`` is None until the first authority is trusted. ``next`` is None if no authority is being introduced. If
-    ``hurried``, the current authority is trusted only for ``Lifetimes.trust`` after ``next`` has replaced it.
+    ``hurried`` is True, the current authority is soon no longer trusted once ``next`` has replaced it.
     """
 
     current: Signer | None
@@ -72,7 +73,7 @@ class Authorities:
 
     @property
     def pem(self) -> bytes:
-        """The trusted certificates as PEM, for ``caBundle``."""
+        """The trusted certificates as PEM, for the field ``caBundle`` of a webhook configuration."""
         return pem(self.trusted)
 
 
@@ -97,7 +98,10 @@ _BEGIN, _END = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
 
 
 def certificates_in(bundle: bytes) -> tuple[x509.Certificate, ...]:
-    """Return the certificates in a ``caBundle``, without duplicates; unreadable ones are skipped, as Go does."""
+    """Return the certificates in a field ``caBundle``, without duplicates.
+
+    Unreadable certificates are skipped, as Go does.
+    """
     return tuple(dict.fromkeys(_readable(bundle)))
 
 
@@ -140,7 +144,7 @@ def decode(data: Mapping[str, bytes], where: str) -> Authorities:
     """Return the authorities in a Secret's data; ``where`` is the Secret's name for messages.
 
     Raises:
-        CertificateError: the data does not have the format that ``encode`` writes, or has neither a current nor a next
+        CertificateError: the data has another format than podberth writes, or has neither a current nor a next
             authority. The message does not show the content.
     """
     try:

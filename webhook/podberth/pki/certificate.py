@@ -34,7 +34,7 @@ class LeafCertificate:
 
 
 def read_leaf(pem: bytes, where: str) -> LeafCertificate:
-    """Return the first certificate of a PEM chain, which TLS requires to be the server's (RFC 8446, 4.4.2).
+    """Return the first certificate of a PEM chain. TLS requires that it is the server's (RFC 8446, 4.4.2).
 
     Raises:
         CertificateError: no certificate can be read; the message names ``where``.

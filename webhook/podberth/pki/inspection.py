@@ -1,4 +1,4 @@
-"""Reports on the certificates in a cluster: the trusted ones, the signing one, their times of expiry, and problems."""
+"""Reports on the certificates in a cluster: trusted certificates, signing authority, times of expiry, and problems."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -37,8 +37,8 @@ class ShownCertificate:
 class Bundle:
     """The certificates that a webhook configuration trusts.
 
-    ``complete`` says whether each entry trusts exactly podberth's authorities, no more and no fewer. If podberth keeps
-    no authorities, ``complete`` says whether all entries trust the same certificates.
+    ``complete`` is True if each entry of the configuration trusts exactly podberth's authorities. If podberth keeps no
+    authorities, ``complete`` is True if all entries trust equal certificates.
     """
 
     where: str
@@ -49,9 +49,10 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True)
 class Presented:
-    """The certificate of a server. ``refusal``: why the API server would not trust the certificate.
+    """The certificate that a server has sent.
 
-    Empty if trusted.
+    ``refusal`` is the reason why the API server would not trust the certificate; empty if the API server would trust
+    it.
     """
 
     where: str

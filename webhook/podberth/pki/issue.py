@@ -37,7 +37,7 @@ class Validity:
 def clock_tolerance(life: timedelta) -> timedelta:
     """Return how far two clocks may differ without harm to certificates with the lifetime ``life``.
 
-    The result is an hour, or a 24th of the lifetime if that is shorter.
+    The result is an hour, or a 24th of the lifetime if a 24th is shorter.
     """
     return min(CLOCKS, life / CLOCKS_SHARE)
 
@@ -45,7 +45,7 @@ def clock_tolerance(life: timedelta) -> timedelta:
 def living(life: timedelta, now: datetime) -> Validity:
     """Return the validity of a certificate made at ``now``.
 
-    The validity starts before ``now``, so that machines whose clocks are behind accept the certificate.
+    The validity starts before ``now``, because machines whose clocks are behind must accept the certificate, too.
     """
     return Validity(now - clock_tolerance(life), now + life)
 
@@ -60,7 +60,7 @@ class Issued:
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """A certificate authority with its key; ``caBundle`` contains the authority's certificate."""
+    """A certificate authority with its key. The field ``caBundle`` of webhook configurations has the certificate."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
@@ -72,7 +72,7 @@ class Authority:
 
 
 def new_authority(common_name: str, validity: Validity) -> Authority:
-    """Create a self-signed certificate authority that may sign leaves, and no further authorities."""
+    """Create a self-signed certificate authority that may sign leaf certificates, and no further authorities."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name(common_name)
     builder = (

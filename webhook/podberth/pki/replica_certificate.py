@@ -1,4 +1,4 @@
-"""Decides when a replica's certificate must be replaced, and which authority signs the new one."""
+"""Decides when a replica's certificate must be replaced, and which authority signs the new certificate."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class SignedLeaf:
 
 
 def signing_due(leaf: SignedLeaf | None, authorities: Authorities, now: datetime) -> str:
-    """Return why a replica needs a new certificate at ``now``; empty if it needs none, or if no authority can sign."""
+    """Return why a replica needs a new certificate at ``now``; empty if none is needed, or if no authority can sign."""
     current = authorities.current
     if current is None or now >= validity(current.certificate).not_after:
         return ""
@@ -71,8 +71,8 @@ def sign(signer: Signer, names: Sequence[str], read_at: datetime, spread: float)
     ``spread`` is a random number from 0 to 1: the larger the number, the earlier the certificate is renewed, so that
     the replicas do not all renew at once.
 
-    ``read_at`` is the time when the authority was read as the current one. The lifetime starts at ``read_at``, so that
-    no certificate outlives the time for which a retired authority is trusted.
+    ``read_at`` is the time when the replica read that ``signer`` is the current authority. The lifetime starts at
+    ``read_at``, so that no certificate outlives the time for which a retired authority is trusted.
 
     Raises:
         CertificateError: a name is invalid, or there is no name.

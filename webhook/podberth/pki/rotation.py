@@ -2,13 +2,13 @@
 
 A rotation has three steps. Any replica may take each of them, and a step may be taken twice or partly:
 
-1. A replica writes the next authority into the Secret and into every ``caBundle``. That authority signs nothing yet:
-   this stage is *spreading*.
+1. A replica writes the next authority into the Secret and into every ``caBundle``. The next authority signs nothing
+   yet: this stage is *spreading*.
 2. When every ``caBundle`` has had the next authority for so long that all API servers use it, it becomes the current
-   one. Replicas sign their leaves with it; this stage is *draining*. The previous authority is still trusted, but
-   its key is deleted.
-3. When every leaf of the previous authority has expired, a replica removes that authority. In a hurried rotation it
-   does so when every replica has had the time to sign a new leaf.
+   authority. Replicas sign their certificates (leaves) with it; this stage is *draining*. The previous authority is
+   still trusted, but its key is deleted.
+3. When every leaf of the previous authority has expired, a replica removes that authority. In a hurried rotation the
+   replica does so when every replica has had the time to sign a new leaf.
 
 The first authority takes the same steps without waiting, because there is no earlier leaf that could be refused.
 
@@ -95,7 +95,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """The action of a rotation that writes the trusted certificates into every entry of some webhook configurations."""
+    """The action of a rotation that writes the trusted certificates into webhook configurations."""
 
     where: tuple[str, ...]
     pem: bytes
@@ -103,7 +103,7 @@ class Trust:
 
 @dataclass(frozen=True, slots=True)
 class RotationPlan:
-    """The action of a rotation to take now (None for no action), and the observation for the next call of ``plan``."""
+    """The next action of a rotation (None for no action), and the observation to pass to the next call of ``plan``."""
 
     action: Store | Trust | None
     held: Held | None
@@ -144,7 +144,7 @@ def stage(authorities: Authorities) -> Stage:
 
 
 def rotated(authorities: Authorities, signer: Signer, *, hurried: bool = False) -> Authorities:
-    """Return the authorities with ``signer`` as the next one.
+    """Return the authorities with ``signer`` as the next authority.
 
     An earlier next authority, which signed nothing, is replaced.
 
@@ -154,7 +154,7 @@ def rotated(authorities: Authorities, signer: Signer, *, hurried: bool = False) 
 
 
 def new_signer(ca_life: timedelta, leaf_life: timedelta, now: datetime) -> Signer:
-    """Create a certificate authority with a key; leaves of the authority live for ``leaf_life``."""
+    """Create a certificate authority with a key. Leaf certificates with its signature are valid for ``leaf_life``."""
     # The name has the time of creation, in milliseconds, so that a user can distinguish two authorities.
     made = now.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
     common_name = f"podberth CA {made}Z"

@@ -1,8 +1,8 @@
 """Models of the claim templates that a policy declares, with the spec of a ResourceClaimTemplate (resource.k8s.io/v1).
 
-A template has no expressions: the object is the same for all pods. The field ``adminAccess`` is left out, because no
-policy should give pods access to devices in use. The docstring of a field is also its description in the documentation,
-as in ``model``.
+A template has no expressions: all pods get equal claims. The field ``adminAccess`` is left out, because no policy
+should give pods access to devices in use. The docstring of a field is also its description in the documentation, as for
+all fields of policies.
 """
 
 import hashlib
@@ -76,18 +76,18 @@ class _Devices(DocumentPart):
 
 
 class ExactDeviceRequest(_Devices):
-    """Devices of one class."""
+    """A request for devices of one DeviceClass."""
 
 
 class DeviceSubRequest(_Devices):
-    """One of several alternatives; the scheduler takes the first that is available."""
+    """One of several alternatives in a request for devices; the scheduler takes the first available alternative."""
 
     name: Subdomain
     """The name of the alternative, unique among the alternatives."""
 
 
 class DeviceRequest(DocumentPart):
-    """A named request for devices: of one class, or of the first available of several alternatives."""
+    """A named request for devices of one DeviceClass, or of the first available of several alternatives."""
 
     name: Subdomain
     """The request's name, unique in the claim; `requests` of a `resourceClaims` item and of a constraint contain it."""
@@ -138,14 +138,14 @@ class Devices(DocumentPart):
 
 
 class ResourceClaimSpec(DocumentPart):
-    """The ``spec`` of the claims that are made from a template (resource.k8s.io/v1)."""
+    """The field ``spec`` of the ResourceClaims that are made from a template (resource.k8s.io/v1)."""
 
     devices: Devices
     """The devices of the claim."""
 
 
 class ClaimMetadata(DocumentPart):
-    """Metadata that is copied into the claims."""
+    """The labels and annotations that are copied from the template into the claims that are made from it."""
 
     labels: dict[Key, str] = Field(default_factory=dict)
     """Labels of the claims."""

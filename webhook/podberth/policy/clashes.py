@@ -1,10 +1,10 @@
 """Finds, without evaluating anything, two policies that write the same field from different expressions.
 
 The search covers mutations in which each expression is the value of one field: labels, annotations, node labels,
-environment variables, single fields of the spec, and a gang's name and size. ``admission.forecast`` compares mutations
-whose expressions must be evaluated first. Whether any pod matches both policies depends on their conditions, and cannot
-be decided in general: so a clash is a note, never a refusal. On a pod that both policies match, the first policy's
-value is kept, and the user gets a warning (``mutation.standing``).
+environment variables, single fields of the spec, and a gang's name and size. Other mutations can only be compared after
+their expressions were evaluated. Whether any pod matches both policies depends on their conditions, and cannot be
+decided in general: so a clash is a note, never a refusal. On a pod that both policies match, the first policy's value
+is kept, and the user gets a warning (``mutation.standing``).
 """
 
 from collections.abc import Iterable, Iterator
@@ -35,7 +35,10 @@ def clashes(parsed: Iterable[ParsedPolicy]) -> tuple[Problem, ...]:
 
 
 def comes_first(winner: str) -> str:
-    """Return the note for the later of two policies that write one field; ``winner`` is the name of the earlier one."""
+    """Return the note for the later of two policies that write a field.
+
+    ``winner`` is the name of the earlier policy.
+    """
     return f"policy {winner} writes it too and comes first; on a pod that both match, its value stays"
 
 

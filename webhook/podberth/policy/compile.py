@@ -55,11 +55,10 @@ _SNAPSHOT_NAMES = frozenset({"topology", "mig", "namespaceObject", "params"})
 
 
 def depends_on_snapshot(path: tuple[str, ...]) -> bool:
-    """Return whether the value of a CEL field depends on the cluster's state, and not on the pod alone.
+    """Return whether the value of a field of a CEL variable depends on the cluster's state, and not on the pod alone.
 
-    ``path`` is one of the paths that ``cel.reads`` returns, such as ("gang", "size"). The size of a gang may be read
-    from its owner or PodGroup, and the devices of a claim from the claim or its template. The snapshot may not have
-    these objects yet.
+    ``path`` is the path of the field, such as ("gang", "size"). The size of a gang may be read from its owner or
+    PodGroup, and the devices of a claim from the claim or its template. podberth may not know these objects yet.
     """
     if path[:2] == ("gpu", "claims"):
         return path[3:] != ("name",)
@@ -79,13 +78,16 @@ class BoundExpression:
 
     @property
     def reads_snapshot(self) -> bool:
-        """Whether the expression reads the state of the cluster, so that the value can change for an unchanged pod."""
+        """Whether the expression reads the state of the cluster. Then the value can change for an unchanged pod."""
         return any(map(depends_on_snapshot, self.reads))
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompiledMutation:
-    """One compiled entry of ``mutations``: the expressions and the literal values, each by name ("" if only one)."""
+    """An item of a policy's ``mutations``, with compiled expressions and literal values by name.
+
+    The name is "" if the mutation has only one expression or value.
+    """
 
     name: str
     concern: str
@@ -106,23 +108,23 @@ class CompiledMutation:
 
     @property
     def bounds(self) -> tuple[BoundExpression, ...]:
-        """All compiled expressions of the entry."""
+        """All compiled expressions of the mutation."""
         return (*self.leaves.values(), *(bound for bound in (self.when, self.reason) if bound is not None))
 
     @property
     def reads(self) -> frozenset[tuple[str, ...]]:
-        """The paths of the fields that the entry's expressions read (``cel.reads``)."""
+        """The paths of the CEL fields that the mutation's expressions read, such as ("gpu", "count")."""
         return frozenset().union(*(bound.reads for bound in self.bounds))
 
     @cached_property
     def reads_snapshot(self) -> bool:
-        """Whether the value that the entry writes depends on the cluster's state."""
+        """Whether the value that the mutation writes depends on the cluster's state."""
         return any(bound.reads_snapshot for bound in self.bounds) or any(map(depends_on_snapshot, self.facts.values()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledValidation:
-    """One compiled entry of ``validations``."""
+    """A compiled item of a policy's ``validations``."""
 
     expression: BoundExpression
     message: str
@@ -131,12 +133,12 @@ class CompiledValidation:
 
     @property
     def fixed_message(self) -> str:
-        """The message of a failure that does not come from messageExpression; the same for all pods."""
+        """The message of a failed validation without a messageExpression; the message is equal for all pods."""
         return self.message.strip() or f"failed expression: {self.expression.expression.source.strip()}"
 
     @property
     def reads(self) -> frozenset[tuple[str, ...]]:
-        """The paths of the fields that the entry's expressions read (``cel.reads``)."""
+        """The paths of the CEL fields that the validation's expressions read, such as ("gpu", "count")."""
         return self.expression.reads | (self.message_expression.reads if self.message_expression else frozenset())
 
 
@@ -145,7 +147,7 @@ _PARTS: Final = ("conditions", "variables", "mutations", "validations", "audit_a
 
 
 class CompiledPolicy:
-    """A policy that is ready for evaluation. ``source`` is the policy's model, for all fields that are not expressions.
+    """A policy that is ready for evaluation. ``source`` has all fields of the policy that are not expressions.
 
     Each part is compiled when it is first used; ``check`` compiles all of them. If the policy was not checked, a part
     that does not compile raises PolicyError at its first use.
@@ -182,7 +184,7 @@ class CompiledPolicy:
 
     @cached_property
     def matches_statically(self) -> bool:
-        """Whether a request's operation and resource alone determine if the policy matches (``match.is_static``)."""
+        """Whether a request's operation and resource alone determine if the policy matches."""
         return is_static(self.source)
 
     @cached_property
@@ -206,18 +208,18 @@ class CompiledPolicy:
 
     @cached_property
     def variables(self) -> Mapping[str, BoundExpression]:
-        """The compiled variables by name."""
+        """A mapping from name to compiled variable."""
         self._part(map(self._variable, self._order))
         return self._variables
 
     @cached_property
     def mutations(self) -> tuple[CompiledMutation, ...]:
-        """The compiled entries of ``mutations``, without the expressions that do not compile."""
+        """The compiled mutations, without expressions that do not compile."""
         return self._part(self._mutation(index, item) for index, item in enumerate(self.source.spec.mutations))
 
     @cached_property
     def validations(self) -> tuple[CompiledValidation, ...]:
-        """The compiled entries of ``validations``."""
+        """The compiled validations of the policy."""
         found = (self._validation(index, item) for index, item in enumerate(self.source.spec.validations))
         return self._part(each for each in found if each is not None)
 
@@ -244,8 +246,8 @@ class CompiledPolicy:
     def cost_microseconds(self) -> float:
         """The maximum time that the policy's expressions take in one review (``cel.cost``), in microseconds.
 
-        The time includes variables and conditions. Of the two reviews, /mutate and /validate, the more expensive one
-        counts.
+        The time includes variables and conditions. The time is that of the more expensive of the two reviews, /mutate
+        and /validate.
         """
         self._compile()
         phases = (("matchConditions", "mutations"), ("matchConditions", "validations", "auditAnnotations"))
@@ -409,19 +411,19 @@ def _costs(path: Path, expression: Expression) -> Mapping[str, Cost]:
 def compile_policies(
     parsed: Iterable[ParsedPolicy], environment: Environment, *, checked: bool = False, late: Late | None = None
 ) -> tuple[tuple[CompiledPolicy, ...], tuple[Problem, ...]]:
-    """Return compiled policies, sorted by ``order``, then by name, and the problems of policies that do not compile.
+    """Return (policies that compile, problems of the policies that do not compile).
 
     Args:
         parsed: the policies.
         environment: the names and functions that the policies' expressions may use.
-        checked: whether the same policies compiled before without problems. Then each part is compiled only when it is
+        checked: whether the policies have compiled before without problems. Then each part is compiled only when it is
             used.
         late: called before each expression; returns True when the time is over. If None, the environment limits the
             time.
 
     Returns:
-        The policies that compiled, and every problem of the others, sorted. A caller that needs all policies must check
-        that there are no problems.
+        The policies, sorted by their field ``order`` and then by name, and the sorted problems. A caller that needs all
+        policies must check that there are no problems.
     """
     compiled: list[CompiledPolicy] = []
     problems: list[Problem] = []

@@ -57,7 +57,10 @@ class ConditionsError(EvaluationError):
     """The evaluation of at least one matchCondition failed, and no matchCondition is false."""
 
     def __init__(self, failed: Sequence[tuple[str, BoundExpression, EvaluationError]]) -> None:
-        """Keep the conditions that failed, as (name, error); the message is about the first condition."""
+        """Create the error with a message about the first failed condition.
+
+        ``failed`` has (name, error) for each failed condition.
+        """
         name, _, error = failed[0]
         super().__init__(f"matchConditions {name}: {error}")
         self.failed = tuple(failed)
@@ -66,7 +69,7 @@ class ConditionsError(EvaluationError):
 class Watch(Protocol):
     """An observer of a decision: the deciding code calls a method at each step.
 
-    The server uses no watch. A watch may keep its arguments, but must not modify them.
+    The server has no such observer. An observer may keep the arguments of a method, but must not modify them.
     """
 
     def passed_over(self, policy: CompiledPolicy, why: str) -> None:
@@ -130,10 +133,10 @@ class Evaluation:
     def mutations(self) -> list[Asked]:
         """Return the mutations that apply, in the policy's order.
 
-        Expressions in ``CompiledMutation.facts`` have no value in the results, because they are read without CEL.
+        An expression that only reads a field of the variable ``gpu`` or ``gang`` has no value in the results.
 
         Raises:
-            EvaluationError: an expression of an entry failed, so that none of the policy's mutations applies.
+            EvaluationError: an expression of a mutation failed; none of the policy's mutations applies then.
         """
         asked = (self._ask(mutation) for mutation in self.policy.mutations)
         return [entry for entry in asked if entry is not None]

@@ -18,7 +18,10 @@ _NARROWED_BY: Final = frozenset({"asks-for-accelerators", "gpu-or-gang"})
 
 
 def entries_wanted(policy: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the kinds of webhook configurations that must send every new pod for this GPUPolicy; empty if none."""
+    """Return which webhook configurations must send every new pod for a GPUPolicy to take effect; empty if none.
+
+    The result has the Kubernetes kinds: MutatingWebhookConfiguration, ValidatingWebhookConfiguration.
+    """
     spec, annotations = policy.get("spec") or {}, policy["metadata"].get("annotations")
     if spec.get("scope") != "All" or spec.get("disabled") or not needs_every_pod(annotations or {}):
         return ()
@@ -32,7 +35,7 @@ def entries_wanted(policy: Mapping[str, Any]) -> tuple[str, ...]:
 def needs_every_pod(annotations: Mapping[str, str]) -> bool:
     """Return whether a policy of scope All needs the reviews of all pods, according to its annotations.
 
-    False only if the value of the annotation ``NEEDS_EVERY_POD_ANNOTATION`` is ``false``.
+    False only if the annotation ``podberth.io/needs-every-pod`` is ``false``.
     """
     return annotations.get(NEEDS_EVERY_POD_ANNOTATION) != "false"
 
@@ -56,7 +59,10 @@ def sends_namespace(configuration: Mapping[str, Any], name: str, labels: Mapping
 
 
 def _of_new_pods(rules: Iterable[Mapping[str, Any]] | None) -> bool:
-    """Return whether a webhook entry's rules include the creation of pods; None (the default rules) does."""
+    """Return whether a webhook entry's rules include the creation of pods.
+
+    If ``rules`` is None, the default rules apply, which include the creation of pods.
+    """
     if rules is None:
         return True
     wanted = {"operations": "CREATE", "apiGroups": "", "resources": "pods"}

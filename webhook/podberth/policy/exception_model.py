@@ -58,7 +58,10 @@ Text = Annotated[Message, Field(max_length=MAX_TEXT)]
 
 
 class ExceptionSpec(DocumentPart):
-    """The content of the exception. It holds for a pod if all of namespaces, podSelector and expression hold."""
+    """The content of the exception.
+
+    The exception applies to a pod if namespaces, podSelector and expression all match the pod.
+    """
 
     policies: Annotated[tuple[Subdomain, ...], Field(min_length=1, max_length=MAX_NAMES)]
     """The names of the policies that are not evaluated for the pods."""

@@ -82,14 +82,14 @@ class CompiledException:
 
 
 def state_of(source: GPUPolicyException, now: datetime) -> ExceptionState:
-    """Return the state of an exception at ``now``, as ``CompiledException.state`` does."""
+    """Return the state of an exception at the time ``now``: expired, too long, or active."""
     if now >= source.expires_at:
         return "expired"
     return "tooLong" if source.expires_at - (source.created_at or now) > MOST else "active"
 
 
 def by_namespace(exceptions: Iterable[CompiledException]) -> dict[str, tuple[CompiledException, ...]]:
-    """Return the exceptions of each namespace, in the given order."""
+    """Return a mapping from namespace to the exceptions for the namespace, in the given order."""
     found: dict[str, list[CompiledException]] = {}
     for each in exceptions:
         for namespace in dict.fromkeys(each.parsed.source.spec.namespaces):
@@ -100,12 +100,12 @@ def by_namespace(exceptions: Iterable[CompiledException]) -> dict[str, tuple[Com
 def compile_exceptions(
     parsed: Iterable[ParsedException], environment: Environment, *, late: Late | None = None
 ) -> tuple[tuple[CompiledException, ...], tuple[Problem, ...]]:
-    """Return the exceptions that compile, sorted by name, and the sorted problems of all other exceptions.
+    """Return (exceptions that compile, sorted by name; sorted problems of all other exceptions).
 
-    A pod may be compared with all exceptions of its namespace. So the expressions of one namespace's exceptions may
-    together cost as much as the expressions of one policy (MAX_MICROSECONDS), and the exceptions' names and labels have
-    a bound, too (MOST_COMPARED). Exceptions are counted in the given order. Callers pass exceptions of files first, so
-    that exceptions of the cluster do not use up the bounds.
+    A pod may be compared with all exceptions of its namespace. So all expressions of one namespace's exceptions
+    together have the limit of one policy's expressions (MAX_MICROSECONDS). The number of names and labels in a
+    namespace's exceptions is limited, too (MOST_COMPARED). Exceptions are counted in the given order. Callers pass
+    exceptions of files first, and so exceptions of the cluster cannot use up the limits.
 
     ``late`` is called before each expression; it returns True when the time is over. If None, the environment limits
     the time.
@@ -154,7 +154,7 @@ class _Taken:
         self._compared: Counter[str] = Counter()
 
     def too_many(self, exception: ParsedException) -> str:
-        """Return a message if the names and labels of an exception exceed a namespace's bound; else an empty text."""
+        """Return a message if an exception's names and labels exceed a namespace's limit; else empty."""
         number = _compared(exception)
         full = _full(exception, self._compared, number, MOST_COMPARED)
         if not full:
@@ -166,7 +166,7 @@ class _Taken:
         )
 
     def too_long(self, exception: ParsedException, microseconds: float) -> str:
-        """Return a message if the cost of an exception's expression exceeds a namespace's bound; else an empty text."""
+        """Return a message if the cost of an exception's expression exceeds a namespace's limit; else empty."""
         full = _full(exception, self._microseconds, microseconds, MAX_MICROSECONDS)
         if not full:
             return ""
@@ -179,7 +179,7 @@ class _Taken:
     def take(self, exception: ParsedException, microseconds: float = 0) -> None:
         """Add an exception to the sums of the exception's namespaces.
 
-        ``microseconds`` is the cost of its expression.
+        ``microseconds`` is the maximum time of the exception's expression.
         """
         for each in frozenset(exception.source.spec.namespaces):
             self._compared[each] += _compared(exception)
@@ -187,7 +187,7 @@ class _Taken:
 
 
 def _full(exception: ParsedException, taken: Mapping[str, float], more: float, most: float) -> str:
-    """Return the first namespace of an exception in which ``taken`` plus ``more`` is above ``most``; empty if none."""
+    """Return the first namespace of an exception where ``taken`` plus ``more`` is above ``most``; else empty."""
     namespaces = frozenset(exception.source.spec.namespaces)
     return min((each for each in namespaces if taken[each] + more > most), default="")
 

@@ -13,7 +13,7 @@ class Placed:
     """One CEL expression of a policy: the path in the document, the source text, and the compiled form.
 
     The compiled form is None if the expression is just a scalar field of ``gpu`` or ``gang``, which needs no evaluation
-    (``CompiledMutation.facts``).
+    by CEL.
     """
 
     path: Path

@@ -1,8 +1,8 @@
 """Decides whether a policy's matchConstraints match a request, with the API server's semantics.
 
 Source: the apiserver's pkg/admission/plugin/policy/matching/matching.go and pkg/admission/plugin/webhook/predicates
-(rules, namespace, object). ``applies_statically`` needs only the operation and the resource, so that a server can group
-its policies once. This module does not read expressions, scope and params.
+(rules, namespace, object). One function needs only the operation and the resource, because a server groups its policies
+by them once. This module does not read expressions, scope and params.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ depends on."""
 
 
 class SetUpError(EvaluationError):
-    """An input that the policy needs is missing: its params, or the request's namespace."""
+    """An input that the policy needs is missing: the policy's params, or the namespace of the request."""
 
 
 class NamespaceUnknownError(SetUpError):
@@ -55,7 +55,10 @@ def applies_statically(policy: GPUPolicy, route: Route) -> bool:
 
 
 def is_static(policy: GPUPolicy) -> bool:
-    """Return whether ``applies_statically`` alone decides the match: the policy has no selector, name or scope."""
+    """Return whether a request's operation and resource alone decide if the policy matches.
+
+    The policy then has no selector, and no rule with names or a scope.
+    """
     constraints = policy.spec.match_constraints
     rules = (*constraints.resource_rules, *constraints.exclude_resource_rules)
     by_rule = all(rule.scope == "*" and not rule.resource_names for rule in rules)
@@ -112,7 +115,10 @@ def _among(allowed: tuple[str, ...], value: str) -> bool:
 
 
 def _resource_matches(item: str, resource: str, sub_resource: str) -> bool:
-    """Return whether a rule's ``item`` matches: ``pods``, ``pods/*`` (with subresources), ``*`` (no subresources)."""
+    """Return whether a rule's ``item`` matches a resource.
+
+    ``pods`` matches pods without subresources, ``pods/*`` matches subresources too, and ``*`` any resource itself.
+    """
     wanted, _, sub = item.partition("/")
     return wanted in ("*", resource) and sub in ("*", sub_resource)
 

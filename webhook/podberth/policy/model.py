@@ -1,9 +1,9 @@
 """The policy object: the content of a GPUPolicy document, as frozen models.
 
 Names, defaults and limits are those of ValidatingAdmissionPolicy and MutatingAdmissionPolicy
-(admissionregistration.k8s.io/v1) wherever these have the same field. A field with CEL holds its source here;
-compilation checks its type. This module refuses invalid values of single fields, and ``refusals`` invalid combinations
-of fields. ``parse`` adds file names, positions and messages for the author. The docstring of a field is also its
+(admissionregistration.k8s.io/v1) wherever these objects have the field. A field with CEL has the source text;
+compilation checks the type. This module refuses invalid values of single fields, and ``refusals`` invalid combinations
+of fields. The parser adds file names, positions and messages for the author. The docstring of a field is also its
 description in docs/policy.md and in the JSON Schema.
 """
 
@@ -54,7 +54,7 @@ class LabelSelectorRequirement(DocumentPart):
 
 
 class LabelSelector(DocumentPart):
-    """A label selector (meta/v1); the empty one selects everything."""
+    """A label selector (meta/v1); the empty selector selects everything."""
 
     match_labels: dict[QualifiedName, LabelValue] = Field(default_factory=dict)
     """Labels that must have exactly these values."""
@@ -63,11 +63,11 @@ class LabelSelector(DocumentPart):
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The selector as JSON, the form that ``kube.selector`` reads."""
+        """The selector as JSON, for comparisons with labels."""
         return self.model_dump(mode="json", by_alias=True)
 
     def model_post_init(self, _context: object, /) -> None:
-        """Compile the comparison now, so that no review waits for it."""
+        """Compile the comparison now, because a review would wait for the compilation otherwise."""
         self.matches  # noqa: B018 - the cached property keeps the result
 
     @cached_property
@@ -120,7 +120,7 @@ class MatchConstraints(DocumentPart):
 
 
 class MatchCondition(DocumentPart):
-    """A condition on the request; if one is false, the policy is not evaluated."""
+    """A condition on the request; if a matchCondition is false, the policy is not evaluated."""
 
     name: QualifiedName
     """The condition's name, unique in the policy; errors contain it."""
@@ -129,7 +129,10 @@ class MatchCondition(DocumentPart):
 
 
 class Variable(DocumentPart):
-    """A named expression, evaluated when it is first used; it may use the variables above it."""
+    """A named expression, evaluated when it is first used.
+
+    The expression may use variables that are declared earlier.
+    """
 
     name: Identifier
     """The variable's name, unique in the policy; expressions read it as `variables.<name>`."""
@@ -138,7 +141,7 @@ class Variable(DocumentPart):
 
 
 class ParamKind(DocumentPart):
-    """The kind of the parameter objects: a ConfigMap."""
+    """The Kubernetes kind of the parameter objects: ConfigMap."""
 
     api_version: Literal["v1"]
     """The API version of ConfigMap."""
@@ -147,7 +150,10 @@ class ParamKind(DocumentPart):
 
 
 class ParamRef(DocumentPart):
-    """The params objects: one by name, or all that a selector selects; the policy is evaluated for each in turn."""
+    """The params objects: a ConfigMap by name, or all ConfigMaps that a selector selects.
+
+    The policy is evaluated for each object.
+    """
 
     name: Subdomain | None = None
     """The name of one ConfigMap; either `name` or `selector` is needed."""
@@ -160,7 +166,7 @@ class ParamRef(DocumentPart):
 
     @property
     def selector(self) -> dict[str, Any] | None:
-        """The label selector as JSON; None if there is none."""
+        """The label selector as JSON; None if the policy has no selector."""
         return self.label_selector.document if self.label_selector is not None else None
 
 
@@ -246,13 +252,13 @@ class Mutation(DocumentPart):
 
     @cached_property
     def written(self) -> dict[str, Any]:
-        """The values of the entry's mutation fields, by concern; a valid entry has exactly one."""
+        """The values of the mutation's fields, by concern; a valid mutation has exactly one."""
         values = ((concern, getattr(self, field)) for concern, field in CONCERNS.items())
         return {concern: value for concern, value in values if value is not None}
 
     @property
     def concern(self) -> str:
-        """The name of the entry's one mutation field."""
+        """The name of the field that says what the mutation writes, such as ``tolerations``."""
         return next(iter(self.written))
 
 
@@ -264,10 +270,10 @@ CONCERNS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One CEL expression of a mutation: its name, its path in the entry, its source, and the type of its value.
+    """One CEL expression of a mutation: its name, its path in the mutation, its source, and the type of its value.
 
-    The name is a field's name or a key, or "" if the entry has only one expression. The room ``mutation`` finds the
-    value by this name.
+    The name is a field's name or a key, or "" if the mutation has only one expression. podberth finds the value by this
+    name.
     """
 
     name: str
@@ -279,7 +285,7 @@ class Leaf:
 
 
 def leaves_of(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
-    """Return the expressions and the literals of a mutation entry, each by name; absent fields are left out."""
+    """Return the expressions and the literals of a mutation, each by name; absent fields are left out."""
     concern, value = next(iter(item.written.items()))
     if isinstance(value, BaseModel):
         fields = list(_fields(value))

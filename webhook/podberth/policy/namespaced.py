@@ -1,8 +1,8 @@
 """Compiles the policies of namespaces, within bounds for each namespace.
 
-Tenants write these policies. All policies of a namespace together may cost a review what one GPUPolicy may, and the
-oldest have room first, so that a new policy never puts one out of force. A policy that does not compile, or has no
-room, decides nothing: nothing in the namespace is tightened by it, and no other policy is affected.
+Tenants write these policies. All policies of a namespace together have the time limit of one GPUPolicy. The oldest
+policies are accepted first, so a new policy never displaces an older policy. A policy that does not compile, or exceeds
+the limit, has no effect, and affects no other policy.
 """
 
 from collections import defaultdict
@@ -30,7 +30,7 @@ _NAMES: Final = Names(OF_GPU_POLICIES.conditions - _NOT_OF_NAMESPACES, OF_GPU_PO
 
 
 class NamespacedPolicy(CompiledPolicy):
-    """A policy of one namespace that is ready for evaluation."""
+    """A NamespacedGPUPolicy that is ready for evaluation."""
 
     def __init__(self, parsed: ParsedNamespaced, environment: Environment, room: Room) -> None:
         """Keep the arguments; nothing is compiled yet."""
@@ -39,7 +39,7 @@ class NamespacedPolicy(CompiledPolicy):
 
     @property
     def name(self) -> str:
-        """The policy's name with its namespace; it cannot be the name of a GPUPolicy."""
+        """The policy's name with its namespace; no GPUPolicy can have such a name."""
         return f"{self.namespace}/{self.source.metadata.name}"
 
 
@@ -50,14 +50,16 @@ def compile_namespaced(
     late: Late | None = None,
     within: Room | None = None,
 ) -> tuple[tuple[NamespacedPolicy, ...], tuple[Problem, ...]]:
-    """Return the policies that compile and have room in their namespace, sorted by name, and the others' problems.
+    """Return (the policies that compile within the limits of their namespace, the problems of all other policies).
+
+    Both are sorted.
 
     Args:
         parsed: the policies.
         environment: the names and functions that their expressions may use.
         late: called before each expression; returns True when the time is over. If None, the environment limits the
             time.
-        within: the budget of parts for all namespaces; None: only each namespace has one.
+        within: the limit on the size of the policies of all namespaces; None: only each namespace has a limit.
     """
     is_late = late or environment.deadline()
     by_namespace: defaultdict[str, list[ParsedNamespaced]] = defaultdict(list)
@@ -80,7 +82,7 @@ def compile_namespaced(
 
 
 def by_namespace(policies: Iterable[NamespacedPolicy]) -> dict[str, tuple[NamespacedPolicy, ...]]:
-    """Return the policies of each namespace, in the given order."""
+    """Return a mapping from namespace to the policies of the namespace, in the given order."""
     found: dict[str, list[NamespacedPolicy]] = {}
     for each in policies:
         found.setdefault(each.namespace, []).append(each)
@@ -96,7 +98,7 @@ class _Taken:
         self._microseconds = 0.0
 
     def full(self, parsed: ParsedNamespaced) -> tuple[Problem, ...]:
-        """Return a problem if the namespace has as many policies as it may; else nothing."""
+        """Return a problem if the namespace has the maximum number of policies already; else nothing."""
         if self._count < MOST_OF_NAMESPACE:
             return ()
         got = f"got more than {MOST_OF_NAMESPACE} policies in namespace {self._namespace}, of which the oldest count"

@@ -1,8 +1,8 @@
 """The policy of one namespace: the content of a NamespacedGPUPolicy document, as frozen models.
 
-Its fields are those of a GPUPolicy that can only tighten: it denies pods of its own namespace, or warns of them. It
-writes nothing, exempts nobody, reads no other namespace, and neither audits nor asks for nodes. ``namespaced`` compiles
-it. The docstring of a field is also its description in the CRD.
+The policy can deny pods of its own namespace, or warn about pods, and nothing else. It writes nothing, exempts nobody,
+reads no other namespace, and neither audits nor asks for nodes. The docstring of a field is also its description in the
+CRD.
 """
 
 from typing import Annotated, Any, Literal
@@ -31,7 +31,7 @@ class NamespacedConstraints(DocumentPart):
 
 
 class NamespacedParamRef(DocumentPart):
-    """The params object: one ConfigMap of the policy's own namespace, with the label of params."""
+    """The params object: a ConfigMap in the namespace of the policy, with the label of params."""
 
     name: Subdomain
     """The name of the ConfigMap."""
@@ -78,7 +78,7 @@ class NamespacedMetadata(Metadata):
 
 
 class NamespacedGPUPolicy(DocumentPart):
-    """A policy of one namespace, as a file or as an object of the cluster. It can deny and warn, and nothing else."""
+    """A policy of one namespace, from a file or from the cluster. It can deny and warn, and nothing else."""
 
     api_version: Literal[API_VERSION]  # type: ignore[valid-type]
     """The version of the format."""
@@ -97,7 +97,7 @@ class NamespacedGPUPolicy(DocumentPart):
         return f"{self.metadata.namespace}/{self.metadata.name}"
 
     def as_policy(self) -> GPUPolicy:
-        """Return the policy as a GPUPolicy, which has all its fields."""
+        """Return the policy as a GPUPolicy: each field of the policy is a field of GPUPolicy, too."""
         spec = self.spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
         metadata = {"name": self.metadata.name}
         return GPUPolicy.model_validate(

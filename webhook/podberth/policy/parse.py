@@ -1,8 +1,7 @@
 """Parses policy files, and reports every problem of every document with its line and column.
 
 A file holds GPUPolicy documents, the ConfigMaps that are their default params, GPUPolicyExceptions, and policies of
-single namespaces. ``compile``, ``exceptions`` and ``namespaced`` compile the expressions, and use the positions in
-ParsedPolicy. This module opens no file.
+single namespaces. Other modules compile the expressions. This module opens no file.
 """
 
 import re
@@ -51,7 +50,10 @@ class ParsedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ParsedNamespaced(ParsedPolicy):
-    """A policy of one namespace with the positions of its values in the file; ``policy`` has it as a GPUPolicy."""
+    """A NamespacedGPUPolicy with the positions of its values in the file.
+
+    The field ``policy`` has the policy as a GPUPolicy.
+    """
 
     namespace: str
     created: str
@@ -91,9 +93,9 @@ def parse_policies(
 ) -> ParsedPolicies:
     """Parse policy files, given as pairs of file name and text.
 
-    A policy with a problem is omitted, and so is a second policy of the same name; both are reported as problems. A
-    file without any document is a problem, too. ``others`` returns whether a document of another kind is returned in
-    ``ParsedPolicies.others``; any other document is a problem.
+    A policy with a problem is left out, and so is a second policy with a name that another policy has; both are
+    reported as problems. A file without any document is a problem, too. ``others`` decides about a document that is no
+    policy: if True, the document is in the field ``others`` of the result; if False, the document is a problem.
     """
     reader = _Reader(others)
     for file, content in texts:

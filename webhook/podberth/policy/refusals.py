@@ -1,7 +1,7 @@
 """Refuses policies whose fields are valid one by one but not together, by the API server's rules and podberth's own.
 
 Source: pkg/apis/admissionregistration/validation/validation.go of kubernetes. Each check yields the path of a field in
-the document, and the problem of the field. ``model`` has already validated each field by itself.
+the document, and the problem of the field. Each field by itself has been validated before.
 """
 
 import re
@@ -136,7 +136,7 @@ def _validations(spec: Spec) -> Iterator[Refusal]:
 
 
 def refused_actions(actions: tuple[str, ...]) -> Iterator[Refusal]:
-    """Yield the problems of ``spec.validationActions``: actions that occur twice or exclude each other."""
+    """Yield the problems of the field ``spec.validationActions``: actions that occur twice or exclude each other."""
     path = (*_SPEC, "validationActions")
     if {"Deny", "Warn"} <= set(actions):
         yield path, "got Deny and Warn, which would report everything twice; want one of them"

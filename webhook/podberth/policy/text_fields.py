@@ -1,6 +1,6 @@
 """The base class of the policy models, and types of text fields in the models (names, messages, expressions).
 
-Each type validates one field alone; ``refusals`` checks fields against each other.
+Each type validates a single field.
 """
 
 import re
@@ -42,7 +42,10 @@ def _expression(value: object) -> object:
 
 
 def named(is_valid: Callable[[str], object], want: str) -> AfterValidator:
-    """Return the validator of a name: ``is_valid`` returns whether a text is valid, ``want`` describes a valid name."""
+    """Return the validator of a name.
+
+    ``is_valid`` returns whether a text is a valid name, and ``want`` describes valid names in messages.
+    """
 
     def check(value: str) -> str:
         if not is_valid(value):
@@ -89,7 +92,10 @@ ExpressionText: TypeAlias = Annotated[str, BeforeValidator(_expression), _like(r
 
 @dataclass(frozen=True, slots=True)
 class Gives:
-    """The type that the values of a field's CEL expressions must have; ``compile`` checks it."""
+    """The type that the values of a field's CEL expressions must have.
+
+    The type is checked when a policy is compiled.
+    """
 
     want: Want
     may_be_null: bool = False

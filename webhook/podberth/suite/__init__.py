@@ -1,4 +1,4 @@
-"""Runs the tests that a policy's author writes beside the policy, with the engine that decides in the cluster."""
+"""Runs the tests that a policy's author writes next to the policy, with the engine that decides in the cluster."""
 
 from typing import Final
 

@@ -11,7 +11,7 @@ from .case_file import Case, Document, Nodes, Suite
 
 
 class UnusableError(Exception):
-    """A test case that cannot be run; ``path`` leads to the reason in the suite's document."""
+    """A test case cannot be run. The attribute ``path`` leads to the reason in the suite's document."""
 
     def __init__(self, path: Path, message: str) -> None:
         super().__init__(message)
@@ -33,10 +33,10 @@ def documents(suite: Suite, case: Case, namespace: str) -> list[Document]:
 
 
 def with_values(suite: Suite, case: Case, policies: ParsedPolicies, namespace: str) -> dict[tuple[str, str], Document]:
-    """Return the params beside the policies, with the single values that the case states, or else the suite.
+    """Return the params of the policies' files, with the single values that the case states, or else the suite.
 
-    A ConfigMap that is not there is added: in ``namespace``, the pod's, if a policy's paramRef leads there, else in
-    podberth's own. The keys are (namespace, name).
+    A ConfigMap that does not exist is added. It is added in the pod's namespace ``namespace`` if a policy's paramRef
+    leads there, else in podberth's own namespace. The keys of the result are (namespace, name).
     """
     references = (each.policy.spec.param_ref for each in policies.policies)
     of_namespace = {each.name for each in references if each is not None and each.namespace is None}
@@ -52,7 +52,7 @@ def with_values(suite: Suite, case: Case, policies: ParsedPolicies, namespace: s
 
 
 def _nodes(path: Path, group: Nodes) -> Iterator[Document]:
-    """Yield the Nodes and ConfigMaps for one entry of ``topology``."""
+    """Yield the Nodes and topology ConfigMaps for an item of the field ``topology``."""
     if group.shape is None:
         yield from group.documents or ()
         return

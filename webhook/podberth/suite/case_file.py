@@ -64,7 +64,7 @@ class Nodes(DocumentPart):
 
 
 class SuiteCluster(DocumentPart):
-    """The cluster of a case. A field of a case replaces the whole field of the same name in the suite."""
+    """The cluster of a test case. If a case states a field, the value replaces the suite's value of that field."""
 
     topology: tuple[Nodes, ...] | None = None
     """The nodes; None means that nothing is known of the cluster's nodes."""
@@ -83,14 +83,14 @@ class Namespace(DocumentPart):
 
 
 class User(DocumentPart):
-    """The user who creates the pod: ``userInfo`` of the request."""
+    """The user who creates the pod: the field ``userInfo`` of the request."""
 
     username: Annotated[str, Field(min_length=1)]
     groups: tuple[str, ...] = ()
 
 
 def _short_for(field: str) -> BeforeValidator:
-    """Return a validator that accepts a string as the short form of an object with only the field ``field``."""
+    """Return a validator that accepts a string in place of an object that has only the field ``field``."""
     return BeforeValidator(lambda value: {field: value} if isinstance(value, str) else value)
 
 

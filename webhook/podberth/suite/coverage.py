@@ -1,8 +1,8 @@
 """Coverage of policies by test cases: which expressions were evaluated, and which conditions were both true and false.
 
-A condition counts as two points: one if a case made the condition true, one if a case made the condition false. Any
-other expression counts as one point. A variable counts as evaluated if an evaluated expression needed it. A variable
-inside a loop counts if the loop ran at least once.
+A condition counts as two points: a point if a case made the condition true, and a point if a case made the condition
+false. Any other expression counts as one point. A variable counts as evaluated if an evaluated expression needed it. A
+variable inside a loop counts if the loop ran at least once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ class Observed:
 class Observer:
     """Records the policies that apply in a suite's cases and, with ``keep_answers``, the result of each expression.
 
-    The class implements ``policy.evaluate.Watch``.
+    The evaluation of a policy calls the observer's methods.
     """
 
     def __init__(self, *, keep_answers: bool = False) -> None:
@@ -49,7 +49,10 @@ class Observer:
         self._of_kinds: dict[str, Observer] = {}
 
     def of_kind(self, kind: str) -> "Observer":
-        """Return the observer of the native policies of a kind, whose names are their own."""
+        """Return the observer of the native policies of a Kubernetes kind, such as ValidatingAdmissionPolicy.
+
+        The names of policies are unique only within a kind.
+        """
         return self._of_kinds.setdefault(kind, Observer(keep_answers=self._keep))
 
     def passed_over(self, policy: CompiledPolicy, why: str) -> None:
@@ -109,7 +112,7 @@ class _Count:
 
 
 def coverage(observer: Observer, parsed: Sequence[ParsedPolicy], environment: Environment) -> tuple[Covered, ...]:
-    """Return the coverage of every expression of the observed policies; ``observer`` must have kept the answers."""
+    """Return the coverage of every expression of the observed policies; ``observer`` must have recorded the results."""
     counts = {name: _Counts(policy, environment) for name, policy in observer.policies.items()}
     for each in observer.answers:
         counts[each.policy.name].add(each)
@@ -166,7 +169,7 @@ def _covered(placed: Placed, counts: Mapping[Path, _Count], parsed: ParsedPolicy
 
 
 def _is_condition(expression: Expression) -> bool:
-    """Return whether an expression is a boolean that can be both true and false, unlike the literal ``false``."""
+    """Return whether an expression is a boolean that can be both true and false, unlike a literal."""
     literal = not expression.reads and not expression.functions
     return not literal and (expression.want is Want.BOOL or expression.type == BOOL)
 

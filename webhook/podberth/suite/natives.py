@@ -30,7 +30,7 @@ class SuiteNatives:
     """The native policies in the folder of a suite."""
 
     def __init__(self, suite: Suite, policies: ParsedPolicies, environment: Environment, observer: Observer) -> None:
-        """Compile the policies among ``policies.others``; ``observer`` records their evaluations, by kind."""
+        """Compile the native policies among ``policies``; ``observer`` records their evaluations."""
         self._file, self._source = suite.file, suite.source
         self._beside = [each.document for _, each in policies.others]
         self._param_kinds = kinds_of_params(self._beside) - {("", "ConfigMap"), ("", "Namespace")}
@@ -85,7 +85,7 @@ class SuiteNatives:
                 yield parsed.positions.problem(parsed.file, ("metadata", "name"), f"{name} {why}")
 
     def coverage(self) -> tuple[Covered, ...]:
-        """Return the coverage of every expression; the observer must have kept the answers."""
+        """Return the coverage of every expression; the observer must have recorded the results of the expressions."""
         return tuple(
             each
             for kind, observer in self._observers.items()
@@ -115,10 +115,10 @@ class CaseNatives:
     _judge: NativeJudge
 
     def refuse(self, request: AdmissionRequest, place: Path) -> None:
-        """Do nothing for a creation.
+        """Refuse a request that podberth cannot predict the native policies for; a creation is never refused.
 
         Raises:
-            UnusableError: the request is another one, and a policy may match it, which podberth does not judge.
+            UnusableError: the request is no creation, and a native policy may match the request.
         """
         route = (request.operation, request.group, request.version, request.resource, request.sub_resource)
         names = [] if route[0] == "CREATE" and not route[-1] else list(self._judge.matching(route))
@@ -148,10 +148,10 @@ class CaseNatives:
         )
 
     def ask_again(self, before: NativelyMutated, after: Document, place: Path) -> None:
-        """Ask the policies that the API server asks again after podberth's webhook.
+        """Evaluate the native policies that the API server evaluates again after podberth's webhook.
 
         Raises:
-            UnusableError: one of them would change ``after``, the pod with the API server's defaults, again.
+            UnusableError: a policy would change ``after``, the pod with the API server's defaults, again.
         """
         if before.mutated is not None:
             _want_judged(place, self._judge.asked_again(before.mutated, after))

@@ -163,8 +163,8 @@ class _Runner:
     ) -> CaseResult:
         """Return ``result`` with the outcome of /mutate for the request, and of /validate for the mutated pod.
 
-        Native policies are asked in the API server's order, those with mutations before /mutate and the others before
-        /validate.
+        Native policies are evaluated in the API server's order: mutating policies before /mutate, and validating
+        policies before /validate.
         """
         before = natives.mutate(request)
         if before is not None and before.denials:
@@ -204,7 +204,11 @@ class _Runner:
         return self.suite.source.positions.problem(self.suite.file, path, message)
 
     def _cluster(self, path: Path, case: Case, namespace: str) -> tuple[Snapshot, CaseNatives | None]:
-        """Return the compiled policies, and the native ones if there are any, with the objects of a case's cluster."""
+        """Return the snapshot and the native policies for the cluster of a case.
+
+        The snapshot has the compiled policies and the objects of the case's cluster. The native policies are None if
+        the suite has no native policies.
+        """
         given = documents(self.suite, case, namespace)
         natives = self.settings.natives
         own = [each for each in given if natives is None or not natives.needs(each)]
@@ -347,10 +351,10 @@ _SHOWN = 160
 def differences(expected: object, actual: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
     """Yield (path, message) for each place where ``expected`` does not match ``actual``.
 
-    - An object matches if the actual object has each of its keys with a value that matches; further keys do not matter.
-    - A list matches if each item matches an item of its own in the actual list, in order; further items do not matter.
+    - An object matches if the actual object has each expected key with a value that matches; further keys are ignored.
+    - A list matches if its items match different items of the actual list, in order; further items are ignored.
     - Null, or an empty object or list, matches if the actual value is absent, null, or an empty object or list.
-    - Any other value matches the same value of the same type (``"1"`` does not match ``1``).
+    - Any other value matches an equal value of the same type (``"1"`` does not match ``1``).
     """
     if expected in (None, {}, []):
         if actual is not ABSENT and actual not in (None, {}, []):

@@ -77,7 +77,7 @@ def _texts(wanted: tuple[str, ...], actual: tuple[str, ...]) -> list[str]:
 
 
 def _fitting(expected: Any, actual: Any) -> Any:
-    """Return ``expected`` with each value replaced by the value at the same place in ``actual``.
+    """Return ``expected`` with each value replaced by the value at the same path in ``actual``.
 
     No key is added; a key that ``actual`` lacks becomes null. If two lists differ in length, the list of ``actual`` is
     taken whole.

@@ -1,19 +1,19 @@
 """Searches for the fewest label expressions that select every wanted row and no other row.
 
-A row is the values that one kind of node has for a list of label keys; None stands for an absent label. A box allows a
-set of values for each key. One label expression can state any such set, so a box is one nodeSelectorTerm, and several
-boxes are ORed terms. The problem is the minimisation of multiple-valued logic (Rudell and Sangiovanni-Vincentelli, IEEE
+A row is the values that a node has for a list of label keys; None stands for an absent label. A box allows a set of
+values for each key. One label expression can state any such set, so a box is one nodeSelectorTerm, and several boxes
+are ORed terms. The problem is the minimisation of multiple-valued logic (Rudell and Sangiovanni-Vincentelli, IEEE
 Trans. CAD 6(5), 1987). It contains set cover and is therefore NP-hard.
 
-The problem is small here: a box needs to allow only the values of its own wanted rows, and a subset of these rows makes
-a smaller box. So the boxes are a partition of the wanted rows. The search takes the partition that is minimal in
-(boxes, expressions, cost), among those whose boxes contain no other row. A box needs expressions only for the keys that
-exclude other rows: the cheapest hitting set of keys.
+The problem is small in practice: a box needs to allow only the values of its own wanted rows, and a subset of these
+rows makes a smaller box. So the boxes are a partition of the wanted rows. The search takes the partition that is
+minimal in (boxes, expressions, cost), among those whose boxes contain no other row. A box needs expressions only for
+the keys that exclude other rows: the cheapest hitting set of keys.
 
 The work is bounded by ``PLACEMENTS`` (trials of a row in a box) and ``CHOICES`` (trials of a set of keys). The cost of
 each trial is linear in the number of keys, because a set of other rows is one integer. When a bound is reached, the
 best result so far is returned, and ``Boxes.smallest`` is False: the boxes are exact, but fewer boxes may be possible.
-If there are more than ``MOST_ROWS`` wanted rows, they are only joined greedily.
+More than ``MOST_ROWS`` wanted rows are only joined greedily.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -55,7 +55,10 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """The result of ``fewest``: the boxes, and whether the search was complete."""
+    """The boxes that the search for the fewest boxes has found, and whether the search was complete.
+
+    A box is a set of allowed values for each of some label keys.
+    """
 
     boxes: tuple[Box, ...]
     smallest: bool
@@ -63,10 +66,10 @@ class Boxes:
 
 
 def fewest(wanted: Iterable[Row], others: Iterable[Row], cost: Cost, *, most: int) -> Boxes | None:
-    """Return at most ``most`` boxes that contain all wanted rows and no other row; None if the search finds none.
+    """Return at most ``most`` boxes that contain all wanted rows and no row of ``others``; None if none are found.
 
-    No row may be in both ``wanted`` and ``others``, and neither list may be empty. The result does not depend on the
-    order of the rows.
+    A row has the values of a node's labels. No row may be in both ``wanted`` and ``others``, and neither list may be
+    empty. The result does not depend on the order of the rows.
     """
     search = _Search(sorted(set(wanted), key=_order), sorted(set(others), key=_order), cost)
     return search.run(most)
@@ -80,8 +83,8 @@ def _order(row: Row) -> tuple[tuple[bool, str], ...]:
 class _Search:
     """The state of one search for boxes.
 
-    ``inside`` has, for each wanted row and each key, a bit set of the other rows that share the wanted row's value for
-    the key.
+    ``inside`` has, for each wanted row and each key, a bit set of the rows of ``others`` that share the wanted row's
+    value for the key.
     """
 
     wanted: list[Row]
@@ -141,7 +144,7 @@ class _Search:
         return [tuple(rows) for rows in members]
 
     def _place(self, number: int, members: list[tuple[Row, ...]], inside: list[tuple[int, ...]], count: int) -> None:
-        """Try to put the wanted row ``number`` into each box, and into a new one if there are fewer than ``count``."""
+        """Try to put the wanted row ``number`` into each box, or into a new box if there are fewer than ``count``."""
         if number == len(self.wanted):
             self._take(members)
             return
@@ -174,9 +177,10 @@ class _Search:
         return self.made[rows]
 
     def _cheapest(self, rows: tuple[Row, ...]) -> Box:
-        """Return the box of some wanted rows with the fewest keys; of several sets of so many keys, the cheapest.
+        """Return the box of some wanted rows that uses the fewest keys.
 
-        If several keys exclude the same other rows, only the cheapest of these keys is tried.
+        If several boxes use equally few keys, the result is the box with the lowest cost. If several keys exclude equal
+        sets of the rows in ``others``, only the cheapest of these keys is tried.
         """
         every = (1 << len(self.others)) - 1
         inside = reduce(_merged, (self.inside[row] for row in rows))
@@ -207,7 +211,7 @@ class _Search:
         raise AssertionError("the caller places rows only where some key keeps each other out")
 
     def _hurried(self, rows: tuple[Row, ...], usable: Sequence[tuple[float, int, int]], every: int) -> Box:
-        """Return a box whose keys are chosen greedily: each key excludes the most other rows that are left."""
+        """Return a box whose keys are chosen greedily: each key excludes the most rows that no earlier key excludes."""
         chosen: list[tuple[float, int, int]] = []
         rest = every
         while rest:

@@ -64,9 +64,10 @@ _NEEDS_FABRIC: frozenset[str] = frozenset({"NVIDIA-GB200", "NVIDIA-GB300"})
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """The accelerators that a node offers, for each resource. The capabilities of nodes that offer the same are equal.
+    """The accelerators that a node offers, for each resource.
 
-    The tuples are sorted by resource name. For each tuple, a mapping has the same content, for fast look-ups.
+    Two nodes with equal offers have equal capabilities. The tuples are sorted by resource name. For each tuple, a
+    mapping has equal content, for fast look-ups.
     """
 
     amounts: tuple[tuple[str, int], ...] = ()
@@ -132,14 +133,17 @@ def capability_of(node: Node) -> Capability:
 
 @lru_cache(maxsize=4096)
 def _shared(capability: Capability) -> Capability:
-    """Return the first capability that is equal to ``capability``, so that equal nodes share one object."""
+    """Return the first of all equal capabilities that this function was called with.
+
+    Equal nodes then share one object.
+    """
     return capability
 
 
 def gpu_memory_mib(labels: Mapping[str, str], capability: Capability) -> dict[str, int]:
-    """Return a mapping from each product name in the labels to the MiB of a whole GPU.
+    """Return a mapping from each GPU product name in a node's labels to the memory of a whole GPU in MiB.
 
-    Empty if the memory is unknown, or if one unit of ``nvidia.com/gpu`` is less than a whole GPU.
+    The mapping is empty if the memory is unknown, or if one unit of ``nvidia.com/gpu`` is less than a whole GPU.
     """
     memory = 0 if capability.cut else capability.memory_of.get(_NVIDIA_GPU, 0)
     return {labels[key]: memory for key in (_PRODUCT, _GKE_ACCELERATOR) if memory and key in labels}
@@ -148,7 +152,7 @@ def gpu_memory_mib(labels: Mapping[str, str], capability: Capability) -> dict[st
 def _vendor(node: Node) -> Vendor:
     """Return the vendor of the node's GPUs, from the node's document, else from the node's resources.
 
-    A node has GPUs of one vendor.
+    All GPUs of a node are from one vendor.
     """
     if node.topology is not None and node.topology.gpus:
         return node.topology.gpus[0].vendor
@@ -176,7 +180,7 @@ def _memory_mib(node: Node, resource: str, accelerator: Accelerator) -> int:
 
 
 def _least_memory(node: Node) -> int:
-    """Return the MiB of the smallest unpartitioned GPU in the node's document; 0 if the memory of one is unknown."""
+    """Return the MiB of the smallest unpartitioned GPU in the node's document; 0 if any GPU's memory is unknown."""
     sizes = [gpu.memory_mib for gpu in node.topology.gpus if not gpu.mig_enabled] if node.topology else []
     return min(sizes) if sizes and all(sizes) else 0
 
@@ -251,8 +255,8 @@ def _largest_domain(topology: NodeTopology) -> int:
 def _is_partitioned(node: Node) -> bool:
     """Return whether one unit of ``amd.com/gpu`` is a part of a GPU: the node offers more units than it has GPUs.
 
-    A node does so if the device plugin's resource_naming_strategy is single. It is unknown which units belong to one
-    GPU.
+    The device plugin offers parts of GPUs under this name if its resource_naming_strategy is single. It is unknown
+    which units belong to one GPU.
     """
     gpus = node.topology.gpus if node.topology else ()
     return bool(gpus) and node.durable.get(_WHOLE["amd"], 0) > len(gpus)

@@ -31,7 +31,7 @@ _REMEMBERED: Final = 2
 
 
 class _Column:
-    """One label key: the rows that have the label, by value."""
+    """The values of a label key: for each value, the rows (classes or nodes) that have the value."""
 
     def __init__(self, values: Iterable[tuple[int, str]]) -> None:
         """Build the column from pairs of row number and value; rows without the label are left out."""
@@ -58,7 +58,7 @@ class _Column:
         return found | _bits(few)
 
     def beside(self, operator: str, bound: int) -> Bits:
-        """Return the rows whose value is a number greater (operator Gt) or less (Lt) than ``bound``."""
+        """Return the rows whose value is a number above ``bound`` (operator Gt), or below ``bound`` (operator Lt)."""
         numbers, rows, up_to = self._ordered = self._ordered or self._in_order()
 
         def first(count: int) -> Bits:
@@ -72,7 +72,7 @@ class _Column:
     def _in_order(self) -> tuple[list[int], list[int], list[Bits]]:
         """Return (the numeric values in order, the row of each value, sets of rows).
 
-        Set n has the first n * ``_STEP`` rows.
+        Set n has the first n * ``_STEP`` rows, where ``_STEP`` is a constant.
         """
         parsed = ((integer(value), rows) for value, rows in self._rows.items())
         found = sorted((number, row) for number, rows in parsed if number is not None for row in rows)
@@ -91,7 +91,7 @@ class _Table:
         self.all: Bits = (1 << len(labels)) - 1
 
     def meeting(self, expression: Expression) -> Bits:
-        """Return the rows that meet a requirement on a label, with the semantics of ``kube.selector``."""
+        """Return the rows that meet a requirement on a label, as the scheduler compares."""
         key, operator, values = expression
         column = self._column(key)
         if operator == "In":
@@ -117,7 +117,7 @@ class _Table:
 
 
 class Choices:
-    """The classes of nodes of one index; ``chosen`` returns the classes that a pod's node selection matches."""
+    """The classes of nodes in an index. ``chosen`` returns the nodes that a pod's node selection matches."""
 
     def __init__(self, classes: tuple[Part, ...], ignored: frozenset[str]) -> None:
         """Create the object from the classes with all their nodes, and the label keys that are not part of a class."""
@@ -173,7 +173,11 @@ class Choices:
         return chosen & everywhere
 
     def _halves(self, term: Term, among: tuple[_Table, Bits], nodes: "_Nodes") -> tuple[Bits, Bits]:
-        """Return (classes that meet a term's requirements on class labels, nodes that meet the term's others)."""
+        """Return (classes of nodes, nodes) that meet a term's requirements.
+
+        The classes meet the requirements on labels that all nodes of a class share. The nodes meet the term's
+        requirements on ignored labels and on names.
+        """
         expressions, fields = term
         table, classes = among
         classes = _all_of(table, [each for each in expressions if each[0] not in self._ignored], classes)
@@ -212,8 +216,8 @@ class _Nodes:
     def named(self, field: Expression) -> Bits:
         """Return the nodes that meet a matchFields requirement.
 
-        None unless the requirement is In or NotIn with one value. A node has no field but its name; any other field
-        counts as empty.
+        No node meets a requirement other than In or NotIn with one value. The only field of a node is its name; any
+        other field counts as empty.
         """
         key, operator, values = field
         if len(values) != 1 or operator not in ("In", "NotIn"):

@@ -1,4 +1,4 @@
-"""Computes the differences between two states of a cluster, for each node, and once for all nodes of one kind.
+"""Computes the differences between two states of a cluster, for each node, and once for all similar nodes.
 
 Only data that podberth reads is compared. The conventions' ignored labels are left out: these labels identify a node or
 show the node's age, so they always differ. But if an ignored label shows a state (a running reconfiguration), the
@@ -47,7 +47,7 @@ class ChangedNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindDifference:
-    """The changes that several nodes of one kind have in common."""
+    """The equal changes of several similar nodes between two states of a cluster."""
 
     event: Literal["added", "removed", "changed"]
     kind: MachineSummary
@@ -70,7 +70,11 @@ class Difference:
 
     @property
     def by_kind(self) -> tuple[KindDifference, ...]:
-        """The differences with one entry for all nodes of one kind that have equal changes, most nodes first."""
+        """The differences, with one entry for all similar nodes that have equal changes.
+
+        The entry with the most nodes is first. Nodes are similar if they have equal GPUs, links and other lasting
+        properties.
+        """
         groups: dict[
             tuple[Literal["added", "removed", "changed"], MachineSummary, tuple[NodeChange, ...]], list[str]
         ] = {}
@@ -122,15 +126,15 @@ def _compared(aspect: Aspect, before: Mapping[str, str], after: Mapping[str, str
 
 
 def _shown(seen: Mapping[str, str], what: str) -> str:
-    """Return the value called ``what`` as text.
+    """Return the value called ``what`` as text; empty only if the value is absent.
 
-    Empty only if the value is absent, because labels may have empty values.
+    Labels may have empty values, so an empty value is shown in quotation marks.
     """
     return seen[what] or '""' if what in seen else ""
 
 
 def _natural(what: str) -> tuple[str, int]:
-    """Return the sort key of a name; a number in the name counts as a number: ``GPU 10`` comes after ``GPU 9``."""
+    """Return the sort key of a name; a number in the name counts as a number, so ``GPU 10`` comes after ``GPU 9``."""
     number = _NUMBERED.fullmatch(what)
     return (number[1], int(number[2])) if number else (what, 0)
 
@@ -144,7 +148,10 @@ def _topology(node: Node) -> NodeTopology:
 
 
 def _taints(node: Node, _: Conventions) -> Mapping[str, str]:
-    """Return the values of the node's taints by key and effect; taints that share key and effect share one text."""
+    """Return a mapping from (key, effect) of the node's taints to the values, as text.
+
+    If several taints have one key and effect, the text has all values.
+    """
     found: dict[str, str] = {}
     for taint in sorted(node.taints):
         what = f"{taint.key}:{taint.effect}"

@@ -1,7 +1,7 @@
 """Encodes and decodes the topology ConfigMap, in which the node agent publishes the ``NodeTopology`` of its node.
 
 There is one ConfigMap for each node. The ConfigMap has the node's name, the label ``podberth.io/topology: v1``, and one
-canonical JSON document (sorted keys, no blanks) under ``topology.json``, so that equal topologies are equal bytes. The
+canonical JSON document (sorted keys, no blanks) under ``topology.json``, so equal topologies are equal bytes. The
 writer of a ConfigMap is not trusted: every value is bounded and compared with the other values. A document that
 contradicts itself is a TopologyError, and then only the labels of the node are used. Unknown fields are ignored,
 because later versions of the format may add fields.
@@ -103,9 +103,10 @@ def decode_topology(config_map: Mapping[str, Any]) -> NodeTopology:
 
 
 def is_same_but_for_time(text: str, other: str) -> bool:
-    """Return whether two documents, as texts of the ConfigMap, are equal except for ``observed``.
+    """Return whether two topology documents are equal except for their time, the field ``observed``.
 
-    ``text`` has to be canonical, as ``encode_topology`` writes documents; if not, only an equal text gives True.
+    Both are texts of a ConfigMap. ``text`` has to be in the canonical form that the agent writes; if not, only an equal
+    text gives True.
     """
     if text == other:
         return True
@@ -125,7 +126,7 @@ _NAMES = {"mig_enabled": "mig", "mig_offers": "migProfiles", "max_instances": "m
 
 
 def _written(value: Any) -> Any:
-    """Return a value of ``NodeTopology`` as JSON.
+    """Return a part of a topology document as JSON.
 
     Fields with the default value are left out, except the shape of the links.
     """
@@ -200,7 +201,7 @@ def _read_pci_id(found: Fields) -> str:
 
 
 class _Layout(NamedTuple):
-    """The fields of a document that are equal for all machines of one kind."""
+    """The fields of a topology document that are equal on all machines of one model: links and MIG layout."""
 
     links: Links
     offers: tuple[MigOffer, ...]
@@ -208,7 +209,7 @@ class _Layout(NamedTuple):
 
 
 def _read_layout(found: Fields, indexes: list[int]) -> _Layout:
-    """Return the fields of ``_ALIKE`` from a document; equal documents share one cached result."""
+    """Return the links and the MIG layout from a topology document; equal documents share one cached result."""
     alike = {key: found.values[key] for key in _ALIKE if key in found.values}
     try:
         text = orjson.dumps((alike, indexes))

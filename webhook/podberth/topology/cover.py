@@ -1,14 +1,14 @@
-"""Searches for the fewest and most meaningful nodeSelectorTerms that select the wanted nodes and no others.
+"""Searches for the fewest and most meaningful nodeSelectorTerms that select the wanted nodes and no unwanted node.
 
 The search first uses only the labels with a configured meaning, because such labels also hold for future nodes. If they
-do not suffice, the search uses all labels. Each time, ``boxes`` finds the fewest terms, among these the fewest
-expressions, then the best ranked, and then the simplest to read. The result is always exact, or ``Cover.exact`` is
-False: exact terms select every wanted label set and no other. Three labels are never used: a hostname, an ignored
-label, and a label without configured meaning whose every value belongs to one node. The module does not know the
-purpose of the wanted nodes.
+do not suffice, the search uses all labels. Each search returns the fewest terms. Among results with equally few terms,
+it prefers fewer expressions, then better ranked labels, and then simpler expressions. The result is always exact, or
+``Cover.exact`` is False: exact terms select every wanted label set and no unwanted label set. Three labels are never
+used: a hostname, an ignored label, and a label without configured meaning whose every value belongs to one node. The
+module does not know the purpose of the wanted nodes.
 
-``boxes`` bounds the work of each search, and there are two searches at most. Terms beyond MAX_TERMS or MAX_VALUES are
-too long to read, so none are returned.
+The work of each search is limited, and there are two searches at most. Terms beyond MAX_TERMS or MAX_VALUES are too
+long to read, so none are returned.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ class LabelledNodes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """The result of ``cover``: nodeSelectorTerms for the wanted nodes."""
+    """The nodeSelectorTerms for the wanted nodes, and whether the terms exclude all other nodes."""
 
     terms: tuple[Term, ...]
     """nodeSelectorTerms, which are ORed; empty if no term is needed or possible.
@@ -57,10 +57,10 @@ class Cover:
 
 
 def cover(wanted: Sequence[LabelledNodes], others: Sequence[LabelledNodes], *, conventions: Conventions) -> Cover:
-    """Return the terms that select every wanted label set and no label set of ``others``, if labels can do so.
+    """Return the terms that select every label set in ``wanted`` and no label set in ``others``, if labels can do so.
 
-    If labels cannot, ``Cover.exact`` is False. There are no terms if ``wanted`` or ``others`` is empty. Any other label
-    set, such as that of a transient node, may match or not.
+    If labels cannot do so, the result's field ``exact`` is False. There are no terms if ``wanted`` or ``others`` is
+    empty. A label set in neither argument, such as that of a transient node, may match or not.
     """
     if not wanted or not others:
         return Cover((), exact=True)
@@ -87,7 +87,7 @@ def _incidental(kinds: Iterable[LabelledNodes], unusable: frozenset[str]) -> lis
 
 
 class _Search:
-    """The search for terms that use one list of label keys; keys with a configured meaning come first."""
+    """The search for terms that use only the given label keys; keys with a configured meaning come first."""
 
     def __init__(
         self,
@@ -122,9 +122,10 @@ class _Search:
         return Cover(terms, exact=exact, smallest=found.smallest)
 
     def _cost(self, key: int, allowed: Values, outside: Values) -> float:
-        """Return the cost of an expression on a key: first by the key's rank, then by how simple the expression is.
+        """Return the cost of an expression on a label key; the search prefers a low cost.
 
-        An expression with more than ``MAX_VALUES`` values costs more than any other.
+        The key's rank decides first, and then the form of the expression. An expression with too many values has the
+        highest cost.
         """
         plainness, said = _plainest(allowed, outside, number=self.numbers[key])
         return self.ranks[key] * _RANK + plainness + (_LAST if len(said.get("values", ())) > MAX_VALUES else 0)
@@ -158,8 +159,9 @@ _MOST_DIGITS = 18
 def _plainest(allowed: Values, outside: Values, *, number: bool) -> tuple[float, dict[str, Any]]:
     """Return (cost, expression) of the simplest expression that matches all ``allowed`` values and none of ``outside``.
 
-    None stands for an absent label. The two sets are disjoint and not empty, so a list of values is always possible:
-    the allowed values (In) if the label is always present, else the values of ``outside`` (NotIn).
+    None stands for an absent label. The sets ``allowed`` and ``outside`` are disjoint and not empty, so an expression
+    is always possible: In with the allowed values if the label is always present, else NotIn with the values of
+    ``outside``.
     """
     choices: list[tuple[float, dict[str, Any]]] = []
     values, unwanted = _present(allowed), _present(outside)
@@ -177,7 +179,7 @@ def _plainest(allowed: Values, outside: Values, *, number: bool) -> tuple[float,
 
 
 def _comparison(values: list[str], unwanted: list[str]) -> dict[str, Any] | None:
-    """Return a Gt or Lt expression that matches all of ``values`` and none of ``unwanted``; None if there is none."""
+    """Return a Gt or Lt expression that matches all of ``values`` and none of ``unwanted``; None if impossible."""
     if not all(text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS for text in (*values, *unwanted)):
         return None
     meant, kept_out = [int(text) for text in values], [int(text) for text in unwanted]

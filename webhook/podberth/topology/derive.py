@@ -1,7 +1,7 @@
 """Derives the topology document of a node from the agent's readings of its devices.
 
 The result depends on the reading alone. No function raises: a contradiction in the reading, such as a MIG instance on a
-GPU that has just left MIG mode, is left out, so that the document can always be decoded.
+GPU that has just left MIG mode, is left out, and the document can always be decoded.
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,7 +38,8 @@ APPLICATION_XIDS: frozenset[int] = frozenset({13, 31, 43, 45, 68, 109})
 def derive(observation: Observation) -> NodeTopology:
     """Return the topology document of a node.
 
-    The field ``observed`` is left empty; the publisher sets it, because only the publisher knows what has changed.
+    The field ``observed``, a time, is left empty; the publisher sets the time, because only the publisher knows what
+    has changed.
     """
     gpus = sorted(observation.gpus, key=lambda gpu: gpu.index)
     fabric, unknown = _fabric([gpu.fabric for gpu in gpus if gpu.fabric is not None])
@@ -151,7 +152,7 @@ def _instances(gpu: ObservedGpu) -> list[MigInstance]:
 
 
 def _profile(name: str) -> str:
-    """Return the GPU instance profile in a MIG device's name; empty if the name has none.
+    """Return the GPU instance profile in a MIG device's name; empty if the name has no profile.
 
     Examples of names: ``MIG 1g.10gb``, ``NVIDIA A100-SXM4-40GB MIG 1c.3g.20gb``.
     """
@@ -163,7 +164,7 @@ def _profile(name: str) -> str:
 
 
 def _unseen(all_of: Iterable[Unseen]) -> tuple[Unseen, ...]:
-    """Return the first ``_MOST_UNSEEN`` unreadable values, sorted; equal entries become one with the GPUs of all."""
+    """Return the first unreadable values, sorted, up to a limit. Equal values become one entry with the GPUs of all."""
     gpus: dict[tuple[str, str], set[int]] = {}
     for each in all_of:
         gpus.setdefault((_text(each.what), _text(each.why)), set()).update(each.gpus)

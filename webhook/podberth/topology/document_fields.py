@@ -1,4 +1,4 @@
-"""Reads the fields of an untrusted document for the decoders of this package, and checks type and bounds of each."""
+"""Reads fields of an untrusted topology document, and checks the type and the limits of each value."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
@@ -19,10 +19,10 @@ def bad(where: str, got: object, want: str) -> TopologyError:
 
 
 class Fields:
-    """The fields of one object in a document.
+    """The fields of an object in a topology document.
 
-    Each method returns one field, by key; null means the same as an absent field. A method raises TopologyError for any
-    other value than its docstring names; the message has the field's place, the value and what was expected.
+    Each method returns one field, by key; null counts as an absent field. A method raises TopologyError for any other
+    value than its docstring names; the message has the field's path, the value and what was expected.
     """
 
     __slots__ = ("values", "where")
@@ -75,16 +75,16 @@ class Fields:
         return bool(value)
 
     def below(self, key: str) -> "Fields":
-        """Return a field that is an object, as ``Fields``; an object without fields if the field is absent."""
+        """Return the fields of a field that is an object; without fields if the field is absent."""
         value = self.values.get(key)
         if value is not None and not isinstance(value, dict):
             raise self.bad(key, "an object")
         return Fields(value or {}, f"{self.where}.{key}")
 
     def items(self, key: str, most: int) -> Iterator[tuple[str, Any]]:
-        """Yield (place in the document, item) for each item of a field that is a list of at most ``most`` items.
+        """Yield (path in the document, item) for each item of a field that is a list of at most ``most`` items.
 
-        Nothing if the field is absent.
+        Nothing is yielded if the field is absent.
         """
         value = self.values.get(key)
         if value is None:
@@ -97,7 +97,7 @@ class Fields:
             yield f"{self.where}.{key}[{number}]", element
 
     def objects(self, key: str, most: int) -> Iterator["Fields"]:
-        """Yield, as ``Fields``, the items of a field that is a list of at most ``most`` objects; nothing if absent."""
+        """Yield the fields of each item of a field that is a list of at most ``most`` objects; nothing if absent."""
         for place, element in self.items(key, most):
             if not isinstance(element, dict):
                 raise bad(place, element, "an object")

@@ -20,7 +20,7 @@ _ANYWHERE: Final = ""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """Nodes of one class on which the same kinds of pods fit."""
+    """Nodes of one class on which pods of the same roles fit."""
 
     node_class: NodeClass
     fitting: Fitting
@@ -29,7 +29,10 @@ class Group:
 
 
 def groups(found: Iterable[Sequence[Part]]) -> Iterator[Group]:
-    """Yield groups of nodes on which the same kinds of pods fit; ``found`` has the nodes for each kind of pods."""
+    """Yield sets of nodes: on all nodes of a set, pods of the same roles fit.
+
+    ``found`` has the fitting nodes of each role.
+    """
     classes: dict[int, tuple[NodeClass, dict[str, set[int]]]] = {}
     for kind, parts in enumerate(found):
         for part in parts:

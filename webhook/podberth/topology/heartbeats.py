@@ -1,7 +1,7 @@
 """Tracks the heartbeats of node agents. Each agent renews one Lease, which expires if the agent stops.
 
-The clocks of agents and watchers differ. So, as in the node lifecycle controller (pkg/controller/nodelifecycle), what
-counts is the moment when the watcher saw a Lease change, and not the time in the Lease. A Lease that keeps changing is
+The clocks of agents and watchers differ. So the moment when the watcher saw a Lease change counts, and not the time in
+the Lease. The node lifecycle controller (pkg/controller/nodelifecycle) does this, too. A Lease that keeps changing is
 fresh, however wrong the agent's clock is. Only when a Lease is seen for the first time, the time in the Lease counts.
 
 The caller passes the time in seconds of a monotonic clock that stops while the watch is interrupted (``WatchClock``).
@@ -75,7 +75,7 @@ class Heartbeats:
             name: the node's name.
             lease: the Lease object.
             now: the time by the watcher's own clock, used only for a Lease that is seen for the first time.
-            at: the same moment by the clock that decides expiry.
+            at: the moment ``now`` by the clock that decides expiry.
         """
         beat, before = read_heartbeat(lease), self._beats.get(name)
         if beat is None:
@@ -91,7 +91,7 @@ class Heartbeats:
         return beat is not None
 
     def forget(self, name: str) -> None:
-        """Remove the Lease of a node; a node without a Lease is not stale, as in ``is_stale``."""
+        """Remove the Lease of a node. A node without a Lease does not count as stale."""
         self._beats.pop(name, None)
         self._due.pop(name, None)
 
@@ -131,7 +131,7 @@ class Heartbeats:
 
 
 class WatchClock:
-    """A clock that stops while the watch on Leases is interrupted, so that no Lease expires unseen.
+    """A clock that stops while the watch on Leases is interrupted: no Lease expires during an interruption.
 
     An interruption is noticed late. The clock leaves out all time from the last event before the interruption to the
     first event after the interruption. So each heartbeat keeps its remaining time; agents need that time to reach a

@@ -40,7 +40,7 @@ class BoundPod:
 
 
 class HoldingPod(NamedTuple):
-    """A pod that holds some of one resource, and the number of units that the pod holds."""
+    """A pod that holds units of a resource, and the number of units that the pod holds."""
 
     namespace: str
     pod: str
@@ -49,7 +49,7 @@ class HoldingPod(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceUse:
-    """The use of one accelerator resource of a node. ``used`` and ``free`` together are ``allocatable``."""
+    """The use of one accelerator resource of a node. The sum of ``used`` and ``free`` is ``allocatable``."""
 
     resource: str
     kind: AcceleratorKind
@@ -60,9 +60,9 @@ class DeviceUse:
 
     @property
     def held(self) -> int:
-        """The units that pods hold.
+        """The number of units that pods hold.
 
-        They are more than ``allocatable`` if devices became unhealthy while pods held them.
+        The number is above ``allocatable`` if devices became unhealthy while pods held them.
         """
         return sum(each.units for each in self.holders)
 
@@ -78,7 +78,7 @@ class DeviceUse:
 
 
 class FreeLinked(NamedTuple):
-    """The bounds of the largest number of free GPUs of one node that are all linked with each other."""
+    """The bounds of a number: the largest number of free GPUs of a node that are all linked with each other."""
 
     resource: str
     """The resource of the node's whole GPUs."""
@@ -112,7 +112,10 @@ class NodeUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """The use of devices of several nodes. ``used``, ``free`` and ``free_unhealthy`` are all allocatable units."""
+    """The use of devices of several nodes.
+
+    The sum of ``used``, ``free`` and ``free_unhealthy`` is the number of allocatable units.
+    """
 
     used: int = 0
     free: int = 0
@@ -124,7 +127,10 @@ class Tally:
 
     @classmethod
     def of(cls, nodes: Iterable[NodeUse], resource: str = "") -> "Tally":
-        """Return the sum over nodes for one resource; without a resource, for all accelerators."""
+        """Return the sum of the use over nodes, for one resource.
+
+        Without a resource, the sum is over all accelerators.
+        """
         used = 0
         free: dict[bool, list[int]] = {True: [0], False: [0]}
         for node in nodes:
@@ -148,7 +154,7 @@ class Holdings:
 
     @classmethod
     def of(cls, nodes: Iterable[Node], pods: Iterable[Mapping[str, Any]]) -> "Holdings":
-        """Return the holdings from nodes and Pods; of two Pods with one name, the later counts."""
+        """Return the holdings from nodes and Pods. If two Pods have one name, the later Pod counts."""
         bound: dict[tuple[str, str], BoundPod | None] = {}
         problems = []
         for pod in pods:
@@ -177,7 +183,10 @@ class Holdings:
         return len({pod.namespace for pod in self.pods})
 
     def with_room(self, names: Iterable[str], totals: Iterable[tuple[str, int]]) -> tuple[str, ...]:
-        """Return the names in ``names`` of nodes on which the amounts ``totals`` are free; no other resource counts."""
+        """Return the names in ``names`` of the nodes on which the amounts ``totals`` are free.
+
+        Resources that ``totals`` does not name are ignored.
+        """
         wanted = tuple(totals)
         return tuple(
             name
@@ -259,7 +268,7 @@ def free_linked(sizes: Iterable[int], gpus: int, free: int) -> tuple[int, int]:
     """Return (lower bound, upper bound) of the largest number of free GPUs in one link domain.
 
     Args:
-        sizes: the numbers of GPUs in disjoint link domains; GPUs beyond the sum of these are linked with no GPU.
+        sizes: the numbers of GPUs in disjoint link domains; all further GPUs are linked with no GPU.
         gpus: the number of GPUs of the node.
         free: the number of GPUs that are free; it is unknown which.
     """

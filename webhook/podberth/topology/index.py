@@ -1,8 +1,9 @@
-"""The index of all known nodes by class, so that the time of a look-up depends on the number of classes, not of nodes.
+"""The index of all known nodes by class of nodes: a look-up visits each class, and not each node.
 
-Nodes of one class have equal capability, taints, transient reason, and labels other than the ignored ones. An index
-never changes: ``update`` returns a new index that shares all unaffected classes. Of each node the index keeps only the
-name, the class, the ignored labels, and the names of extended resources that podberth does not know.
+Nodes of one class have equal accelerators, taints, transient reason, and labels other than the ignored labels.
+
+An index never changes: ``update`` returns a new index that shares all unaffected classes. Of each node the index keeps
+only the name, the class, the ignored labels, and the names of extended resources that podberth does not know.
 """
 
 from collections.abc import Iterable, Mapping
@@ -52,7 +53,7 @@ class TopologyIndex:
 
     @classmethod
     def build(cls, nodes: Iterable[Node], conventions: Conventions | None = None) -> "TopologyIndex":
-        """Return the index of all nodes; of two nodes with one name the later counts."""
+        """Return the index of all nodes. If two nodes have one name, the later node counts."""
         conventions = conventions or Conventions()
         entries: dict[str, _Entry] = {}
         keys: dict[_Key, _Key] = {}
@@ -65,9 +66,10 @@ class TopologyIndex:
         return cls(conventions, {key: _make_class(key, own) for key, own in members.items()}, entries)
 
     def update(self, nodes: Iterable[Node], gone: Iterable[str] = ()) -> "TopologyIndex":
-        """Return the index after some nodes were added or replaced and others removed; ``self`` if nothing changes.
+        """Return the index with the nodes ``nodes`` added or replaced, and the nodes called ``gone`` removed.
 
-        The tables and each affected class are copied once, so a batch costs little more than one node.
+        The result is ``self`` if nothing changes. The tables and each affected class are copied once, so an update of
+        many nodes takes little more time than an update of one node.
         """
         entries = dict(self._entries)
         members = _Members(self._classes)
@@ -97,7 +99,7 @@ class TopologyIndex:
 
     @property
     def node_count(self) -> int:
-        """The number of nodes, transient ones included."""
+        """The number of nodes, transient nodes included."""
         return len(self._entries)
 
     @property
@@ -116,22 +118,25 @@ class TopologyIndex:
         return frozenset().union(*{entry.unrecognised for entry in self._entries.values()})
 
     def offers(self, resource: str) -> bool:
-        """Return whether any node has an extended resource of this name, even one that podberth does not know.
+        """Return whether any node has the extended resource ``resource``, which need not be an accelerator.
 
         If no node has the resource, DRA may still serve it (docs/rules.md, rule 13).
         """
         return resource in self.offered or resource in self._unrecognised
 
     def memory_mib(self, product: str) -> int:
-        """Return the MiB of a whole GPU of a model, the most that any known node has; 0 if unknown.
+        """Return the MiB of a whole GPU of a model; 0 if unknown.
 
-        ``product`` is the model's name in GFD's or GKE's label.
+        If nodes differ, the largest value counts. ``product`` is the model's name in GFD's or GKE's label.
         """
         return self._memory_mib.get(product, 0)
 
     @cached_property
     def _memory_mib(self) -> Mapping[str, int]:
-        """The MiB of a whole GPU by the model's name in labels; the most, if nodes differ."""
+        """A mapping from GPU model, as labels name it, to the MiB of a whole GPU.
+
+        If nodes differ, the largest value counts.
+        """
         found: dict[str, int] = {}
         for one in self._classes.values():
             for product, memory in gpu_memory_mib(one.labels, one.capability).items():
@@ -156,7 +161,7 @@ class TopologyIndex:
     def nodes(self, need: Need) -> NodeSet:
         """Return the nodes that could run a pod with the given need.
 
-        Results are cached. Of needs that are not small (``is_small``), only the last result is cached.
+        Results are cached. For a large need, such as one with many terms, only the last result is cached.
         """
         large = self._large
         if large is not None and large[0] is need:  # hashing or comparing it costs as much as its length
@@ -180,9 +185,9 @@ class TopologyIndex:
     def levels(self, roles: Roles) -> tuple[str, str]:
         """Return (narrowest level, narrowest safe level) for a gang of different roles, as label keys.
 
-        The levels are defined as in ``NodeSet.narrowest_level`` and ``narrowest_safe_level``, which are for equal pods.
-        A level is empty if there is no such level. ``roles`` has the number of pods and the need of each role. Results
-        are cached.
+        All pods of the gang fit into at least one domain of the narrowest level, and into every domain of the narrowest
+        safe level. A level is empty if there is no such level. ``roles`` has the number of pods and the need of each
+        role. Results are cached.
         """
         found = self._gangs.get(roles)
         if found is None:
@@ -206,7 +211,7 @@ class _Members(dict[_Key, dict[str, OwnLabels]]):
         return found
 
     def classes(self, keys: Mapping[_Key, _Key]) -> dict[_Key, NodeClass]:
-        """Return the node classes of the index after the update, without classes that have lost their last node.
+        """Return the node classes of the index after the update, without classes that have no node any more.
 
         ``keys`` are the keys of classes to which the update added nodes.
         """

@@ -1,9 +1,9 @@
 """Keeps the nodes that a watch has reported, and the names of the nodes that changed since the index was updated.
 
-A Node, its topology document and its heartbeat arrive separately and in any order; each replaces the earlier version.
-Only the fields that the index reads are kept, and nodes with equal fields share one object. ``facts.collect`` would
-make equal nodes from the same objects: a document that cannot be read counts as absent. So replicas agree, and a
-restart changes no answer. ADR 45 says why ``ClusterFacts`` does not keep these nodes.
+A Node, its topology document and its heartbeat arrive separately and in any order. Each new version replaces the
+earlier version. Only the fields that the index reads are kept, and nodes with equal fields share one object. A list of
+all objects would give equal nodes: a document that cannot be read counts as absent. So replicas agree, and a restart
+changes no answer. ADR 45 says why the facts of the cluster do not include these nodes.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class _Kind:
 
 @dataclass(frozen=True, slots=True)
 class _Filed:
-    """One Node: the kind (``_Kind``) and the ignored labels of the Node."""
+    """The facts about one Node: the part that many Nodes share, and the Node's ignored labels."""
 
     kind: _Kind
     own: _Pairs
@@ -123,9 +123,9 @@ class KnownNodes:
         return len(self._changed)
 
     def take_changes(self, most: int) -> tuple[list[Node], list[str]]:
-        """Return at most ``most`` changes, the oldest first: the changed nodes, and the names of the removed ones.
+        """Return (changed nodes, names of removed nodes), at most ``most`` changes, the oldest first.
 
-        The same change is not returned again.
+        A returned change is not returned again.
         """
         names = [name for name, _ in zip(self._changed, range(most), strict=False)]
         for name in names:
@@ -193,10 +193,10 @@ class KnownNodes:
 
 
 def _read_by_index(topology: NodeTopology) -> NodeTopology:
-    """Return a topology with only the fields that ``capability`` and ``manifest`` read.
+    """Return a topology document with only the fields that the index reads.
 
-    The result is equal for all machines of one kind in one state, so that these machines share one object. The other
-    fields (serial numbers, PCIe places, link levels, NICs) are for people, and take several KiB for each machine.
+    The result is equal for all machines of one model in one state, and such machines share one object. The other fields
+    (serial numbers, PCIe places, link levels, NICs) are for people, and take several KiB for each machine.
     """
     gpus = tuple(
         Gpu(

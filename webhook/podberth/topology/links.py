@@ -2,7 +2,8 @@
 
 A link leads to another GPU or to a switch. A link to a switch does not name the GPU behind the switch, so all GPUs with
 links to switches count as linked, if the driver reports that the GPUs can reach each other. Domains are disjoint,
-because a GPU is allocated once. If maximal cliques overlap (the cube mesh of a DGX-1), the larger one is taken first.
+because a GPU is allocated once. A domain is a maximal clique: a largest set of GPUs that are all linked. If cliques
+overlap (the cube mesh of a DGX-1), the larger clique is taken first.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +38,7 @@ def links_of(observation: Observation) -> Links:
 def level_between(one: PciPlace, other: PciPlace) -> str:
     """Return the path between two PCI devices as ``nvidia-smi topo -m`` names it; ``?`` if a position is unknown.
 
-    The paths are ``PIX``, ``PXB``, ``PHB``, ``NODE`` and ``SYS``, the shortest first.
+    The path is ``PIX``, ``PXB``, ``PHB``, ``NODE`` or ``SYS``, the shortest first.
     """
     if not one.path or not other.path:
         return _UNKNOWN
@@ -90,7 +91,7 @@ def _shape(gpus: int, domains: tuple[tuple[int, ...], ...], *, read: int) -> Lin
 def _domains(indexes: Sequence[int], linked: set[Pair]) -> tuple[tuple[int, ...], ...]:
     """Return the link domains, sorted: the largest groups of GPUs that are all linked with each other.
 
-    Of two overlapping groups of one size, the group with the lower indexes is taken.
+    If two groups of equal size overlap, the group with the lower indexes is taken.
     """
     neighbours = {index: {b if a == index else a for a, b in linked if index in {a, b}} for index in indexes}
     left, found = set(indexes), []

@@ -43,10 +43,10 @@ FAULTS: frozenset[str] = frozenset(
 
 
 def judge(node: Node, topology: NodeTopology | None, *, stale: bool) -> Node:
-    """Return a node from ``read_node`` together with the node's topology document (None: there is no document).
+    """Return a node together with the node's topology document (None: there is no document).
 
     The node becomes transient if its devices are out of use, or if the document is stale, because the agent's heartbeat
-    has expired. A reason that ``read_node`` found is kept.
+    has expired. If ``node`` is transient already, the reason is kept.
     """
     transient = node.transient or _device_state(node.allocatable, node.capacity, topology)
     return replace(node, topology=topology, transient=transient or ("stale" if stale else ""))
@@ -133,9 +133,9 @@ def _is_some(amount: object) -> bool:
 
 
 def _condition(status: Fields) -> Transient:
-    """Return the reason for which status.conditions make a node transient; empty if there is none.
+    """Return the reason in status.conditions why a node is transient; else empty.
 
-    Ready must not be False or Unknown, and no condition about an accelerator fault may be True.
+    The node is transient if Ready is not True, or if a condition about an accelerator fault is True.
     """
     reason: Transient = ""
     for condition in status.objects("conditions", _MOST_ITEMS):
@@ -158,9 +158,9 @@ def _label_state(labels: Mapping[str, str]) -> Transient:
 def _device_state(
     allocatable: Mapping[str, int], capacity: Mapping[str, int], topology: NodeTopology | None
 ) -> Transient:
-    """Return the reason why a node's devices make the node transient; empty if they do not.
+    """Return the reason why a node's devices make the node transient; else empty.
 
-    A device waits for a reset, is unhealthy, or is not offered by the kubelet.
+    The reason is that a device waits for a reset, is unhealthy, or is not offered by the kubelet.
     """
     gpus = topology.gpus if topology else ()
     if any(gpu.mig_enabled != gpu.mig_pending for gpu in gpus):

@@ -40,7 +40,8 @@ tolerations.
 class NodeSelection:
     """The nodeSelector and the required node affinity of a pod; a node has to match both.
 
-    Two selections are equal if their contents are equal, whatever the order of the keys. The hash is computed once.
+    Two selections are equal if their contents are equal; the order of the keys does not matter. The hash is computed
+    once.
     """
 
     __slots__ = ("_hash", "_key", "keys", "labels", "length", "reads_name", "terms")
@@ -109,8 +110,8 @@ class Need:
 def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> Tolerations:
     """Return the pod's tolerations that decide which nodes the pod can reach.
 
-    Tolerations that every GPU pod gets, and tolerations of taints for a temporary state, are left out, so that equal
-    needs compare as equal.
+    Tolerations that every GPU pod gets, and tolerations of taints for a temporary state, are left out. Pods that differ
+    only in such tolerations have equal needs.
     """
     marking = conventions.tolerable_taints
     kept: set[tuple[str, str, str, str]] = set()
@@ -123,7 +124,7 @@ def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> To
 
 
 class Reach:
-    """A function for one pod: called with a node's taints, it returns whether the pod tolerates all of them.
+    """A function for one pod that returns whether the pod tolerates all of a node's taints.
 
     Taints that mark GPU nodes or a temporary state count as tolerated, and so do taints with the effect
     PreferNoSchedule. Each taint is looked up among the tolerations by the taint's key, because a pod may have thousands
@@ -131,7 +132,7 @@ class Reach:
     """
 
     def __init__(self, need: Need, conventions: Conventions) -> None:
-        """Create the function for a pod with the tolerations of ``need``; ``conventions`` list GPU nodes' taints."""
+        """Create the function for a pod with the tolerations of ``need``; ``conventions`` list GPU taints."""
         self._conventions = conventions
         # As ``kube.selector.tolerates``: an empty key or effect matches every one, Exists ignores the value.
         self._any_value = {(key, effect) for key, operator, _, effect in need.tolerations if operator == "Exists"}
@@ -201,7 +202,7 @@ def pods_per_node(capability: Capability, need: Need) -> int:
 
 
 def covers(need: Need, other: Need) -> bool:
-    """Return whether every node that fits ``other`` also fits ``need``; False if that is unknown."""
+    """Return whether every node that fits the need ``other`` also fits ``need``; False if that is unknown."""
     if need.claimed and not need.requests and other != need:
         return False  # a pod with claims alone needs a node with accelerators, if there is one
     amounts = dict(other.requests)

@@ -1,6 +1,6 @@
 """The data classes that describe a node.
 
-``codec`` decodes topology documents to these classes; ``index`` finds nodes for pods.
+The classes have the data of a Node and of its topology document.
 """
 
 from collections.abc import Mapping
@@ -207,10 +207,10 @@ class Node:
 
     @property
     def durable(self) -> Mapping[str, int]:
-        """The amounts that the node offers when the node is healthy.
+        """The amounts of resources that the node offers when the node is healthy.
 
-        For a transient node, each is the larger of allocatable and capacity; for any other node, the allocatable
-        amount.
+        For a transient node, the amount is the larger of allocatable and capacity. For any other node, the amount is
+        allocatable.
         """
         if not self.transient:
             return self.allocatable

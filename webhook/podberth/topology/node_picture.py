@@ -64,7 +64,10 @@ class GpuPicture:
 
     @property
     def blank(self) -> str:
-        """The text for memory slices without a known instance: ``free``, ``left over`` (unusable) or ``not known``."""
+        """The text for memory slices without a known MIG instance.
+
+        The text is ``free``, ``left over`` (unusable) or ``not known``.
+        """
         if self.unplaced:
             return "not known"
         return "free" if self.room else "left over"
@@ -122,7 +125,7 @@ class NodePicture:
 def picture_of(node: Node, conventions: Conventions | None = None, use: NodeUse | None = None) -> NodePicture:
     """Return the data for the picture of a node.
 
-    ``conventions`` choose and order the labels; None: the defaults. ``use`` is the use of the node's devices.
+    ``conventions`` choose and order the labels; if None, the presets do. ``use`` is the use of the node's devices.
     """
     conventions = conventions or Conventions()
     topology = node.topology
@@ -151,8 +154,8 @@ def picture_of(node: Node, conventions: Conventions | None = None, use: NodeUse 
 def machine_of(node: Node) -> str:
     """Return a node's GPUs as text, such as ``8 x H100``; empty if no GPUs are known.
 
-    The GPUs come from the topology document, else from the product label and the amount of ``nvidia.com/gpu``. With a
-    label and no amount, the text is the product alone.
+    The GPUs come from the topology document, else from the product label and the amount of ``nvidia.com/gpu``. If only
+    the label is known, the text is the product alone.
     """
     if node.topology and node.topology.gpus:
         counts: dict[str, int] = {}
@@ -186,9 +189,10 @@ def offers_of(node: Node) -> tuple[Offer, ...]:
 
 
 def layout_of(node: Node) -> Mapping[int, str]:
-    """Return the MIG layout of each GPU in MIG mode as text, by the GPU's index; empty without a topology document.
+    """Return a mapping from the index of each GPU in MIG mode to the GPU's MIG layout as text.
 
-    The instances are ordered by placement, such as ``1g.5gb@0 2g.10gb@2``. A GPU without instances is ``uncut``.
+    The instances are ordered by placement, such as ``1g.5gb@0 2g.10gb@2``. A GPU without instances is ``uncut``. The
+    mapping is empty without a topology document.
     """
     topology = node.topology
     if topology is None:

@@ -1,7 +1,7 @@
 """Sets of nodes. The index returns such a set for a pod's need, and callers narrow the set and read facts about it.
 
 A set keeps classes of nodes. A set keeps single nodes only if the pod's choice of nodes depends on a node's name or on
-a label in ``Conventions.ignored_labels``. A set has no reference to its index, so a replaced index is freed at once.
+an ignored label. A set has no reference to its index, so a replaced index is freed at once.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ _SHOWS_AMOUNT = "nvidia.com/gpu.count"
 class NodeClass:
     """Nodes that are equal in everything that policies can read about nodes, except names and ignored labels.
 
-    The ignored labels are ``Conventions.ignored_labels``.
+    Ignored labels are labels that the conventions list, such as labels that identify a node or show the node's age.
     """
 
     key: Any
@@ -74,7 +74,7 @@ class Part:
         return len(self.node_class.members) if self.names is None else len(self.names)
 
     def nodes(self) -> Iterator[tuple[str, OwnLabels]]:
-        """Yield (name, ignored labels) for each node (``Conventions.ignored_labels``)."""
+        """Yield (name, ignored labels) for each node."""
         members = self.node_class.members
         return ((name, own) for name, own in members.items() if self.names is None or name in self.names)
 
@@ -110,7 +110,7 @@ class NodeSet:
 
     @property
     def exist(self) -> bool:
-        """Whether any node fits, transient ones included: a node with stale data is no proof that no node fits."""
+        """Whether any node fits, transient nodes included: a node with stale data is no proof that no node fits."""
         return self.count + self.transient_count > 0
 
     @cached_property
@@ -162,9 +162,9 @@ class NodeSet:
         return profiles.pop() if len(profiles) == 1 else ""
 
     def with_instances(self, profile: str) -> "NodeSet":
-        """Return only the nodes on which ``nvidia.com/gpu`` is a MIG instance of the profile; none for an empty name.
+        """Return only the nodes on which ``nvidia.com/gpu`` is a MIG instance of the profile ``profile``.
 
-        The result is cached.
+        The result has no node if ``profile`` is empty. The result is cached.
         """
         # A profile that no node has is answered as an empty name is.
         profile = profile if any(part.node_class.capability.instance == profile for part in self.parts) else ""
@@ -172,7 +172,11 @@ class NodeSet:
         return found or self._only(profile, lambda one: bool(profile) and one.instance == profile, self.linked)
 
     def _only(self, key: int | str, fit: Callable[[Capability], bool], linked: int) -> "NodeSet":
-        """Return only the nodes whose capability satisfies ``fit``, cached under ``key``; the rest is in ``others``."""
+        """Return the set of the nodes whose accelerators satisfy ``fit``.
+
+        All other nodes become nodes that do not fit: the field ``others`` of the result. The result is cached under
+        ``key``.
+        """
         kept = tuple(part for part in self.parts if fit(part.node_class.capability))
         rest = (part for part in self.parts if not fit(part.node_class.capability))
         if len(self._narrowed) >= _REMEMBERED:
@@ -198,7 +202,10 @@ class NodeSet:
         )
 
     def _why(self, capability: Capability) -> frozenset[Trait] | None:
-        """Return the traits because of which nodes with enough devices do not fit; None if the reason is uncertain."""
+        """Return why nodes with enough devices do not fit: "memory" or "links", and "cut" if MIG divides the GPUs.
+
+        None if the reason is uncertain.
+        """
         why: Trait = "links" if fits(capability, self.need) else "memory"
         if why == "links" and (self.linked <= 1 or not capability.links_known):
             return None  # it is no instance of the requested profile, or its links are unknown
@@ -207,7 +214,7 @@ class NodeSet:
     def _distinguishing(self, unfit: Sequence[Part]) -> str:
         """Return the label that would distinguish the fitting nodes from ``unfit``.
 
-        The result is the label of link domains, of GPU memory or of the number of GPUs, whichever excludes nodes.
+        The label is the label of link domains, of GPU memory or of the number of GPUs: the first that excludes nodes.
         """
         links = any(link_domain(part.node_class.capability, self.need) < self.linked for part in unfit)
         return LINK_DOMAIN_LABEL if links else _SHOWS_MEMORY if unfit else _SHOWS_AMOUNT
@@ -216,7 +223,7 @@ class NodeSet:
     def taints(self) -> tuple[Taint, ...]:
         """The distinct taints of the set's nodes, sorted.
 
-        Transient nodes are included, so that the result does not change with the health of nodes.
+        The taints of transient nodes are included, because the result must not change with the health of nodes.
         """
         return tuple(sorted({taint for part in self.parts for taint in part.node_class.taints}))
 
@@ -224,8 +231,8 @@ class NodeSet:
     def tolerations(self) -> tuple[dict[str, str], ...]:
         """One toleration for each taint that only marks these nodes as having accelerators.
 
-        These are NoSchedule taints with a key that the conventions list. A taint for another reason (health, spot, a
-        team) gets no toleration (docs/rules.md, rule 4).
+        Such taints are NoSchedule taints with a key that the conventions list. A taint for another reason (health,
+        spot, a team) gets no toleration (docs/rules.md, rule 4).
         """
         found: dict[str, dict[str, str]] = {}
         for taint in self.taints:
@@ -236,7 +243,10 @@ class NodeSet:
         return tuple(found.values())
 
     def count_selected(self, terms: Sequence[Mapping[str, Any]]) -> int:
-        """Return the number of durable nodes whose labels match any of the nodeSelectorTerms. Cached by the terms."""
+        """Return the number of durable nodes whose labels match any of the nodeSelectorTerms ``terms``.
+
+        The result is cached.
+        """
         key = orjson.dumps(terms, option=orjson.OPT_SORT_KEYS)
         found = self._selected.get(key)
         if found is None:
@@ -252,10 +262,10 @@ class NodeSet:
     def narrowest_level(self, members: int) -> str:
         """Return the narrowest level, as a label key, with a domain that holds ``members`` pods; empty if none.
 
-        Only durable nodes count, and all count as empty. If ``members`` is 0, the number of pods is unknown, and two
-        are assumed. A pod without accelerators fits anywhere, so the result is empty. For pods with DRA claims one pod
-        per node is assumed, although a node may hold more; if no level has enough nodes, the result is the level with
-        the largest domain.
+        Only durable nodes count, and the nodes count as empty. If ``members`` is 0, the number of pods is unknown, and
+        two pods are assumed. A pod without accelerators fits anywhere, so the result is empty. For pods with DRA claims
+        one pod per node is assumed, although a node may hold more; if no level has enough nodes, the result is the
+        level with the largest domain.
         """
         wanted = members or 2
         found = next((level for level, _, most in self._domain_sizes if most >= wanted), "")
@@ -317,7 +327,10 @@ class NodeSet:
         return (min(sizes), max(sizes)) if sizes and all(sizes) else (0, 0)
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all nodes of the set, transient ones included, sorted. The function visits every node."""
+        """Return the names of all nodes of the set, transient nodes included, sorted.
+
+        The function visits every node.
+        """
         return tuple(sorted(name for part in self.parts for name, _ in part.nodes()))
 
     def durable_names(self) -> tuple[str, ...]:
@@ -358,9 +371,9 @@ class NodeSet:
 
 
 def _of_single_nodes(counted: Sequence[tuple[Part, int]], level: str) -> dict[str, int]:
-    """Return the number of pods that each domain of a level holds, for a level whose label is an ignored one.
+    """Return the number of pods that each domain of a level holds, if the label of the level is an ignored label.
 
-    For the hostname level, one domain of each size is returned.
+    For the hostname level, all domains of one size are returned as a single domain.
     """
     sizes: dict[str, int] = {}
     for part, each in counted:
@@ -377,7 +390,8 @@ def _of_single_nodes(counted: Sequence[tuple[Part, int]], level: str) -> dict[st
 def select(chosen: Iterable[Part], need: Need, conventions: Conventions) -> NodeSet:
     """Return the nodes that fit ``need``, among the nodes that the pod's own selection matches.
 
-    Each capability and each list of taints is checked once, because many classes share them.
+    Many classes share their accelerators or taints, so each set of accelerators and each list of taints is checked
+    once.
     """
     reaches = Reach(need, conventions)
     reached: dict[tuple[Taint, ...], bool] = {}
@@ -400,7 +414,7 @@ def select(chosen: Iterable[Part], need: Need, conventions: Conventions) -> Node
 
 
 def _with_accelerators(parts: list[Part], conventions: Conventions) -> tuple[list[Part], list[Part]]:
-    """Return (the nodes with accelerators, all other nodes).
+    """Return (nodes with accelerators, all other nodes).
 
     If no node has accelerators, all nodes are in the first list.
     """

@@ -1,6 +1,6 @@
 """The raw readings of a node's devices, with the names and values of the vendor's library.
 
-A reader (``podberth.agent``) fills these classes, and ``derive`` interprets them. The value None could not be read;
+The node agent fills these classes from the vendor's library. A value that could not be read is None, and
 ``Observation.unseen`` then has the reason.
 """
 
@@ -71,7 +71,7 @@ class ObservedProfile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedInstance:
-    """A MIG GPU instance, found by a MIG device of the instance.
+    """A MIG GPU instance, as read from a MIG device of the instance.
 
     ``name`` is the name of the MIG device, with the profile at the end.
     """

@@ -1,7 +1,7 @@
-"""An overview of a cluster: the kinds of nodes, and the domains of every topology level.
+"""An overview of a cluster: its similar nodes, and the domains of every topology level.
 
-Nodes are of one kind ("the H100 nodes") if machine, links, MIG layout, resources and taints are equal, whatever the
-location and the state of a node. A kind may have nodes of several classes of the index.
+Nodes are similar ("the H100 nodes") if machine, links, MIG layout, resources and taints are equal, whatever the
+location and the state of a node. Similar nodes may belong to several classes of the index.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ _WHERE = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class MachineSummary:
-    """The properties that all nodes of one kind share."""
+    """The properties that all similar nodes share, such as the GPUs and their links."""
 
     machine: str
     """The GPUs of the node as text: ``8 x NVIDIA-H100-80GB-HBM3``; empty: no GPU is known."""
@@ -35,14 +35,14 @@ class MachineSummary:
 
     @property
     def title(self) -> str:
-        """A one-line description of the kind."""
+        """A description of the similar nodes in one line."""
         links = "" if self.shape in {"unknown", "none"} else f", {self.shape}"
         return f"{self.machine or 'no GPU'}{links}{f', MIG {self.layout}' if self.layout else ''}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindCount:
-    """The nodes of one kind, with the states and locations of the nodes."""
+    """A set of similar nodes, with the states and locations of the nodes."""
 
     kind: MachineSummary
     names: tuple[str, ...]
@@ -56,7 +56,7 @@ class KindCount:
 
     @property
     def count(self) -> int:
-        """The number of nodes of the kind."""
+        """The number of nodes in the set of similar nodes."""
         return len(self.names)
 
 
@@ -93,7 +93,7 @@ class ClusterPicture:
 
 
 def kind_of(node: Node) -> MachineSummary:
-    """Return the kind of a node: the properties that the node shares with similar nodes."""
+    """Return the properties by which the node counts as similar to other nodes."""
     lasting = tuple(sorted(taint for taint in node.taints if taint.key not in PASSING_TAINTS))
     return MachineSummary(
         machine=machine_of(node),

@@ -25,7 +25,7 @@ _TOO_LONG = f"labels distinguish them from the others only in more than {MAX_TER
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """Nodes with the labels ``labels`` that have the resources that the pod requests, and still do not fit the pod."""
+    """Nodes with the labels ``labels`` that have the requested resources, but do not fit the pod for another reason."""
 
     labels: Mapping[str, str]
     why: frozenset[Trait] | None
@@ -52,21 +52,22 @@ class Placement:
 
     @cached_property
     def _demand(self) -> tuple[Term, ...] | None:
-        """The terms that a required node affinity may have; None if labels cannot exclude all unfit nodes."""
+        """The terms for ``required``; None if labels cannot exclude all nodes that do not fit."""
         if self.conventions.node_groups_grow:
             return exclude(self.wanted, self.unfit, self.conventions)
         return self._cover.terms if self._cover.exact else None
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """The nodeSelectorTerms for the wanted nodes and no other known node; empty if none are needed or possible."""
+        """The nodeSelectorTerms for the wanted nodes and no other known node; empty if unneeded or impossible."""
         return self._cover.terms if self._cover.exact else ()
 
     @property
     def preferred(self) -> tuple[Term, ...]:
-        """The terms for a preference: ``terms`` if they are exact, else terms that select some other nodes, too.
+        """The nodeSelectorTerms for a preference.
 
-        Each of the other nodes has the same labels as a wanted node.
+        The value is ``terms`` if the terms are exact, else terms that select some unwanted nodes, too. Each such
+        unwanted node has the labels of a wanted node.
         """
         return self._cover.terms
 
@@ -84,8 +85,8 @@ class Placement:
     def required(self) -> tuple[Term, ...]:
         """The nodeSelectorTerms that exclude every known node that does not fit, and no future node that fits.
 
-        Empty if there is no node to exclude, or if labels cannot exclude all. In a cluster that does not grow:
-        ``terms``.
+        Empty if there is no node to exclude, or if labels cannot exclude all such nodes. In a cluster that does not
+        grow, the value is ``terms``.
         """
         return self._demand or ()
 
@@ -96,7 +97,10 @@ class Placement:
 
     @property
     def missing_label(self) -> str:
-        """The label that some nodes lack, and with which ``terms`` or ``required`` would be exact; empty if none."""
+        """The label that some nodes lack.
+
+        With this label, ``terms`` or ``required`` would be exact. Empty if there is none.
+        """
         lacking = not self._cover.exact and any(self.distinguishing not in one.labels for one in self.wanted)
         unsettled = self._demand is None and any(self.distinguishing not in one.labels for one in self.unfit)
         return self.distinguishing if lacking or unsettled else ""
@@ -108,11 +112,10 @@ def exclude(
     """Return one term of NotIn expressions that excludes all of ``unfit``; None if labels cannot exclude all.
 
     The result is empty if ``unfit`` is empty. NotIn is true for a node without the label, such as a node group's
-    template. A value is excluded only if the label proves why the node does not fit (``LabelKey.settles``), so the
-    value proves the same for every future node. The fewest keys win; then keys that autoscalers know of a new node,
-    because otherwise an autoscaler adds nodes in vain; then the best ranked.
-
-    Every set of up to ``MOST_KEYS`` keys is tried: the presets have nine keys that prove a trait, which makes 255 sets.
+    template. A value is excluded only if the label itself proves that the node does not fit, so that a future node with
+    the value does not fit either. The result uses as few label keys as possible. Among equally few keys, keys are
+    preferred that autoscalers know about a new node, because otherwise an autoscaler adds nodes in vain. Then keys with
+    a better rank are preferred.
     """
     if not unfit:
         return ()
@@ -129,9 +132,9 @@ def exclude(
 
 
 def _settled(each: LabelKey, wanted: Sequence[LabelledNodes], unfit: Sequence[Unfit]) -> frozenset[int]:
-    """Return the indexes in ``unfit`` of the nodes that a label key can exclude.
+    """Return the indexes in ``unfit`` of the nodes that the label ``each`` can exclude.
 
-    The label's value on the nodes proves why the nodes do not fit, and no wanted node has that value.
+    The label's value on such a node proves that the node does not fit, and no wanted node has the value.
     """
     fitting = {one.labels.get(each.key) for one in wanted} | {None}
     return frozenset(
@@ -142,7 +145,7 @@ def _settled(each: LabelKey, wanted: Sequence[LabelledNodes], unfit: Sequence[Un
 
 
 def _without(keys: Sequence[tuple[str, frozenset[int]]], unfit: Sequence[Unfit]) -> tuple[Term, ...] | None:
-    """Return the term that excludes each unfit node by one of ``keys``; None if the term would be too long."""
+    """Return the term that excludes each unfit node by a key in ``keys``; None if the term would be too long."""
     expressions: list[Term] = []
     done: frozenset[int] = frozenset()
     for key, hit in keys:

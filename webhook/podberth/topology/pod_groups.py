@@ -1,6 +1,7 @@
 """Reads the PodGroups of all group systems, and the smallest number of pods that each PodGroup starts together.
 
-The PodGroup kinds of different systems have only their name in common. Memberships say which pods are in a PodGroup.
+The PodGroups of different systems have only their name in common. This module does not read which pods are in a
+PodGroup.
 """
 
 from collections.abc import Mapping
@@ -39,7 +40,7 @@ _LARGEST: Final = 2**31 - 1
 def min_member(api_group: str, document: Mapping[str, Any]) -> int:
     """Return the smallest number of pods that a PodGroup starts together; 0 if absent or invalid.
 
-    A minimum of 1 does not show how many pods there are, so the result is 0.
+    The result for a minimum of 1 is 0, too, because a minimum of 1 does not show how many pods there are.
     """
     native = api_group == NATIVE_GROUP
     found = at(document, "spec", *(("schedulingPolicy", "gang", "minCount") if native else ("minMember",)))

@@ -1,4 +1,4 @@
-"""The queues of all queueing systems: which exist, the queue above each, and why the workloads of a queue wait.
+"""The queues of all queueing systems: which queues exist, the parent of each, and why the workloads of a queue wait.
 
 Kueue's LocalQueues and ClusterQueues, and the Queues of Volcano and KAI, are read. YuniKorn's queues are a tree in the
 text of a ConfigMap, and placement rules create more queues, so podberth cannot say that a queue of YuniKorn does not
@@ -26,7 +26,7 @@ _MOST_NAMED: Final = 3  # a line for people has room for no more
 
 @dataclass(frozen=True)
 class Queues:
-    """The known queues, and the kinds of which all queues are known."""
+    """The known queues, and the Kubernetes kinds of queues, such as LocalQueue, of which all queues are known."""
 
     by_key: Mapping[QueueKey, Queue] = field(default_factory=dict)
     whole: frozenset[QueueKind] = frozenset()
@@ -46,8 +46,8 @@ class Queues:
     ) -> "Queues":
         """Return the queues of a cluster.
 
-        ``cut`` has the kinds of which some queues are missing: an unknown queue of such a kind may exist. ``listed``
-        says whether the API server listed the queues; if False, the queues come from files.
+        ``cut`` has the Kubernetes kinds of queues of which only some queues are known. ``listed`` is True if the API
+        server listed the queues, and False if the queues come from files.
         """
         return cls(by_key, frozenset(key[:2] for key in by_key) - cut, listed)
 
@@ -62,7 +62,7 @@ class Queues:
         return self.listed or not namespace or bool(self.names(kind, namespace))
 
     def names(self, kind: QueueKind, namespace: str = "") -> tuple[str, ...]:
-        """Return the names of the queues of a kind and namespace, sorted: at most three, then an ellipsis."""
+        """Return the names of the queues of a Kubernetes kind in a namespace, sorted: three at most, then "…"."""
         return self._first_names.get((*kind, namespace), ())
 
     def has_children(self, kind: QueueKind, name: str) -> bool:
@@ -71,9 +71,9 @@ class Queues:
 
     @cached_property
     def _first_names(self) -> Mapping[tuple[str, str, str], tuple[str, ...]]:
-        """The results of ``names`` by API group, kind and namespace.
+        """A mapping from (API group, kind, namespace) of queues to the names of the first queues, sorted.
 
-        The results are cached, because a workload may name a queue for each of its roles.
+        The mapping is cached, because a workload may name a queue for each of its roles.
         """
         found: dict[tuple[str, str, str], list[str]] = {}
         for group, kind, namespace, name in self.by_key:
@@ -85,5 +85,5 @@ class Queues:
 
     @cached_property
     def _parents(self) -> frozenset[tuple[str, str, str]]:
-        """The API group, kind and name of each queue that is the parent of another."""
+        """(API group, kind, name) of each queue that is the parent of another queue."""
         return frozenset((*key[:2], queue.leads_to) for key, queue in self.by_key.items())

@@ -1,7 +1,8 @@
 """Checks whether pods fit together on all nodes, or on the nodes of one domain of a level.
 
-If pods are reported as not fitting, no scheduler can place them. The opposite is not certain: two pods of five devices
-and one of three pass on two nodes of seven devices each, because only an exact packing could refuse them.
+If pods are reported as not fitting, no scheduler can place them. If no pods are reported, they may still not fit. For
+example, two pods that need five devices and a pod that needs three do not fit on two nodes with seven devices each, but
+only an exact packing shows that.
 """
 
 from collections import Counter
@@ -16,7 +17,7 @@ from .need import Need, covers, pods_per_node, total
 
 @dataclass(frozen=True, slots=True)
 class PodsWanted:
-    """Pods with equal needs, for which ``lacks`` checks that there is room."""
+    """A number of pods with equal needs, which are to be placed on the known nodes."""
 
     need: Need
     most: int
@@ -29,8 +30,8 @@ class PodsWanted:
 class Lack:
     """Pods that do not all fit into a domain: ``pods`` pods are wanted, and there is room for ``room`` pods.
 
-    If ``resource`` is not empty, ``room`` counts units of the resource, and not pods. ``kinds`` are the pods' indexes
-    in the argument ``wanted`` of ``lacks``.
+    If ``resource`` is not empty, ``room`` counts units of the resource, and not pods. ``kinds`` are the indexes of the
+    pods in the list of all wanted pods.
     """
 
     kinds: tuple[int, ...]
@@ -44,11 +45,12 @@ class Lack:
 def lacks(
     index: TopologyIndex, wanted: Sequence[PodsWanted], together: int, level: str = ""
 ) -> Mapping[Lack | None, int] | None:
-    """Return a mapping from the pods that do not fit into a domain of a level (None: all fit) to the number of domains.
+    """Return a mapping from the pods that do not fit into a domain of a level to the number of such domains.
 
-    Without a level, the only domain is the cluster. ``together`` is the wanted number of pods of all kinds. All nodes
-    count as empty, transient ones included. Pods that ask for no device, and pods that fit no node, count as placed.
-    The result itself is None if no known node fits any of the pods, or if no pod asks for a device.
+    The key None stands for the domains into which all pods fit. Without a level, the only domain is the cluster.
+    ``together`` is the number of all wanted pods, which start together. All nodes count as empty, and transient nodes
+    are included. Pods that ask for no device, and pods that fit no node, count as placed. The result itself is None if
+    no known node fits any of the pods, or if no pod asks for a device.
     """
     kinds = _Kinds(wanted)
     parts = {
@@ -69,7 +71,10 @@ def lacks(
 
 
 class _Kinds:
-    """The wanted pods by kind: entries with equal needs are one kind, identified by the index of its first entry."""
+    """The wanted pods, divided into sets of pods with equal needs.
+
+    A set is identified by the index of its first item in ``wanted``.
+    """
 
     def __init__(self, wanted: Sequence[PodsWanted]) -> None:
         self.wanted = wanted
@@ -81,22 +86,25 @@ class _Kinds:
         self._covered: dict[int, list[int]] = {}
 
     def covered(self, kind: int) -> list[int]:
-        """Return, largest first, the kinds whose pods need at least as much as a pod of ``kind``, which is included."""
+        """Return the sets of pods whose needs are at least the need of the pods in the set ``kind``.
+
+        The set ``kind`` itself is included. The set with the largest need is first.
+        """
         if kind not in self._covered:
             need = self.wanted[kind].need
             self._covered[kind] = [each for each in self.largest_first if covers(need, self.wanted[each].need)]
         return self._covered[kind]
 
     def places(self, kinds: Iterable[int]) -> tuple[int, ...]:
-        """Return the indexes in ``wanted`` of all entries of the given kinds."""
+        """Return the indexes in ``wanted`` of all items in the sets ``kinds``."""
         return tuple(place for kind in kinds for place in self._places[kind])
 
 
 def _lack(kinds: _Kinds, together: int, machines: Mapping[int, Sequence[tuple[Capability, int]]]) -> Lack | None:
-    """Return the first pods that do not fit on the nodes ``machines``; None if all fit.
+    """Return the first pods that do not fit on the nodes ``machines``; None if all pods fit.
 
-    Pods with the largest needs come first. ``machines`` has, for each kind, the nodes that fit the pods of the kind, as
-    capability and number of nodes. ``together`` is as in ``lacks``.
+    Pods with the largest needs come first. ``machines`` maps each set of pods with equal needs to the fitting nodes, as
+    (offered accelerators, number of nodes). ``together`` is the number of all pods that start together.
     """
     wanted = kinds.wanted
     for kind, at_hand in machines.items():
@@ -119,9 +127,9 @@ def _lack(kinds: _Kinds, together: int, machines: Mapping[int, Sequence[tuple[Ca
 
 
 def _units(wanted: Sequence[PodsWanted], pods: int, resource: str) -> int:
-    """Return the least units of a resource that ``pods`` of the wanted pods ask for.
+    """Return the least number of units of a resource that ``pods`` of the wanted pods request.
 
-    All required pods count, and of the optional pods the ones that ask for least.
+    All required pods count first, and then the optional pods that request the fewest units.
     """
     amounts = [(dict(each.need.requests).get(resource, 0), each.least, each.most) for each in wanted]
     units, left = sum(amount * least for amount, least, _ in amounts), pods - sum(least for _, least, _ in amounts)

@@ -22,9 +22,10 @@ _ZONES: Mapping[Provider, tuple[str, str]] = {
 
 
 def mig_strategy(row: Shape) -> str:
-    """Return a machine's MIG strategy: ``none`` without MIG, ``single`` if all GPUs have one profile, else ``mixed``.
+    """Return the MIG strategy of a simulated machine.
 
-    Source: k8s-device-plugin internal/rm/rm.go.
+    ``none``: no GPU has MIG. ``single``: all GPUs have one profile. ``mixed``: any other machine. Source:
+    k8s-device-plugin internal/rm/rm.go.
     """
     if not row.cut:
         return "none"
@@ -47,7 +48,7 @@ def platform_labels(row: Shape, name: str, provider: Provider) -> dict[str, str]
 
 
 def vendor_labels(row: Shape, provider: Provider) -> dict[str, str]:
-    """Return the labels that the vendor's own software sets for the GPUs."""
+    """Return the labels that the GPU vendor's own software sets for the GPUs."""
     return _amd_labels(row) if row.model.vendor == "amd" else _gfd_labels(row, provider)
 
 
@@ -96,7 +97,7 @@ def _gfd_labels(row: Shape, provider: Provider) -> dict[str, str]:
 
 
 def _single_labels(row: Shape, product: str) -> dict[str, str]:
-    """Return GFD's labels under MIG strategy single, which describe the only MIG profile in place of the GPU."""
+    """Return GFD's labels under MIG strategy single. They describe the only MIG profile instead of the GPU."""
     ((profile, count),) = row.cut.items()
     part = mig.parse(profile)
     return {
@@ -110,7 +111,10 @@ def _single_labels(row: Shape, product: str) -> dict[str, str]:
 
 
 def _mixed_labels(row: Shape, product: str) -> dict[str, str]:
-    """Return GFD's labels under MIG strategy mixed, which describe each MIG profile under a prefix of its own."""
+    """Return GFD's labels under MIG strategy mixed.
+
+    They describe each MIG profile with labels under the profile's own prefix.
+    """
     labels = {"mig.config": "custom"}
     for profile, count in row.cut.items():
         part = mig.parse(profile)
@@ -128,7 +132,7 @@ def _mixed_labels(row: Shape, product: str) -> dict[str, str]:
 
 
 def cloud_labels(row: Shape, provider: Provider) -> dict[str, str]:
-    """Return the cloud provider's own labels for the GPUs, which need no software of NVIDIA."""
+    """Return the labels that the cloud provider sets for the GPUs, without any software of NVIDIA."""
     count = str(row.gpus)
     if provider == "gke":
         labels = {

@@ -1,9 +1,9 @@
-"""The table of machines that ``shapes`` can simulate, with its sources.
+"""The table of machines that podberth can simulate, with its sources.
 
 The GPU names, memory and PCI ids of A100 SXM, B200, GB200, H100, L40S and T4 are from real ``nvidia-smi -x -q``
-captures in NVIDIA/k8s-test-infra (tests/e2e/go/assertions/nvidiasmi/testdata/hardware); the sources of other models
-stand beside them. Instance types and their sizes are from the providers' pages on GPU machines, links from NVIDIA's
-product pages. NV12 and NV18 are the numbers of bonded links that ``nvidia-smi topo -m`` shows.
+captures in NVIDIA/k8s-test-infra (tests/e2e/go/assertions/nvidiasmi/testdata/hardware); comments in the table name the
+sources of other models. Instance types and their sizes are from the providers' pages on GPU machines, links from
+NVIDIA's product pages. NV12 and NV18 are the numbers of bonded links that ``nvidia-smi topo -m`` shows.
 
 GFD's label for the machine is the DMI product name with blanks turned into dashes. ``DGXA100-920-23687-2530-000``,
 ``PowerEdge-XE9680`` and ``PowerEdge-R7525`` are from node labels in public manifests; other Dell machines follow their

@@ -1,7 +1,7 @@
 """Simulates machines: makes the Node and the topology ConfigMap of a machine, for demos, suites and tests.
 
-``shape_tables`` defines the shapes. This module writes what the kubelet, GPU feature discovery, the cloud and the node
-agent would write for such a machine. Podberth reads no field in which a simulated node differs from a real one.
+This module writes the fields that the kubelet, GPU feature discovery, the cloud and the node agent would write for such
+a machine. podberth reads no field in which a simulated node differs from a real node.
 """
 
 from collections.abc import Mapping
@@ -42,9 +42,9 @@ def simulate(
     """Return the Node manifest and the topology ConfigMap of a machine.
 
     Args:
-        shape: a name in ``SHAPES``.
+        shape: the name of a known machine, such as hgx-h100-8.
         name: the node's name.
-        placement: labels that are added to the simulated ones or replace them: zone, rack, switch. For a shape in an
+        placement: labels that are added to the simulated labels or replace them: zone, rack, switch. For a shape in an
             NVLink domain, ``nvidia.com/gpu.clique`` also sets the cluster UUID and the clique.
         provider: the cloud provider whose labels and taint the node has; None: the default provider of the shape.
 
@@ -171,7 +171,7 @@ def _level(row: Shape, one: int, other: int) -> str:
 
 
 def _instances(row: Shape, index: int, table: MigTable) -> list[MigInstance]:
-    """Return the MIG instances of a GPU, placed as the driver does: the widest on the last slices."""
+    """Return the MIG instances of a GPU, placed as the driver does: the largest instances on the last slices."""
     instances, start, end = [], 0, table.memory_slices
     for profile in sorted(row.cut, key=lambda profile: -mig.parse(profile).slices):
         for _ in range(row.cut[profile]):

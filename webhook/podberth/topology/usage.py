@@ -90,7 +90,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allocation:
-    """The containers that hold GPUs or MIG devices of one node, as far as known."""
+    """The containers that hold GPUs or MIG devices of a node, as far as the kubelet reports them."""
 
     holders: Mapping[Holder, int]
     """The number of devices for each holder; above 1 if a container has several shares of one GPU."""
@@ -100,7 +100,7 @@ class Allocation:
     def held(self, gpu: int, mig_uuid: str | None = None) -> bool | None:
         """Return whether a container holds the GPU ``gpu``, or the MIG device ``mig_uuid`` of the GPU.
 
-        None if a held device is unknown and may be the one in question.
+        None if a container holds an unknown device, which may be that GPU or MIG device.
         """
         if any(holder.gpu == gpu and mig_uuid in {None, holder.mig_uuid} for holder in self.holders):
             return True

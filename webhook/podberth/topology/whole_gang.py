@@ -1,6 +1,6 @@
 """Checks whether the empty nodes of a domain can hold a whole gang with different roles.
 
-Only durable nodes and their accelerators count, as in ``nodes``. The result is the same for every pod of the gang.
+Only durable nodes and their accelerators count. All pods of the gang get one result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ def narrowest_levels(roles: Roles, found: Sequence[NodeSet], conventions: Conven
 
     ``found`` has, for each role, the nodes that fit a pod of the role. For the second level, every domain counts that
     has a node which fits any role, because the scheduler may place any pod first. Each of these domains must hold all
-    pods in any order of placement and on any nodes: small pods that are spread leave fewer whole nodes for large ones.
+    pods in any order of placement and on any nodes: small pods that are spread leave fewer whole nodes for large pods.
     A level is empty if there is no such level, or if it is unknown how much of a node a role takes.
     """
     if not all(need.requests for _, need in roles):
@@ -42,7 +42,7 @@ def narrowest_levels(roles: Roles, found: Sequence[NodeSet], conventions: Conven
 def _hold(machines: Machines, roles: Roles) -> bool:
     """Return whether a greedy packing places all pods of all roles on the nodes ``machines`` at once.
 
-    Roles with larger needs are placed first; the other roles use what remains of a node.
+    Roles with larger needs are placed first; smaller roles use what remains of a node.
     """
     names = sorted({name for _, need in roles for name, _ in need.requests})
     left: list[tuple[dict[str, int], Fitting, int]] = [
@@ -71,9 +71,10 @@ def _hold(machines: Machines, roles: Roles) -> bool:
 
 
 def _most_counts(roles: Roles) -> list[tuple[Need, int]]:
-    """Return (need, number of pods) for each role; that number takes as much room as all pods of the gang.
+    """Return (need, number of pods) for each role.
 
-    On any node, a pod of another role takes the room of at most its need divided by this role's need, rounded up.
+    A node that has room for this number of the role's pods has room for all pods of the gang. On any node, a pod of
+    another role takes the room of at most its need divided by this role's need, rounded up.
     """
     return [
         (need, count + sum(each * _takes(other, need) for at, (each, other) in enumerate(roles) if at != place))
@@ -84,7 +85,7 @@ def _most_counts(roles: Roles) -> list[tuple[Need, int]]:
 def _always_hold(machines: Machines, counts: Sequence[tuple[Need, int]]) -> bool:
     """Return whether the nodes ``machines`` hold all pods, wherever the scheduler places each pod.
 
-    ``counts`` is the result of ``_most_counts``.
+    ``counts`` has for each role (need, number of pods that take the room of all pods of the gang).
     """
     return all(
         sum(
@@ -102,7 +103,10 @@ def _room(amounts: Mapping[str, int], need: Need) -> int:
 
 
 def _takes(other: Need, need: Need) -> int:
-    """Return the largest number of pods with ``need`` whose room on a node one pod with the need ``other`` can take."""
+    """Return the number of pods with ``need`` that a node can lose room for because of one pod with the need ``other``.
+
+    The number is the largest over all nodes.
+    """
     asked = dict(other.requests)
     return max(-(-asked.get(name, 0) // amount) for name, amount in need.requests)
 

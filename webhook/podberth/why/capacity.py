@@ -42,12 +42,15 @@ def devices(step: Step) -> dict[str, int]:
 
 
 def offers(step: Step, machine: Machine) -> bool:
-    """Return whether a node offers some of each device that the pod asks for."""
+    """Return whether a node offers at least one unit of each device resource that the pod requests."""
     return all(machine.offers.get(name, 0) > 0 for name in devices(step))
 
 
 def absent(step: Step) -> Diagnosis:
-    """Return the diagnosis that no node offers a resource that the pod asks for, or that no node offers all at once."""
+    """Return the diagnosis that no node offers a resource that the pod requests.
+
+    If each resource is offered by some node, the diagnosis is that no node offers all of them.
+    """
     wanted = devices(step)
     there = _offered(step)
     evidence = [f"it asks for {listed([shown(name, each) for name, each in sorted(wanted.items())])}"]
@@ -131,7 +134,10 @@ def too_large(step: Step) -> Diagnosis:
 
 
 def _too_large(step: Step, name: str, wanted: int, nodes: tuple[Machine, ...]) -> Diagnosis:
-    """Return the diagnosis that no node offers ``wanted`` of a resource; ``nodes`` offer the other resources."""
+    """Return the diagnosis that no node has ``wanted`` units of a resource.
+
+    ``nodes`` have enough of all other resources.
+    """
     most = max(each.offers.get(name, 0) for each in nodes)
     largest = [each.name for each in nodes if each.offers.get(name, 0) == most]
     mine = devices(step)

@@ -1,8 +1,8 @@
-"""The tables of the causes that hold a pod, in the order in which they hold a pod, and the function that answers.
+"""The tables of the causes that hold a pod, and the function that answers why a pod waits.
 
 The functions of each cause are in a small module, and each cause has a row in one of the tables. A row of ``BEFORE``
-finds a cause that does not depend on nodes. A row of ``AMONG`` is a step that keeps the nodes that fit in one respect;
-if no node fits, the step explains why.
+finds a cause that does not depend on nodes. A row of ``AMONG`` is a step that keeps the nodes that fit the pod in one
+respect; if no node fits, the step explains why.
 """
 
 import re
@@ -37,7 +37,7 @@ _NAMES: Final = re.compile(r'\{[^{}]*\}|"[^"]*"')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """A cause that holds a pod and does not depend on the nodes: a row of ``BEFORE``."""
+    """A cause that holds a pod and does not depend on the nodes. The causes are checked in the order of ``BEFORE``."""
 
     find: Callable[[Picture], Diagnosis | None]
     said: tuple[str, ...] = _NO_WORDS
@@ -54,9 +54,9 @@ class Before:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Among:
-    """A row of ``AMONG``: a step that keeps the nodes that fit the pod in one respect.
+    """A step that keeps the nodes that fit the pod in one respect.
 
-    ``explain`` returns the diagnosis if no node fits.
+    The steps are taken in the order of ``AMONG``. ``explain`` returns the diagnosis if no node fits.
     """
 
     needs_pods: bool = False
@@ -153,7 +153,7 @@ def wanted(picture: Picture) -> set[Ref]:
 def _pods(picture: Picture) -> Iterator[Ref]:
     """Yield references to the pods that the last steps need: on a few nodes, or all pods if many nodes are left.
 
-    All pods are read only if no cause was found yet, because they would only show what would hold the pod next.
+    All pods are read only if no cause was found yet.
     """
     diagnoses = list(_early(picture))
     if ALL_PODS in picture.read or not picture.is_waiting or isinstance(picture.nodes, NotRead):
@@ -192,14 +192,14 @@ def answer(picture: Picture) -> Answer:
 
 
 def _first(found: Sequence[Confirmable], picture: Picture) -> Diagnosis | None:
-    """Return the first diagnosis that the scheduler's message confirms (``_confirms``); None if there is none."""
+    """Return the first diagnosis that the scheduler's message confirms; None if the message confirms none."""
     return next((diagnosis for diagnosis, words in found if _confirms(picture, words)), None)
 
 
 def _confirms(picture: Picture, words: tuple[str, ...]) -> bool:
     """Return whether the scheduler's message has one of ``words``, which confirm a diagnosis.
 
-    True as well without words, or if the message does not say why no node is available.
+    True as well if ``words`` is empty, or if the message does not say why no node is available.
     """
     message = text_at(picture.scheduled, "message")
     if not (words and picture.is_waiting and any(each in message for each in _RULES)):
@@ -209,7 +209,10 @@ def _confirms(picture: Picture, words: tuple[str, ...]) -> bool:
 
 
 def _found(picture: Picture) -> Iterator[Confirmable]:
-    """Yield (diagnosis, words that confirm the diagnosis in the scheduler's message), in the order of causes."""
+    """Yield (diagnosis, words), in the order of causes.
+
+    One of the words in the scheduler's message confirms the diagnosis.
+    """
     early = list(_early(picture))
     yield from early
     if any(not each.waits for each, _ in early) or not picture.is_waiting or isinstance(picture.nodes, NotRead):
@@ -261,7 +264,7 @@ def _walk(picture: Picture) -> tuple[list[Confirmable], Step]:
 
 
 def _beside(step: Step) -> Iterator[tuple[Diagnosis, tuple[str, ...]]]:
-    """Yield the diagnoses about other pods, about room for the pod's whole group, and about unallocated claims."""
+    """Yield the diagnoses about other pods, about room for the pod's whole group, and about claims without devices."""
     around = neighbours.Around(step)
     # A rule of affinity or spread may be about a pod on a node whose pods were not read.
     known = not around.is_asked or all(each.pods is not None for each in step.every)
@@ -277,7 +280,10 @@ def _beside(step: Step) -> Iterator[tuple[Diagnosis, tuple[str, ...]]]:
 
 
 def _precise(said: tuple[str, ...], step: Step) -> tuple[str, ...]:
-    """Return the words that confirm a step's diagnosis; words about any resource name only the pod's resources."""
+    """Return the words in the scheduler's message that confirm a step's diagnosis.
+
+    If words are about any resource, only the resources that the pod requests count.
+    """
     if said is not _INSUFFICIENT:
         return said
     return (*(f"Insufficient {name}" for name in step.wants if name != POD_SLOTS), "Too many pods")
@@ -295,7 +301,7 @@ def _said(picture: Picture) -> Said:
 
 
 def _of_scheduler(picture: Picture, said: Said) -> Diagnosis:
-    """Return the diagnosis if podberth finds no cause: the scheduler's message, or that there is no message."""
+    """Return the diagnosis if podberth finds no cause: the scheduler's message, or that no message exists."""
     if said.message:
         return Diagnosis(
             cause="scheduler's word",
@@ -327,7 +333,7 @@ def _subject(picture: Picture) -> str:
 
 
 def _among(picture: Picture) -> str:
-    """Return the states of the workload's pods as text; empty if it has no pods, or if the user asked about a pod."""
+    """Return the states of the workload's pods as text; empty without pods, or if the user asked about a single pod."""
     if picture.kind == "pod" or not picture.siblings:
         return ""
     waiting = sum(1 for each in picture.siblings if not text_at(each, "spec", "nodeName"))

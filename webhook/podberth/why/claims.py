@@ -118,7 +118,7 @@ def _entries(picture: Picture) -> list[Any]:
 
 
 def _claim_name(picture: Picture, entry: Document) -> str:
-    """Return the name of the claim for an entry of a pod's ``resourceClaims``; empty if the claim was not made yet."""
+    """Return the name of the claim for an item of a pod's ``resourceClaims``; empty if the claim was not made yet."""
     made = {text_at(each, "name"): each for each in list_at(picture.status, "resourceClaimStatuses")}
     return text_at(entry, "resourceClaimName") or text_at(made.get(text_at(entry, "name")), "resourceClaimName")
 
@@ -132,7 +132,10 @@ def _found(picture: Picture) -> Iterator[tuple[str, Document]]:
 
 
 def _allocated(picture: Picture) -> list[tuple[str, list[Any]]]:
-    """Return (claim, terms that select the devices' nodes) for each allocated claim that not all nodes can use."""
+    """Return (claim, nodeSelectorTerms) for each allocated claim whose devices only some nodes can use.
+
+    The terms select these nodes.
+    """
     found = [
         (name, list_at(claim, "status", "allocation", "nodeSelector", "nodeSelectorTerms"))
         for name, claim in _found(picture)
@@ -141,7 +144,7 @@ def _allocated(picture: Picture) -> list[tuple[str, list[Any]]]:
 
 
 def _asked(picture: Picture) -> Iterator[tuple[str, int]]:
-    """Yield the DeviceClass and the number of devices of each request of the pod's claims."""
+    """Yield (DeviceClass, number of devices) for each request of the pod's claims."""
     for _, claim in _found(picture):
         for request in list_at(claim, "spec", "devices", "requests"):
             # v1 and v1beta2 have the request under `exactly` or as alternatives; v1beta1 has it flat.

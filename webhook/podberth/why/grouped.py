@@ -79,7 +79,7 @@ def _not_admitted(picture: Picture, system: str, form: QueuedKind) -> Diagnosis 
 
 
 def wrong_queue(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis that the pod's queue or group can never admit the pod, as group checks find; else None."""
+    """Return the diagnosis that the pod's queue or group can never admit the pod, by the checks of gangs; else None."""
     if picture.pod is None or not picture.is_waiting:
         return None
     forms = list(_forms(picture.pod))
@@ -156,7 +156,7 @@ def _no_group(picture: Picture, kind: PodGroupKind, name: str) -> Diagnosis:
 def no_room_at_once(step: Step) -> Diagnosis | None:
     """Return the diagnosis that the pod fits some node, but the pods of its group do not fit at once; else None.
 
-    The room is counted in pods equal to this pod, because the pods of a group that start together are mostly equal.
+    The free resources are counted in pods with the requests of this pod, because the pods of a group are mostly equal.
     """
     picture = step.picture
     for kind, name in _named_groups(picture.pod or {}):
@@ -212,7 +212,10 @@ def _is_queued(picture: Picture, form: QueuedKind) -> bool:
 
 
 def _own_objects(picture: Picture, form: QueuedKind) -> list[Document]:
-    """Return the group system's objects for the pod and the pod's controllers; without a pod, for all controllers."""
+    """Return the objects of the group system that belong to the pod, or to the pod's controllers.
+
+    Without a pod, the result has the objects that belong to all controllers of the workload.
+    """
     objects = list(picture.controllers) if picture.pod is None else [picture.pod]
     above = {text_at(each, "metadata", "uid"): each for each in picture.controllers}
     uids: set[str] = set()
@@ -241,7 +244,7 @@ def _forms(pod: Document) -> Iterator[QueueForm]:
 
 
 def _queue_name(form: QueueForm, pod: Document) -> str:
-    """Return the queue of one kind that a pod names; empty if the pod names none."""
+    """Return the name of the queue that a pod names; empty if the pod names no queue of the kind in ``form``."""
     if form.annotation and form.scheduler in ("", text_at(pod, "spec", "schedulerName")):
         return annotations(pod).get(form.annotation) or labels(pod).get(form.label, "")
     return labels(pod).get(form.label, "") if form.label else ""

@@ -1,7 +1,7 @@
 """Finds whether a group or queue holds a pod, for pods that may be in a group or queue.
 
-``grouped`` has the causes. ``grouped`` imports the dossiers of all group systems and queues, so it is imported only for
-such pods: the import takes as long as the rest of the answer.
+The module ``grouped`` has the causes. It imports the dossiers of all group systems and queues, which takes time, so
+this module imports it only for such pods.
 """
 
 from collections.abc import Iterator

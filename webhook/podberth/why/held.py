@@ -88,7 +88,7 @@ def _waited(picture: Picture) -> float:
 
 
 def _is_seen(picture: Picture) -> bool | None:
-    """Return whether the pod's scheduler has tried to schedule any pod: one has the condition PodScheduled.
+    """Return whether the pod's scheduler has tried to schedule any pod: a pod has the condition PodScheduled.
 
     None if that is unknown: the scheduler's pods were not read, or the scheduler is the default scheduler and no pod
     has the condition.

@@ -1,6 +1,6 @@
-"""The nodes of a ``Picture``, each with its allocatable resources, the amounts that pods reserve, and free amounts.
+"""The nodes of a cluster, each with its allocatable resources, the amounts that pods reserve, and the free amounts.
 
-Amounts are in thousandths of a unit, as in ``kube.amounts``.
+Amounts are in thousandths of a unit.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,7 +38,7 @@ class Machine:
 
     @cached_property
     def offers(self) -> Mapping[str, int]:
-        """The node's allocatable resources: the amount of each by name."""
+        """A mapping from the name of each allocatable resource of the node to its amount."""
         return amounts(mapping_at(self.document, "status", "allocatable"))
 
     @cached_property
@@ -48,7 +48,10 @@ class Machine:
 
     @cached_property
     def free(self) -> Mapping[str, int]:
-        """The node's allocatable resources minus the resources that pods reserve; negative if pods reserve more."""
+        """A mapping from the name of each allocatable resource to the amount that no pod reserves.
+
+        The amount is negative if pods reserve more than is allocatable.
+        """
         left = dict(self.offers)
         for _, asks in self.asks:
             for resource, each in asks.items():

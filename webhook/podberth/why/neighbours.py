@@ -46,7 +46,10 @@ class Around:
 
     @cached_property
     def _rules(self) -> list[tuple[str, str, set[str], bool]]:
-        """(text, topology key, domains, required) for each rule about domains; False: the domains are forbidden."""
+        """(text, topology key, domains, required) for each rule about domains.
+
+        If ``required`` is True, the pod has to be in one of the domains; if False, the pod must be in none.
+        """
         found: list[tuple[str, str, set[str], bool]] = []
         for term in list_at(self._pod, "spec", "affinity", "podAffinity", _REQUIRED):
             domains = self._domains(term, self._pod)
@@ -62,7 +65,7 @@ class Around:
     def _kept_off(self) -> dict[str, dict[str, str]]:
         """A mapping from topology key to the domains from which other pods keep the pod by their anti-affinity.
 
-        Each value is a mapping from the domain's name to the name of one of the other pods.
+        Each value is a mapping from the domain's name to the name of a pod with such an anti-affinity.
         """
         found: dict[str, dict[str, str]] = {}
         for machine, other in self._placed:
@@ -120,7 +123,10 @@ class Around:
 
     @staticmethod
     def _matches(term: Document, of: Document, pod: Document) -> bool:
-        """Return whether a term of the pod ``of`` selects a pod. A namespaceSelector counts as every namespace."""
+        """Return whether a pod affinity term of the pod ``of`` selects the pod ``pod``.
+
+        A namespaceSelector counts as every namespace.
+        """
         spaces: Sequence[Any] = list_at(term, "namespaces")
         mine = text_at(of, "metadata", "namespace")
         if not isinstance(term.get("namespaceSelector"), dict) and text_at(pod, "metadata", "namespace") not in (
@@ -138,7 +144,10 @@ def _host_ports(pod: Document) -> Iterator[_Port]:
 
 
 def _clash(one: _Port, other: _Port) -> bool:
-    """Return whether two host ports clash: equal port and protocol, and equal addresses, or one of all interfaces."""
+    """Return whether two host ports clash.
+
+    They clash if ports and protocols are equal, and the addresses are equal or one is 0.0.0.0.
+    """
     addresses = {one[2], other[2]}
     return one[:2] == other[:2] and (len(addresses) == 1 or _ANY_ADDRESS in addresses)
 

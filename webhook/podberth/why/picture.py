@@ -19,7 +19,7 @@ DEFAULT_SCHEDULER: Final = "default-scheduler"
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A reference to one object to read, or to all objects of a kind in a namespace."""
+    """The address of an object, or of all objects of a Kubernetes kind in a namespace, to read from the API server."""
 
     group: str
     """The API group; empty: the core group."""
@@ -94,7 +94,10 @@ class Picture:
     """
 
     def one(self, ref: Ref) -> Document | None:
-        """Return the object that ``ref`` refers to; None if it does not exist or was not read (see ``lacks``)."""
+        """Return the object that ``ref`` refers to; None if the object does not exist or was not read.
+
+        ``lacks`` says which of the two.
+        """
         found = self.read.get(ref)
         return None if isinstance(found, NotRead) else found
 
@@ -113,7 +116,7 @@ class Picture:
         return tuple(dict.fromkeys(each for each in found if isinstance(each, NotRead)))
 
     def pods(self, ref: Ref) -> tuple[Document, ...] | None:
-        """Return the pods that a result of ``pods_on``, ``pods_in`` or ``pods_by`` refers to; None if not read.
+        """Return the pods to which ``ref`` refers; None if the pods were not read.
 
         The pods come from the list of all pods, if that list was read. Pods that have ended are left out.
         """

@@ -36,7 +36,7 @@ def needs(picture: Picture) -> Iterator[Ref]:
 
 
 def not_pending(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis about a pod that no scheduler has to place; None if a scheduler has to place the pod."""
+    """Return the diagnosis about a pod that waits for no node; None if a scheduler has to place the pod."""
     if picture.pod is None or picture.is_waiting:
         return None
     if deleted := text_at(picture.pod, "metadata", "deletionTimestamp"):

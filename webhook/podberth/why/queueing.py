@@ -1,6 +1,6 @@
 """The systems that hold pods by scheduling gates and queues, for the texts of diagnoses.
 
-The systems come from all dossiers, so this module is imported only for a pod that something holds (``groups``).
+The systems come from all dossiers, whose import takes time. So this module is imported only if something holds the pod.
 """
 
 from typing import Final
@@ -14,6 +14,9 @@ _OWNERS: Final = {domain: row.name for row in DOSSIERS for domain in row.gates}
 
 
 def owner_of(gate: str) -> str:
-    """Return the name of the system that set a scheduling gate; the gate's domain if no dossier knows it."""
+    """Return the name of the system that set a scheduling gate.
+
+    If no dossier knows the gate, the result is the gate's domain.
+    """
     domain, slash, _ = gate.partition("/")
     return _OWNERS.get(domain, domain) if slash else "an unknown controller"

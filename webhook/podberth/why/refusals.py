@@ -31,7 +31,7 @@ def _policy(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _brief(message: str) -> str:
-    """Return the beginning of an Event's message, for a title; the evidence has the whole message."""
+    """Return the first part of an Event's message, for a title; the diagnosis has the whole message as evidence."""
     return message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
 
 
@@ -133,7 +133,7 @@ def refused(picture: Picture) -> Diagnosis | None:
 
 
 def without_pods(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis that the workload has no pods because the workload is suspended or wants none; else None."""
+    """Return the diagnosis that the workload has no pods because it is suspended or wants no pods; else None."""
     if picture.pod is not None:
         return None
     for each in _current(picture):
@@ -172,7 +172,8 @@ def without_pods(picture: Picture) -> Diagnosis | None:
 def _current(picture: Picture) -> list[Document]:
     """Return the controllers that show why the workload has no pods.
 
-    Of a CronJob's Jobs, only the newest is returned, unless all Jobs have ended.
+    If a Job has not ended, the result is the newest such Job. Otherwise the result has all controllers that are no
+    Jobs, and the newest Job.
     """
     jobs = [each for each in picture.controllers if text_at(each, "kind") == "Job"]
     newest = max(
@@ -203,7 +204,7 @@ def _refusals(picture: Picture) -> list[Document]:
 def _controller(picture: Picture, event: Document) -> Document | None:
     """Return the controller that an Event is about; None if unknown.
 
-    An empty object, if the Event is about an earlier object of the same name.
+    The result is an empty object if the Event is about a deleted object whose name the controller has now.
     """
     key = text_at(event, "involvedObject", "kind"), text_at(event, "involvedObject", "name")
     for each in picture.controllers:

@@ -1,4 +1,4 @@
-"""Finds whether a pod waits because resources are not free: other pods hold them, or no single node has enough."""
+"""Finds whether a pod waits because resources are not free: pods hold the resources, or no node has enough."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def has_room(step: Step, machine: Machine) -> bool:
 def full(step: Step) -> Diagnosis:
     """Return the diagnosis that no node has enough free resources for the pod.
 
-    Other pods hold the rest, or the free resources are spread over several nodes.
+    Other pods hold the resources, or the free resources are spread over several nodes.
     """
     name, nodes = _short(step)
     wanted = step.wants[name]
@@ -81,7 +81,7 @@ def _counted(step: Step) -> dict[str, int]:
 
 
 def _short(step: Step) -> tuple[str, tuple[Machine, ...]]:
-    """Return the first requested resource of which no remaining node has enough free, and the remaining nodes.
+    """Return (the first requested resource of which no remaining node has enough free, the remaining nodes).
 
     The requested resources are compared one by one, and each comparison keeps only the nodes that have enough free.
     Devices come first, because a pod that requests devices rarely lacks another resource.
@@ -97,7 +97,7 @@ def _short(step: Step) -> tuple[str, tuple[Machine, ...]]:
 
 
 def near(step: Step, machine: Machine, name: str) -> str:
-    """Return a line about a node: the free amount of a resource, and the pods that hold the rest, with their ages."""
+    """Return a line about a node: the free amount of a resource, and the pods that hold the resource, with ages."""
     free, offers = max(0, machine.free.get(name, 0)), machine.offers.get(name, 0)
     held = sorted(machine.holders(name), key=lambda each: -each[1])
     texts = [f"{_name(pod)} ({number(name, has)}, {lasting(step.picture.age(_since(pod)))})" for pod, has in held]
@@ -107,7 +107,10 @@ def near(step: Step, machine: Machine, name: str) -> str:
 
 
 def _holders(nodes: tuple[Machine, ...], name: str) -> Iterator[str]:
-    """Yield one line with the namespaces that hold most of a resource, if several hold some or the nodes are many."""
+    """Yield a line with the namespaces that hold most of a resource.
+
+    There is no line if only one namespace holds some and there are few nodes.
+    """
     by_namespace: Counter[str] = Counter()
     for machine in nodes:
         for pod, has in machine.holders(name):

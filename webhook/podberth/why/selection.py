@@ -1,6 +1,7 @@
-"""Finds whether a pod's choice of nodes holds it: node selectors, node affinity, taints, cordoned or unready nodes.
+"""Finds whether a pod waits because of its choice of nodes.
 
-The author of the pod or podberth has written the selectors and the affinity.
+A choice is a node selector, node affinity or tolerations. Cordoned and unready nodes are excluded, too. The author of
+the pod, or podberth, has written the selectors and the affinity.
 """
 
 from collections import Counter
@@ -83,7 +84,10 @@ def _pairs(spec: Document) -> list[str]:
 
 
 def _requirements(step: Step, terms: list[Any]) -> Iterator[str]:
-    """Yield a line for each requirement on labels: how many nodes meet it; if none does, the values of nodes."""
+    """Yield a line for each requirement on labels, with the number of nodes that meet the requirement.
+
+    If no node meets the requirement, the line has the values that the nodes have.
+    """
     selector = mapping_at(step.picture.spec, "nodeSelector")
     wanted: list[dict[str, Any]] = [
         {"key": key, "operator": "In", "values": [value]} for key, value in sorted(selector.items())
@@ -113,7 +117,7 @@ def _phrase(requirement: Mapping[str, Any]) -> str:
 def _without_podberth(
     pod: Document, selector: Mapping[str, Any], terms: list[Any]
 ) -> tuple[list[str], Mapping[str, Any], list[Any]]:
-    """Return (policies, selector, terms): the pod's requirements without those that policies wrote, and these policies.
+    """Return (policies, selector, terms): the policies that wrote requirements, and the user's requirements.
 
     The pod's record names the policies. podberth joins its expressions with each of the user's terms, so removing the
     expressions leaves the user's terms. If nothing remains of a term, the user had no required term.

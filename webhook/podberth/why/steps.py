@@ -1,4 +1,7 @@
-"""The steps that narrow the nodes for a pod: each step keeps the nodes that fit in one respect and records the rest."""
+"""The steps that narrow the nodes for a pod.
+
+Each step keeps the nodes that fit in one respect and records the excluded nodes.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -31,7 +34,7 @@ class Step:
         return {name: each for name, each in found.items() if name not in self.waived}
 
     def waiving(self) -> "Step":
-        """Return the step with the resources that no node offers enough of added to ``waived``."""
+        """Return a copy of the step in which ``waived`` also has each resource of which no node offers enough."""
         most = {name: max(each.offers.get(name, 0) for each in self.every) for name in self.wants}
         gone = {name for name, wanted in self.wants.items() if most[name] < wanted}
         return replace(self, waived=self.waived | gone)

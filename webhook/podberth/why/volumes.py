@@ -29,7 +29,7 @@ def needs(picture: Picture) -> Iterator[Ref]:
 def unbound(picture: Picture) -> Diagnosis | None:
     """Return the diagnosis that a PersistentVolumeClaim of the pod does not exist or is unbound; else None.
 
-    A claim that is bound only when a pod has a node is no cause.
+    A claim that is bound only after its first pod has a node is no cause.
     """
     for name in _names(picture):
         ref = _claim(picture, name)
@@ -53,7 +53,10 @@ def unbound(picture: Picture) -> Diagnosis | None:
 
 
 def _reason(picture: Picture, claim: Document) -> tuple[str, str] | None:
-    """Return why a PersistentVolumeClaim is unbound, and what to do; None if it waits for the node of its first pod."""
+    """Return why a PersistentVolumeClaim is unbound, and what to do.
+
+    None if the claim is bound only after its first pod has a node.
+    """
     storage = text_at(claim, "spec", "storageClassName")
     if text_at(claim, "status", "phase") == "Lost":
         volume = text_at(claim, "spec", "volumeName")
@@ -84,7 +87,7 @@ def reaches(step: Step, machine: Machine) -> bool:
 
 
 def apart(step: Step) -> Diagnosis:
-    """Return the diagnosis that no node that fits the pod otherwise reaches the pod's volumes."""
+    """Return the diagnosis that the nodes that otherwise fit the pod cannot reach the pod's volumes."""
     names = [name for name, _ in _bound(step.picture)]
     where = {
         f"{each.get('key')}={'|'.join(map(str, each.get('values') or ()))}"

@@ -1,7 +1,7 @@
 """Parses the command lines of containers: the commands in a shell script, and the values of flags.
 
-If a line cannot be parsed with certainty, it has no commands; if a flag cannot be parsed, it has no value. No command
-is executed, and no variable is expanded: ``$(TP)`` and ``${TP}`` remain words with a ``$``.
+If a line cannot be parsed with certainty, no commands are returned; if a flag cannot be parsed, no value is returned.
+No command is executed, and no variable is expanded: ``$(TP)`` and ``${TP}`` remain words with a ``$``.
 """
 
 import re
@@ -36,8 +36,9 @@ _OPERATORS = frozenset(_CONTROL + _REDIRECTION)
 def commands(line: Sequence[str]) -> list[list[str]]:
     """Return the commands that a command line runs, each as a list of words.
 
-    ``line`` is a container's command and args in one list. If the line runs a shell with ``-c``, the result has the
-    commands of the script; else one command. The result is empty if the line cannot be parsed or is too long.
+    ``line`` is the list of a container's command and args. If the line runs a shell with ``-c``, the result has the
+    commands of the script; otherwise, the result has a single command. The result is empty if the line cannot be parsed
+    or is too long.
     """
     if sum(map(len, line)) > LONGEST or len(line) > MOST_WORDS:
         return []
@@ -51,8 +52,9 @@ def commands(line: Sequence[str]) -> list[list[str]]:
 def flag(words: Sequence[str], names: Sequence[str]) -> str:
     """Return the value of a flag, ``--x=v`` or ``--x v``, under any of ``names``; empty if absent or without value.
 
-    If the flag occurs several times, the last value counts. In names that begin with two dashes, ``_`` equals ``-``,
-    because Python programs accept both. A name may be any word: for ``serve``, the result is the word after ``serve``.
+    If the flag occurs several times, the last value counts. In names that start with two dashes, ``_`` equals ``-``,
+    because Python programs accept both. A name without dashes may be given, too: the value of the name ``serve`` is the
+    next word.
     """
     wanted = set(map(_plain, names))
     found = ""

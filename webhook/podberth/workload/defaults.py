@@ -1,6 +1,6 @@
 """Adds the default fields that the API server adds to a Pod before it calls mutating webhooks.
 
-Only defaults that are the same in every cluster are added. The defaults from the service account's token volume, limit
+Only defaults that are equal in every cluster are added. The defaults from the service account's token volume, limit
 ranges and priority classes differ between clusters, so they are left out. A default never replaces a field.
 """
 
@@ -50,7 +50,7 @@ _NODE_TROUBLES: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unr
 
 
 def apply_defaults(pod: dict[str, Any]) -> None:
-    """Add to a Pod, in place, the defaults of the API server that are the same in every cluster.
+    """Add to a Pod, in place, the defaults of the API server that are equal in every cluster.
 
     A field that the Pod has is not replaced. The caller has checked the Pod's shape.
     """

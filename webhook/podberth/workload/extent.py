@@ -2,7 +2,7 @@
 
 No check runs on a workload that exceeds a limit. Outside its templates, a workload has lists such as the jobs that a
 job waits for, the cliques of a scaling group, or the objects that an AppWrapper wraps. Several checks iterate over such
-lists, some checks once for each template. ``kube.pod_limits`` has the limits for the templates.
+lists, some checks once for each template. Other limits apply to the templates.
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,7 @@
-"""Reduces a pod to the labels and annotations that ``gangs.gang_of`` reads.
+"""Reduces a pod to the labels and annotations from which its gang is read.
 
-The controller keeps only these labels and annotations, because it knows thousands of pods.
-
-From the reduced pod, ``gang_of`` returns the same gang, except for facts that ``gang_of`` reads from the spec: the
-scheduler, and the number of nodes of a KServe model.
+The controller keeps only these labels and annotations, because it keeps thousands of pods. The gang of the reduced pod
+lacks only facts that are read from the pod's spec: the scheduler, and the number of nodes of a KServe model.
 """
 
 from collections.abc import Mapping
@@ -32,9 +30,10 @@ An annotation may have 256 KiB, and a label value in a review any length.
 
 
 def with_gang_keys(pod: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a Pod with only the name, the controller reference, and the keys that ``gang_of`` reads.
+    """Return a copy of a Pod with only the fields that decide the Pod's gang.
 
-    A value longer than any name is left out, so the value counts as unknown.
+    The fields are the name, the controller reference, and the labels, annotations and fields that name a gang. A value
+    longer than any name is left out, so the value counts as unknown.
     """
     owner = controller(pod)
     kept: dict[str, Any] = {

@@ -1,7 +1,7 @@
 """Reads the gang of a pod: the pods that are useful only together, such as the workers of one training job.
 
 A gang is read from three sources: owners and groups (``memberships``), the scheduler (``systems``), and the user's
-label ``podberth.io/gang``. No function here changes or places a pod.
+label ``podberth.io/gang``. No function of this module changes or places a pod.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -27,7 +27,8 @@ NO_SIZES: Final[Mapping[tuple[str, str, str], int]] = {}
 class Gang:
     """The gang of a pod.
 
-    Policies see the fields up to ``system`` as the variable ``gang``; podberth alone uses the further fields.
+    Policies see the fields up to ``system`` as the variable ``gang``; the fields after ``system`` are for podberth
+    alone.
     """
 
     known: bool = False
@@ -71,7 +72,7 @@ class Gang:
         return self.size if self.apart is None else self.apart
 
     def as_cel(self) -> dict[str, Any]:
-        """Return the ``gang`` variable of policies."""
+        """Return the value of the variable ``gang`` that policies read."""
         return {
             "known": self.known,
             "name": self.name,
@@ -96,7 +97,7 @@ def gang_of(
     group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
     devices: KnownDevices = NO_DEVICES,
 ) -> Gang:
-    """Return the pod's gang; ``known`` is False if there is no gang.
+    """Return the pod's gang. The gang's field ``known`` is False if the pod is in no gang.
 
     The function never raises for a Pod of checked shape.
 
@@ -157,16 +158,20 @@ def _membership(pod: Subject, declared: int, pod_groups: Collection[str]) -> Mem
 
 
 def _system(pod: Subject, pod_groups: Collection[str]) -> str:
-    """Return the name of the pod's group system; ``native``, too, if the user's label names a native PodGroup."""
+    """Return the name of the pod's group system.
+
+    The result is ``native``, too, if no other system is recognised and the user's label names a native PodGroup.
+    """
     system = system_of(pod.spec, pod.labels, pod.annotations, _owner_labels(pod))
     return NATIVE if system == PLAIN and pod.labels.get(GANG_LABEL) in pod_groups else system
 
 
 def _named_by_label(name: str, member: Member | None, pod: Subject, pod_groups: Collection[str]) -> Member:
-    """Return the pod's membership in the gang that the user's label names; the label takes precedence over the owner.
+    """Return the pod's membership in the gang that the user's label names.
 
-    If label and owner name the same gang, as after podberth has written the label, the owner's facts are kept. If label
-    and owner differ, the owner's size is ignored. The pod's role and the index in the role are kept.
+    If the label names another gang than the owner, the label counts, and the owner's size is ignored. If both name one
+    gang, as after podberth has written the label, the owner's facts are kept. The pod's role and the index in the role
+    are kept in either case.
     """
     if member is not None and member.name == name:
         return member
@@ -193,7 +198,10 @@ def _are_read(roles: tuple[Role, ...], problems: list[str]) -> bool:
 
 
 def _of_few_kinds(groups: tuple[Role, ...], problems: list[str]) -> tuple[Role, ...]:
-    """Return ``groups``, the roles with different requests; empty, with a problem, if more than ``MOST_KINDS``."""
+    """Return the roles ``groups``, which have different requests, if their number is within a limit.
+
+    With more roles, the result is empty, and a problem is added to ``problems``.
+    """
     if len(groups) <= MOST_KINDS:
         return groups
     problems.append(
@@ -213,10 +221,10 @@ def own_member_in(
     owners: Mapping[str, Mapping[str, Any]],
     group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
 ) -> Member | None:
-    """Return the pod's membership in a gang as the pod's operator states it.
+    """Return the pod's membership in a gang as the operator that makes the pod states the gang.
 
-    None if a group states it, or without a gang. podberth's annotation for the size of the gang is ignored. The
-    arguments are the same as for ``gang_of``.
+    None if the pod is in no gang, or if a PodGroup states the gang. podberth's annotation for the size of the gang is
+    ignored. ``owners`` are the known owners by uid, and ``group_sizes`` the least number of pods of each PodGroup.
     """
     subject = _subject(pod, namespace, owners, group_sizes)
     others = {key: value for key, value in subject.annotations.items() if key != GANG_SIZE_ANNOTATION}
@@ -226,9 +234,10 @@ def own_member_in(
 def groups_in(
     pod: Mapping[str, Any], namespace: str, group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES
 ) -> Iterator[tuple[Membership, Member]]:
-    """Yield (rule that reads the name, membership in the group) for each group that the pod itself names.
+    """Yield (rule that reads the group's name, membership in the group) for each group that the pod itself names.
 
-    Owners are not read. The arguments are the same as for ``gang_of``.
+    Owners are not read. ``group_sizes`` is a mapping from (API group, namespace, name) of a PodGroup to the least
+    number of pods.
     """
     subject = _subject(pod, namespace, {}, group_sizes)
     for row in GROUPS:

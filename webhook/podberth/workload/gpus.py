@@ -2,7 +2,7 @@
 
 ``devices.resources`` lists the resources that are accelerators. The amounts of the whole pod are computed as the
 scheduler does (KEP-753: sidecars run beside the main containers, an init container beside the sidecars started before
-it). No function here judges whether a request is sensible.
+it). No function of this module checks whether a request is sensible.
 """
 
 from collections.abc import Iterator, Mapping
@@ -50,9 +50,9 @@ class GpuClaim:
     """The devices of one DeviceClass that a Pod asks for by a DRA claim.
 
     A Pod only names a claim. ``device_class`` is empty if the claim is unknown or names no class. ``count`` is 0 if the
-    claim is unknown or states no number. A claim for devices of several classes becomes one ``GpuClaim`` for each
-    class. For an implicit extended resource of a GPU class, ``device_class`` and ``count`` are known, but ``name`` is
-    empty.
+    claim is unknown or states no number. For a claim for devices of several classes, there is one object of this Python
+    class for each DeviceClass. For an implicit extended resource of a GPU class, ``device_class`` and ``count`` are
+    known, but ``name`` is empty.
     """
 
     name: str
@@ -68,7 +68,10 @@ class GpuClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuFacts:
-    """The accelerators that a Pod asks for; CEL's ``gpu`` is the same without ``totals``, ``dialect``, ``problems``."""
+    """The accelerators that a Pod asks for.
+
+    The variable ``gpu`` of policies has the fields without ``totals``, ``dialect`` and ``problems``.
+    """
 
     count: int = 0
     """The number of GPUs, MIG instances and shares that the scheduler reserves for the Pod, of all resources."""
@@ -89,7 +92,7 @@ class GpuFacts:
     """Messages about unreadable values, which do not count: ``where: got X, want Y``."""
 
     def as_cel(self) -> dict[str, Any]:
-        """Return the ``gpu`` variable of policies."""
+        """Return the value of the variable ``gpu`` that policies read."""
         return {
             "count": self.count,
             "perContainer": self.per_container,
@@ -130,8 +133,8 @@ def gpu_facts(
         pod: the Pod.
         namespace: the namespace of the review, because the pod of a controller may name none.
         devices: the known claims.
-        believe_claims: whether ``kind`` depends on the content of the claims. False gives every claim the same kind, so
-            that two pods of one group get equal results even if they are decided with different snapshots.
+        believe_claims: whether the result depends on the content of the claims. If False, two pods of one group get
+            equal results even if the content of a claim becomes known after the first pod's review.
     """
     problems: list[str] = []
     found: list[tuple[Container, GpuRequest]] = []
@@ -168,9 +171,10 @@ def gpu_facts(
 def facts_of(
     asks: Asks, namespace: str = "", devices: KnownDevices = NO_DEVICES, *, believe_claims: bool = True
 ) -> GpuFacts:
-    """Return the facts of a pod of which only ``asks`` is known: the amounts of resources, and the claims.
+    """Return the accelerators that a pod asks for, if only ``asks`` is known about the pod.
 
-    The other arguments are the same as for ``gpu_facts``.
+    ``asks`` has the amounts of resources, and the claims. ``namespace`` is the pod's, and ``devices`` has the known
+    claims. If ``believe_claims`` is False, the result does not depend on the content of claims.
     """
     if not (asks.amounts or asks.claims):
         return _NO_GPUS
@@ -187,7 +191,8 @@ _NO_GPUS: Final = GpuFacts()
 def may_ask_for_accelerators(asks: Asks, namespace: str, devices: KnownDevices, *, believe_claims: bool) -> bool:
     """Return whether ``asks`` has an accelerator resource, or a claim that is or may be for accelerators.
 
-    The arguments are the same as for ``facts_of``. Each review calls the function for each role.
+    Each review calls the function for each role. If ``believe_claims`` is False, the content of the known claims is
+    ignored.
     """
     for name, _ in asks.amounts:
         found = recognise(name) or devices.resources.get(name)
@@ -245,7 +250,10 @@ def _one_of(words: set[str]) -> str:
 
 
 def _kind_of(claims: tuple[GpuClaim, ...], *, believe_claims: bool) -> Kind:
-    """Return the kind of the devices of a Pod that asks only by claims; ``none`` if all are NICs or IMEX channels."""
+    """Return the field ``kind`` of ``gpu`` for a Pod that asks only by claims.
+
+    The result is ``none`` if all claims are for NICs or IMEX channels, and ``claim`` otherwise.
+    """
     return "claim" if any(not believe_claims or claim.kind in _MAYBE_GPUS for claim in claims) else "none"
 
 
@@ -281,7 +289,7 @@ def _class_claims(totals: dict[str, int], devices: KnownDevices) -> tuple[GpuCla
 
 
 def _memory_mib(pod: Mapping[str, Any], problems: list[str]) -> int:
-    """Return the GPU memory that the Pod declares as its need, in MiB, rounded up; 0 if the Pod declares none."""
+    """Return the GPU memory that the Pod states as its need, in MiB, rounded up; 0 if the Pod states none."""
     text = annotations(pod).get(GPU_MEMORY_ANNOTATION)
     if text is None:
         return 0

@@ -1,4 +1,4 @@
-"""The tables of kinds that podberth knows: kinds that make pods, and kinds that make none."""
+"""The tables of Kubernetes kinds that podberth knows: those whose objects make pods, and those that make none."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -21,10 +21,7 @@ _PODLESS_KINDS: Final = frozenset(each for row in DOSSIERS for each in row.podle
 
 
 def row_for(workload: Mapping[str, Any]) -> WorkloadKind | None:
-    """Return the row of ``KINDS`` for an object's apiVersion and kind.
-
-    None if podberth cannot predict the object's pods.
-    """
+    """Return the facts about an object's apiVersion and kind that predict the object's pods; None if there are none."""
     version, kind = workload.get("apiVersion"), workload.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str):
         return None

@@ -1,4 +1,4 @@
-"""The rules (memberships) of all dossiers by which pods name their gang, in order of precedence, and notes on kinds.
+"""The rules (memberships) of all dossiers by which pods name their gang, in order of precedence, with documentation.
 
 A membership is a rule that reads a pod's gang from its labels, annotations and fields.
 """
@@ -33,9 +33,9 @@ NOTES: Final[Mapping[str, tuple[KindNote, ...]]] = {
 
 
 def notes_of(membership: Membership) -> tuple[KindNote, ...]:
-    """Return the notes on the kinds of pods that have the label or annotation which the rule ``membership`` reads.
+    """Return the documentation about the pods that have the label or annotation which the rule ``membership`` reads.
 
-    Empty if pods of any kind may have the label or annotation.
+    Empty if pods of any workload may have the label or annotation.
     """
     key = membership.label or membership.annotation
     return NOTES[key] if key in NOTES and key else ()
@@ -48,7 +48,7 @@ def member_of(pod: Subject) -> Member | None:
 
 
 def own_member_of(pod: Subject) -> Member | None:
-    """Return the pod's membership if the pod's operator states it; None if a group states it.
+    """Return the pod's membership if the workload's operator states it; None if a PodGroup states it.
 
     A group's size is not stated by the operator, because the group may have pods of other operators, too.
     """
@@ -57,9 +57,9 @@ def own_member_of(pod: Subject) -> Member | None:
 
 
 def _ranks(of: str) -> Mapping[str, tuple[int, ...]]:
-    """Return a mapping from key to the indexes in MEMBERSHIPS of the rules that read the key.
+    """Return a mapping from a key to the indexes in MEMBERSHIPS of the rules that read the key.
 
-    ``of`` is the kind of the keys: "label", "annotation" or "field".
+    ``of`` says what the keys are: "label", "annotation" or "field".
     """
     keys = [getattr(row, of) for row in MEMBERSHIPS]
     return {key: tuple(at for at, each in enumerate(keys) if each == key) for key in keys if key}
@@ -85,7 +85,7 @@ def _first(pod: Subject) -> tuple[Member, Membership] | None:
 def _with_owners(member: Member, row: Membership, pod: Subject) -> Member:
     """Return a pod's membership with the facts that only the pod's owner states.
 
-    If the owner is unknown, ``awaits_owner`` is set.
+    If the owner is unknown, the membership's field ``awaits_owner`` is True.
     """
     staged = member.staged or stages_of(member.owner) or next(filter(None, map(stages_of, pod.lineage())), "")
     owners = (owner for owner in pod.lineage() if owner.get("kind") not in OF_ROLES) if staged else ()

@@ -1,8 +1,8 @@
-"""The kinds of owners that state the size of a gang, and the fields of such owners that are kept.
+"""The owners that state the size of a gang, such as Jobs, and the fields of such owners that podberth keeps.
 
 The webhook follows owners with a watch, and the controller looks up owners. Both keep only the result of ``keep``: the
-fields that memberships, ``stages`` and group systems read, and the owner's own controller. ``is_finished`` reads from
-an owner's status whether the owner makes no more pods.
+fields from which gangs are read, and the owner's own controller. ``is_finished`` reads from an owner's status whether
+the owner makes no more pods.
 """
 
 from collections.abc import Mapping

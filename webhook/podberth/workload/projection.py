@@ -1,7 +1,8 @@
 """Turns the mutations of a predicted Pod into changes of the document that the Pod comes from.
 
 A step is the patch of one mutation. Either the whole step becomes operations on the document, or the step is left out
-with a reason. Defaults, stamps and values that depend on a placeholder are not written into the document.
+with a reason. Defaults, fields that operators write, and values that depend on a placeholder are not written into the
+document.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ class Projected:
     """The result of projecting one step (a mutation's patch): operations on the document, or why the step is left out.
 
     ``operations`` (RFC 6902) apply to the document after all earlier steps. ``left`` is the reason; empty if the step
-    is not left out. If ``operations`` and ``left`` are empty, the document has the values already.
+    is not left out. If both ``operations`` and ``left`` are empty, the document has the values already.
     """
 
     operations: Patch
@@ -161,7 +162,10 @@ def _changes(before: Any, after: Any, at: Path = ()) -> Iterator[tuple[Path, Any
 
 
 def place_of(template: Template, steps: Path) -> Path:
-    """Return the path in the document for a path in the pod; if absent there, the nearest path above that exists."""
+    """Return the path in the document for a path in the pod.
+
+    If the document has no such path, the result is the nearest path above it.
+    """
     target, source = max(
         ((target, source) for target, source in template.form.seats if steps[: len(target)] == target),
         key=lambda seat: len(seat[0]),

@@ -1,7 +1,7 @@
 """Finds the field of an owner because of which the owner makes some pods only after other pods run.
 
-A group of all pods of such an owner would wait forever, because the last pods are not made before the first ones run.
-The webhook calls ``stages_of`` with owners of its snapshot, and the controller with owners that it looks up.
+A group of all pods of such an owner would wait forever: its last pods are not made before its first pods run. The
+webhook and the controller both use this module.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,8 +26,8 @@ OF_ROLES: Final = frozenset(each.kind for each in _OWNERS if each.stages_of_role
 def stages_of(owner: Mapping[str, Any] | None) -> str:
     """Return the owner's field that makes some pods wait until others run; empty if no such field is known.
 
-    If the owner's spec could not be read, the owner's pods may be made in stages: the result is a message for which
-    ``is_guess`` is True.
+    If the owner's spec could not be read, the owner's pods may be made in stages: the result is then a message that
+    says so.
     """
     kind = owner.get("kind") if owner is not None else None
     read = STAGES.get(kind) if isinstance(kind, str) else None
@@ -39,5 +39,5 @@ def stages_of(owner: Mapping[str, Any] | None) -> str:
 
 
 def is_guess(staged: str) -> bool:
-    """Return whether a result of ``stages_of`` says that the owner could not be read, and names no field."""
+    """Return whether a text about an owner's stages is the message that the owner could not be read."""
     return staged.startswith(_UNKNOWN)

@@ -1,8 +1,8 @@
 """Recognises the group system of a pod: the scheduler or queue that places the pod's group as a whole.
 
 If a system is recognised by mistake, the pod only lacks a preference of podberth. If a system is missed, podberth
-writes affinity on pods that the system has to place (docs/rules.md, rule 2). So a dossier lists every key of the
-dossier's system.
+writes affinity on pods that the system has to place (docs/rules.md, rule 2). So a dossier lists every key by which the
+pods of its system are recognised.
 """
 
 from collections.abc import Iterable, Mapping
@@ -64,7 +64,7 @@ def is_accounted(system: str, pod: Mapping[str, Any]) -> bool:
 def more_decisive(system: str, other: str) -> str:
     """Return which of two recognised systems places a pod's group: the first of both in SYSTEMS.
 
-    ``system`` and ``other`` may be the name of ``NO_SYSTEM``, which comes last.
+    The name for "no system", which both arguments may have, comes last.
     """
     return min(system, other, key=lambda each: _RANKS.get(each, len(SYSTEMS)))
 
@@ -72,7 +72,7 @@ def more_decisive(system: str, other: str) -> str:
 def system_of(
     spec: Mapping[str, Any], labels: Mapping[str, str], annotations: Mapping[str, str], owner_labels: Iterable[str] = ()
 ) -> str:
-    """Return the name of the group system that places a pod's group; ``plain`` if none is recognised.
+    """Return the name of the group system that places a pod's group; ``plain`` if no group system is recognised.
 
     If several are recognised, the first in SYSTEMS counts. ``owner_labels`` are the label keys of the pod's owners.
     """

@@ -1,8 +1,8 @@
-"""Predicts the Pods that operators will make from the pod templates of a document, as admission will see the Pods.
+"""Predicts the Pods that operators will make from the pod templates of a document, as the webhook will get the Pods.
 
-Thereby, a workload can be checked before any pods of the workload exist. A value that only the cluster knows (a
-generated name, a hash, a uid) is a placeholder. No function raises: a template of a wrong shape is returned with the
-problems of the shape.
+So a workload can be checked before any pods of the workload exist. A value that only the cluster knows (a generated
+name, a hash, a uid) is a placeholder. No function raises: a template of a wrong shape is returned with the problems of
+the shape.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,8 +41,8 @@ _DEEPEST: Final = 5
 class Template:
     """A predicted Pod, and the place of the Pod's template in the document.
 
-    ``path`` is the path from the document to the template; ``projection.place_of`` finds the path of a field. If the
-    template has a wrong shape, ``problems`` is not empty, and ``pod`` must not be used.
+    ``path`` is the path from the document to the template. If the template has a wrong shape, ``problems`` is not
+    empty, and ``pod`` must not be used.
     """
 
     pod: dict[str, Any]
@@ -80,13 +80,14 @@ def templates(
     """Return the templates of a document in order; empty if the document's kind makes no pods, or is unknown.
 
     ``namespace`` is used if the document names no namespace. ``known`` are other documents that a workload may refer
-    to, such as the runtime of a TrainJob. ``extra`` has, by kind, further paths to a PodTemplateSpec or a PodSpec.
+    to, such as the runtime of a TrainJob. ``extra`` maps the name of a Kubernetes kind to further paths to a
+    PodTemplateSpec or a PodSpec.
     """
     return list(_templates(document, namespace, known, extra or {}, 0))
 
 
 def each_template(document: Mapping[str, Any], *, namespace: str) -> Iterator[Template]:
-    """Yield the templates of a document one by one, so that a caller can stop early."""
+    """Yield the templates of a document, each when the caller asks for the next template."""
     return _templates(document, namespace, (), {}, 0)
 
 
@@ -98,7 +99,7 @@ def objects_in(document: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str,
 
 
 def wrapped_in(document: object, *, depth: int = 0) -> Iterator[tuple[Path, object]]:
-    """Yield (path, value) for a document, and for the value at each place for an object that the document wraps.
+    """Yield (path, value) for a document, and for the value at each path where the document wraps an object.
 
     The values may have any type.
     """
@@ -112,7 +113,7 @@ def wrapped_in(document: object, *, depth: int = 0) -> Iterator[tuple[Path, obje
 
 
 def unread_templates(document: Mapping[str, Any]) -> Iterator[object]:
-    """Yield the value at each place for a pod template, in a document and in objects that the document wraps.
+    """Yield the value at each path for a pod template, in a document and in objects that the document wraps.
 
     The values may have any type.
     """
@@ -133,7 +134,7 @@ def _templates(
 ) -> Iterator[Template]:
     """Yield the templates of a document and of the objects that the document wraps.
 
-    ``name`` is the name of the object around the document; an operator derives the document's name from it.
+    ``name`` is the name of the object around the document. The document's name is derived from this name.
     """
     where = text_at(document, "metadata", "namespace") or namespace
     if document.get("apiVersion") == "v1" and document.get("kind") == "Pod":
@@ -162,8 +163,8 @@ def _templates(
 def _name_of(document: Mapping[str, Any], around: str) -> str:
     """Return an object's name, or the name that the API server makes from the object's ``generateName``.
 
-    An object with neither field, as in a Katib Experiment, gets a name that begins with ``around``, the name of the
-    enclosing object. Source: kubernetes staging/src/k8s.io/apiserver/pkg/storage/names/generate.go.
+    An object with neither field, as in a Katib Experiment, gets the name ``around`` of the enclosing object with a
+    suffix. Source: kubernetes staging/src/k8s.io/apiserver/pkg/storage/names/generate.go.
     """
     prefix = text_at(document, "metadata", "generateName") or (around and f"{around}-")
     return text_at(document, "metadata", "name") or (f"{prefix}{PLACEHOLDER_HASH}" if prefix else "")
@@ -172,8 +173,8 @@ def _name_of(document: Mapping[str, Any], around: str) -> str:
 def _lifted(inside: Iterable[Template], document: Mapping[str, Any], path: Path) -> Iterator[Template]:
     """Yield ``inside``, the templates of an object that a document wraps, with paths from the outer document.
 
-    The owners of the pods get the labels of the outer document, because a queue's name on an AppWrapper applies to the
-    wrapped objects.
+    The owners of the pods get the labels of the outer document, because the queue's name in a label of an AppWrapper
+    applies to the wrapped objects.
     """
     outer = at(document, "metadata", "labels")
     labelled: dict[int, Mapping[str, Any]] = {}
@@ -203,8 +204,8 @@ _GIVEN: Final = replace(TEMPLATE, fields=forms.POD_SPEC_FIELDS)
 def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> TemplatePlace:
     """Return the place of a pod template at a path that the user of ``podberth check`` gave.
 
-    The value at the path is a PodSpec if it has containers, else a PodTemplateSpec. It is unknown which fields the
-    operator adds to the pods.
+    A ``TemplatePlace`` has the path and the facts about the template's pods. The value at the path is a PodSpec if it
+    has containers, else a PodTemplateSpec. It is unknown which fields the operator adds to the pods.
     """
     first = next((found for found, _, _ in _expand(document, tuple(path))), ())
     inline = isinstance(at(forms.find(document, first), "containers"), list)
@@ -214,8 +215,8 @@ def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> TemplatePla
 def _expand(document: object, path: Sequence[str]) -> Iterator[tuple[Path, tuple[Any, ...], tuple[str | int, ...]]]:
     """Yield (path, values, keys) for each path in a document that matches ``path``.
 
-    Values and keys are at each ``ELEMENT``. An absent list or map matches nothing. If the document has another type of
-    value there, the value's path is yielded.
+    A part of ``path`` that stands for any item or key is called ELEMENT; values and keys are those at each ELEMENT. An
+    absent list or map matches nothing. If the document has another type of value there, the value's path is yielded.
     """
     if ELEMENT not in path:
         yield tuple(path), (), ()
@@ -253,7 +254,7 @@ def _at_place(place: TemplatePlace, workload: Scene) -> Iterator[Template]:
 
 
 def _lacking(document: object, path: Path) -> str:
-    """Return the message that there is no template at the path, or that a value on the path has the wrong type."""
+    """Return the message that the path leads to no template, or that a value on the path has the wrong type."""
     for length in range(1, len(path)):
         found = forms.find(document, path[:length])
         if found is not ABSENT and found is not None and not isinstance(found, (Mapping, list)):
@@ -325,13 +326,13 @@ def _present(place: TemplatePlace, scene: Scene) -> Template:
 
 
 def _problems(pod: object) -> tuple[str, list[str]]:
-    """Return the message about an exceeded bound of ``kube.pod_limits`` (empty: none), and all problems of a pod."""
+    """Return (message about an exceeded limit, or empty; all problems) of a pod."""
     too_large = excess_of_template(pod)
     return too_large, [too_large] if too_large else template_problems(pod)
 
 
 def _patched(below: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the pod of a template, ``below``, with a patch merged into it; the patch's containers come first.
+    """Return the pod of the template ``below``, with a patch merged into the pod; the patch's containers come first.
 
     If the template has no metadata or no spec, the patch's metadata or spec is used alone.
     """
@@ -349,7 +350,7 @@ def _place(first: Mapping[str, int], container: object) -> int:
 
 
 def _read(place: TemplatePlace, scene: Scene) -> dict[str, Any]:
-    """Return the pod of the template at a place, with the defaults that the object states outside the template."""
+    """Return the pod of the template at ``place``, with the defaults that the object states outside the template."""
     own = forms.read(scene.document, scene.path, place.form)
     above = forms.find(scene.document, place.base)
     if isinstance(own["spec"], Mapping) and isinstance(above, Mapping):
@@ -368,7 +369,7 @@ def _name_front(pod: dict[str, Any], place: TemplatePlace) -> None:
 def _decoded(value: Any, *, quantities: bool = False) -> Any:
     """Return a copy of a value without nulls, as the API server reads: a null field is absent, a null item is "".
 
-    If ``quantities`` is True, null fields are kept, so that ``gpus`` reports them.
+    If ``quantities`` is True, null fields are kept, because podberth reports null quantities.
     """
     if isinstance(value, dict):
         return {

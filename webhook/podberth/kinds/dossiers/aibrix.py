@@ -1,7 +1,8 @@
 """Facts about AIBrix: StormServices, each of which serves one model with role sets, and fleets of RayClusters.
 
-A role set is a gang. If a replica of a role has several pods, a PodSet makes the pods, and the PodSet may be a group of
-its own. Sources: vllm-project/aibrix api/orchestration/v1alpha1, pkg/controller/{roleset,podset,constants}.
+A role set is a gang. If a replica of a role has several pods, a PodSet makes the pods, and the PodSet is a gang itself
+if the role has a scheduling strategy. Sources: vllm-project/aibrix api/orchestration/v1alpha1,
+pkg/controller/{roleset,podset,constants}.
 """
 
 from collections.abc import Mapping
@@ -104,7 +105,10 @@ def _pods_of_replica(role: object) -> int:
 
 
 def _role_pods(scene: Scene) -> int:
-    """Return the number of a role's pods in all RoleSets (roleset_types.go PodGroupSize: the pods of one replica)."""
+    """Return the number of a role's pods in all RoleSets.
+
+    The number of pods of one replica comes from roleset_types.go PodGroupSize.
+    """
     sets = spec_replicas(scene) if scene.document.get("kind") == "StormService" else 1
     return sets * item_replicas(scene) * _pods_of_replica(scene.item)
 
@@ -119,7 +123,7 @@ def _storm_kind(kind: str, *path: str) -> WorkloadKind:
 
 
 def _stamp_pod_set(pod: dict[str, Any], scene: Scene) -> None:
-    """Add to a pod the fields that AIBrix writes for a PodSet made by a user (podset/podset_controller.go)."""
+    """Add to a pod the fields that AIBrix writes for a PodSet that a user applies (podset/podset_controller.go)."""
     taken = pod["metadata"].get("labels") or {}
     inherited = {key: text(value) for key, value in mapping_at(scene.document, "metadata", "labels").items()}
     add_labels(pod, {**inherited, **taken, f"{_STORM}/podset-name": scene.name, f"{_STORM}/pod-group-index": "0"})
@@ -151,7 +155,7 @@ def _member(pod: Subject) -> Member | None:
 
 
 def _roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    """Return the roles of a RoleSet with their pods; roles whose PodSets are groups of their own are left out."""
+    """Return the roles of a RoleSet with their pods. A role is left out if its PodSets are gangs themselves."""
     return tuple(_role(each) for each in list_at(owner, "spec", "roles") if not _has_groups(each))
 
 

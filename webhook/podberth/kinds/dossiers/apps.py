@@ -1,6 +1,6 @@
 """Facts about Kubernetes' own kinds without gangs, and StatefulSets, whose template may state a gang.
 
-Old API versions are included: no API server serves them, but public samples still use them.
+Old API versions are included. No API server serves an old version, but public samples still have old versions.
 """
 
 from collections.abc import Callable, Mapping
@@ -48,7 +48,10 @@ def _stamp_stateful_set(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _declared_set(pod: Subject) -> Member | None:
-    """Return a pod's membership in a StatefulSet's gang; None for others, or if the template states no gang size."""
+    """Return a pod's membership in a StatefulSet's gang.
+
+    None if no StatefulSet owns the pod, or if the pod's annotations state no size of the gang.
+    """
     controller, size = pod.controller, number(pod.annotations[GANG_SIZE_ANNOTATION])
     if controller is None or (controller.group, controller.kind) != ("apps", "StatefulSet") or not size:
         return None

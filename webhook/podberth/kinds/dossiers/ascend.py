@@ -1,4 +1,4 @@
-"""Facts about Huawei MindCluster's AscendJobs: the operator is derived from Kubeflow's; Volcano places the pods."""
+"""Facts about AscendJobs of Huawei MindCluster. The operator is derived from Kubeflow's; Volcano places the pods."""
 
 from typing import Any, Final
 

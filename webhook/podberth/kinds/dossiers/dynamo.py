@@ -64,7 +64,7 @@ def _stamp_component(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _mount_shared_memory(pod: dict[str, Any], main: dict[str, Any], scene: Scene) -> None:
-    """Mount /dev/shm in the main container, unless the service disables it; the default size is 8Gi.
+    """Mount /dev/shm in the main container, unless the service disables this volume. The default size is 8Gi.
 
     Sources: ai-dynamo/dynamo deploy/operator/internal/dynamo ApplySharedMemoryVolumeAndMount, internal/consts
     DefaultSharedMemorySize; the fields are `sharedMemory` (v1alpha1) and `sharedMemorySize` (v1beta1).
@@ -82,7 +82,7 @@ _DEFAULT_SIZE: Final = "8Gi"
 
 
 def _amounts(scene: Scene) -> dict[str, dict[str, Any]]:
-    """Return the limits and requests in a service's ``resources`` field, under the resource names of containers."""
+    """Return the limits and requests in the field ``resources`` of a service, under containers' resource names."""
     found: dict[str, dict[str, Any]] = {}
     for side in ("limits", "requests"):
         said = mapping_at(scene.item, "resources", side)
@@ -106,7 +106,10 @@ def _service_resources(scene: Scene) -> Iterator[tuple[Path, str]]:
 
 
 def _nodes(component: object) -> int:
-    """Return a replica's number of nodes; 2 if ``multinode`` has none (v1alpha1 MultinodeSpec.NodeCount, v1beta1)."""
+    """Return the number of nodes of a component's replica, by the field ``multinode``.
+
+    The result is 1 without the field, and 2 if the field states no number (v1alpha1 MultinodeSpec.NodeCount, v1beta1).
+    """
     several = at(component, "multinode")
     return 1 if several is None else count(at(several, "nodeCount"), 2)
 
@@ -128,10 +131,10 @@ def _pod_cliques(scene: Scene) -> Found:
 
 
 def _clique_set(document: Found | None) -> Predicted:
-    """Return the PodCliqueSet that Dynamo makes of a document.
+    """Return the PodCliqueSet that Dynamo makes from a DynamoGraphDeployment.
 
-    A component whose replica has several nodes becomes a scaling group of a leader and workers. The base gang holds one
-    replica of the scaling group, and each further replica is a gang of its own. Source: ai-dynamo/dynamo
+    A component whose replica has several nodes becomes a scaling group of a leader and workers. The first replica of
+    each scaling group is in the base gang, and each further replica is a gang of its own. Source: ai-dynamo/dynamo
     deploy/operator/internal/dynamo/graph.go GenerateGrovePodCliqueSet, buildGroveScalingGroupConfig.
     """
     cliques: list[Found] = []
@@ -165,7 +168,10 @@ def _clique_set(document: Found | None) -> Predicted:
 
 
 def _adapts(component: object) -> bool:
-    """Return whether a scaling adapter sets the replicas (v1alpha1: ``enabled``; v1beta1: the field is present)."""
+    """Return whether a scaling adapter sets a component's replicas.
+
+    In v1alpha1, the adapter's field ``enabled`` is not false. In v1beta1, the field ``scalingAdapter`` is present.
+    """
     adapter = at(component, "scalingAdapter")
     return isinstance(adapter, Mapping) and adapter.get("enabled") is not False
 

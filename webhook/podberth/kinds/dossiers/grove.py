@@ -1,6 +1,7 @@
 """Facts about Grove's PodCliqueSets.
 
-The base gang of a set has its cliques; each replica of a scaling group above the minimum adds a gang.
+The base gang of a PodCliqueSet has the minimum of replicas of each scaling group. Each further replica of a scaling
+group is a gang of its own.
 """
 
 from collections.abc import Iterator, Mapping
@@ -57,9 +58,10 @@ def _clique(pod: Subject) -> str:
 
 
 def _cliques(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    """Return the roles of a PodCliqueSet's base gang: each clique with its pods times the minimum of its scaling group.
+    """Return the roles of a PodCliqueSet's base gang.
 
-    Empty if a clique autoscales. Source: ai-dynamo/grove
+    A role is a clique. The number of its pods is multiplied by the minimum of its scaling group. The result is empty if
+    a clique autoscales. Source: ai-dynamo/grove
     operator/internal/controller/podcliqueset/components/podgang/syncflow.go.
     """
     times = {name: least for names, least in _scaling_groups(owner) for name in names}
@@ -67,7 +69,10 @@ def _cliques(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
 
 
 def _scaled_cliques(owner: Mapping[str, Any] | None, clique: str) -> tuple[Role, ...]:
-    """Return the roles of a gang that a scaling group adds above its minimum: the group's cliques (syncflow.go)."""
+    """Return the roles of a gang that is one further replica of a scaling group: the group's cliques.
+
+    A replica is further if its number is not below the group's minimum. Source: syncflow.go.
+    """
     group = next((names for names, _ in _scaling_groups(owner) if clique in names), [])
     return _pods(owner, dict.fromkeys(group, 1), only=frozenset(group))
 
@@ -111,9 +116,10 @@ def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the pods of the base gang that start together: each clique's minimum times the scaling group's minimum.
+    """Return the number of pods of each clique that start together in the base gang.
 
-    Source: ai-dynamo/grove operator/internal/webhook/admission/pcs/defaulting, .../podgang/syncflow.go.
+    The number is the clique's minAvailable times the minAvailable of the clique's scaling group. Source:
+    ai-dynamo/grove operator/internal/webhook/admission/pcs/defaulting, .../podgang/syncflow.go.
     """
     if not count(at(gang.document, "spec", "replicas"), 1):
         return none_of(gang.pods)

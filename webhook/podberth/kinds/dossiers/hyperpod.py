@@ -13,7 +13,7 @@ from ..stamping import owned_by_workload
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the owner on a pod, which is all that is known."""
+    """Write the owner on a pod. No other field that the operator writes is known."""
     owned_by_workload(pod, scene)
 
 

@@ -38,9 +38,9 @@ def _job_replicas(scene: Scene) -> int:
 def _indexed_job(pod: Subject) -> Member | None:
     """Return a pod's membership in an Indexed Job; None if the Job's pods are independent tasks.
 
-    The pods are independent if the Job has more completions than pods at once, as in Kubernetes' own rule (KEP-5547:
-    Indexed, and parallelism equal to completions), or if the Job is an array. The Job controller makes at most as many
-    pods as completions (pkg/controller/job/job_controller.go manageJob).
+    The pods are independent if completions is above parallelism, or if the Job is an array of tasks. Kubernetes, too,
+    requires completions equal to parallelism for a gang (KEP-5547). The Job controller never makes more pods than
+    completions (pkg/controller/job/job_controller.go manageJob).
     """
     if pod.controller is None or pod.controller.kind != "Job":
         return None
@@ -58,7 +58,7 @@ def _indexed_job(pod: Subject) -> Member | None:
 
 
 def _is_array(job: Found) -> bool:
-    """Return whether an Indexed Job is an array of tasks: no field shows that the Job's pods find or need each other.
+    """Return whether an Indexed Job is an array of independent tasks: no field shows that the Job's pods communicate.
 
     Pods have names in DNS only with a subdomain (kubernetes.io/docs/tasks/job/job-with-pod-to-pod-communication), and
     with ``backoffLimitPerIndex`` each index fails by itself. A Job that asks for a gang or a topology is no array.
@@ -90,9 +90,9 @@ _PARTIAL: Final = "kueue.x-k8s.io/job-min-parallelism"
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the pods of a Job that start together: all, or none under the native policy ``basic``.
+    """Return the number of a Job's pods that start together: all, or none under the native policy ``basic``.
 
-    The ``minCount`` of a native gang, or Kueue's annotation for partial admission, lowers the least number of pods.
+    The field ``minCount`` of a native gang, or Kueue's annotation for partial admission, makes the number smaller.
     """
     return _starts_of(gang.document, gang.pods)
 

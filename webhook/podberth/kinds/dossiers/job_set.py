@@ -49,7 +49,7 @@ def _replicated_jobs(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
 def _replicated_index(pod: Subject, jobs: list[Any]) -> int:
     """Return the pod's index among the pods of all Jobs of the pod's replicated job.
 
-    Each Job numbers its own pods from 0, so the pod's index within its Job is the same number only in the first Job.
+    Each Job numbers its own pods from 0, so the pod's index within its Job is the result only in the first Job.
     """
     index, job = completion_index(pod), index_of(pod.labels.get("jobset.sigs.k8s.io/job-index"))
     if index < 0 or job == 0 or pod.labels.get("jobset.sigs.k8s.io/replicatedjob-replicas") == "1":
@@ -88,15 +88,15 @@ def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
 
 
 def _jobs_of(document: Found, place: Path) -> int:
-    """Return the number of Jobs of the replicated job with the template at ``place``.
+    """Return the number of Jobs of a replicated job; 0 if there is no such replicated job.
 
-    0 if there is no such replicated job.
+    The replicated job is the one with the pod template at the path ``place``.
     """
     return count(at(find(document, place[:3]), "replicas"), 1) if place[:2] == REPLICATED_JOBS else 0
 
 
 def _job_of(place: Path) -> Path:
-    """Return the path of the Job template of the replicated job that has the pod template at ``place``."""
+    """Return the path of the Job template that has the pod template at the path ``place``."""
     return (*place[:3], "template") if place[:2] == REPLICATED_JOBS else ()
 
 

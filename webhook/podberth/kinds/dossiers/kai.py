@@ -23,7 +23,7 @@ from ..systems import Dialect, PodGroupKind, System
 def _kai_group(pod: Subject) -> Member | None:
     """Return a pod's membership in a group of KAI's pod-grouper; None if the pod has another scheduler than KAI.
 
-    The grouper reads the annotation ``batch-min-member`` from the top owner, a Job or a JobSet
+    The pod-grouper reads the annotation ``kai.scheduler/batch-min-member`` from the top owner, a Job or a JobSet
     (kai-scheduler/KAI-Scheduler pkg/podgrouper/podgrouper/plugins/{job,jobset}).
     """
     if pod.spec.get("schedulerName") != "kai-scheduler":
@@ -38,11 +38,11 @@ def _named(pod: Mapping[str, Any]) -> object:
 
 
 def _starts_alone(pod: Subject) -> bool:
-    """Return whether the group that the pod-grouper makes certainly has a minimum of one pod.
+    """Return whether the group that KAI's pod-grouper makes for the pod certainly has a minimum of one pod.
 
     The minimum is one for a bare pod that is not Spark's, for a Job of a CronJob, whatever the annotations, and for a
-    known Job without an owner, unless the Job's ``batch-min-member`` is higher. The group of an operator's job has all
-    pods of the job. Source: pkg/podgrouper/podgrouper/hub/hub.go,
+    known Job without an owner, unless the Job's annotation ``batch-min-member`` states a higher number. The group of an
+    operator's job has all pods of the job. Source: pkg/podgrouper/podgrouper/hub/hub.go,
     plugins/{job/job_grouper,cronjobs/crobjob-grouper,podjob/podjob}.go.
     """
     if pod.spec.get("schedulerName") != "kai-scheduler" or "pod-group-name" in pod.annotations:
@@ -62,11 +62,11 @@ def _starts_alone(pod: Subject) -> bool:
 
 
 def _topology_needs(pod: Subject) -> str:
-    """Return the advice to opt out of KAI's pod-grouper, so that the pod keeps the group that the pod's author names.
+    """Return the advice to opt out of KAI's pod-grouper; the pod then keeps the group that the pod's author names.
 
-    Empty if the pod keeps the group anyway: the pod has no owner, or the pod or one of its owners opts out. The grouper
-    puts any other pod into the group of its workload (pkg/podgrouper/pod_controller.go isOrphanPodWithPodGroup,
-    shouldSkipAnyOwner).
+    Empty if the pod keeps the group anyway: the pod has no owner, or the pod or one of its owners opts out. The
+    pod-grouper puts any other pod into the group of its workload (pkg/podgrouper/pod_controller.go
+    isOrphanPodWithPodGroup, shouldSkipAnyOwner).
     """
     said = (pod.annotations, *(mapping_at(each, "metadata", "annotations") for each in pod.lineage()))
     if pod.controller is None or any(_SKIP in each for each in said):

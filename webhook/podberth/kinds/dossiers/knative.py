@@ -23,7 +23,7 @@ _REVISION: Final = Form(
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     """Add to a pod the fields that Knative writes for a revision, without Knative's proxy.
 
-    A template may name its own ``app``. Source: pkg/reconciler/configuration/resources/revision.go,
+    A label ``app`` in the template is kept. Source: pkg/reconciler/configuration/resources/revision.go,
     pkg/reconciler/revision/resources/{deploy,meta}.go.
     """
     revision = f"{scene.name}-{PLACEHOLDER_HASH}"

@@ -74,7 +74,7 @@ def _at_place(scene: Scene) -> Found:
 def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None:
     """Add to a pod the fields of its runtime's container and volumes that the pod lacks.
 
-    KServe lays the predictor over the runtime (kserve/kserve pkg/controller/v1beta1/inferenceservice/utils/ utils.go
+    KServe merges the predictor into the runtime (kserve/kserve pkg/controller/v1beta1/inferenceservice/utils/ utils.go
     MergeRuntimeContainers, MergePodSpec). If the runtime is unknown, only a volume at /dev/shm is assumed, which
     KServe's own runtimes have (config/runtimes/kserve-{huggingfaceserver,vllmserver}.yaml).
     """
@@ -94,7 +94,10 @@ def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None
 
 
 def _joined(below: object, above: object, key: str | None) -> list[Any]:
-    """Return the items of both lists; if two items have the same value at ``key``, only the item of ``above``."""
+    """Return the items of both lists.
+
+    If two items have equal values at ``key``, only the item of ``above`` is returned.
+    """
     ours = above if isinstance(above, list) else []
     taken = [at(each, key) for each in ours] if key else []
     return [
@@ -174,7 +177,10 @@ _RUNTIME: Final = replace(
 
 
 def _stamp_runtime(pod: dict[str, Any], scene: Scene) -> None:
-    """Add to a pod the owner that KServe makes for a runtime: the Deployment of an InferenceService that names it."""
+    """Add to a pod of a runtime's template the owner that KServe makes for it.
+
+    The owner is the Deployment of an InferenceService that names the runtime.
+    """
     own_by_deployment(pod, scene.name)
 
 
@@ -200,9 +206,10 @@ def _serving_runtime(kind: str) -> WorkloadKind:
 
 
 def _inference_service(pod: Subject) -> Member | None:
-    """Return a pod's membership in a model on several nodes, whose heads and workers are Deployments; else None.
+    """Return a pod's membership in the gang of a model on several nodes; None for any other pod.
 
-    Each generation of the model is a gang. An LLMInferenceService on several nodes makes a LeaderWorkerSet instead.
+    The heads and the workers are the pods of two Deployments. Each generation of the model is a gang. An
+    LLMInferenceService on several nodes makes a LeaderWorkerSet instead.
     """
     service = pod.labels.get("serving.kserve.io/inferenceservice")
     if not service:

@@ -52,7 +52,7 @@ def _workers(scene: Scene) -> int:
 
 
 def _scheduler_of_all(_scene: Scene) -> Iterator[tuple[Path, str]]:
-    """Yield the path of ``schedulerName`` with a message: Kthena replaces this field in every pod.
+    """Yield the path ``spec.schedulerName`` with a message: Kthena replaces this field in every pod.
 
     Source: utils.go GenerateEntryPod, GenerateWorkerPod.
     """
@@ -70,8 +70,8 @@ def _model_serving(pod: Subject) -> Member:
 def _number_in_role(pod: Subject, group: str, owner: Mapping[str, Any] | None) -> int:
     """Return a pod's index among the pods of its role in its serving group; -1 if the index is unknown.
 
-    The entry pod is the first pod of each replica. The index of a worker is only in its name. Source: utils.go
-    GeneratePodName, GenerateRoleID.
+    The entry pod is the first pod of each replica of the role. For a worker, the result is computed from the pod's
+    name, because no label has the worker's index. Source: utils.go GeneratePodName, GenerateRoleID.
     """
     role = pod.labels.get("modelserving.volcano.sh/role") or ""
     identity = pod.labels.get("modelserving.volcano.sh/role-id") or ""
@@ -90,7 +90,10 @@ def _roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
 
 
 def _entries_and_workers(owner: Mapping[str, Any] | None) -> Iterator[Role]:
-    """Yield the pods of one serving group by role, as ExpectedPodNum (utils.go) counts them."""
+    """Yield the roles of one serving group: entry pods and worker pods of each of Kthena's roles.
+
+    The pods are counted as in ExpectedPodNum (utils.go).
+    """
     for role in list_at(owner, "spec", "template", "roles"):
         replicas = count(at(role, "replicas"), 1)
         yield Role(replicas, asks_of(at(role, "entryTemplate")))

@@ -60,7 +60,7 @@ def _workers(group: object) -> Role:
 
 
 def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
-    """Yield (path, message) for each ``minReplicas`` of a worker group that is above ``maxReplicas``.
+    """Yield (path, message) for each worker group whose ``minReplicas`` is above ``maxReplicas``.
 
     Source: ray-project/kuberay ray-operator/apis/ray/v1 WorkerGroupSpec.
     """
@@ -73,7 +73,7 @@ def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the pods of a RayCluster that start together; an autoscaling cluster adds workers one by one."""
+    """Return the pods of a RayCluster that start together: all pods, or none if the cluster autoscales."""
     owners = (owner for each in gang.pods for owner in each.template.owners.values())
     if any(at(owner, "spec", "enableInTreeAutoscaling") is True for owner in owners):
         return none_of(gang.pods)

@@ -68,7 +68,10 @@ def _inactive(document: Mapping[str, Any]) -> str:
 
 
 def _admission(document: Mapping[str, Any]) -> Admission:
-    """Return the admission in a Workload's status, by the condition QuotaReserved or, if absent, by Admitted."""
+    """Return the admission in a Workload's status; None without admission.
+
+    The condition QuotaReserved counts or, if it is absent, the condition Admitted.
+    """
     conditions = {text_at(each, "type"): each for each in list_at(document, "status", "conditions")}
     reason = conditions.get("QuotaReserved") or conditions.get("Admitted") or {}
     state = ", ".join(filter(None, (text_at(reason, "status") or "not set", text_at(reason, "reason"))))

@@ -27,8 +27,8 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 def _leader_worker_set(pod: Subject) -> Member | None:
     """Return a pod's membership in a group of a LeaderWorkerSet; the group key is the name of the gang.
 
-    LWS's webhook writes the key on a leader, but may run after podberth's webhook, so podberth computes the key in the
-    same way.
+    LWS's webhook writes the key on a leader, but may run after podberth's webhook. So podberth computes the key as LWS
+    does.
     """
     key = pod.labels.get("leaderworkerset.sigs.k8s.io/group-key")
     worker = pod.labels.get("leaderworkerset.sigs.k8s.io/worker-index")
@@ -86,7 +86,7 @@ def _groups_of(document: Found, _place: Path) -> int:
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the pods of one group that start together: the leader and all workers."""
+    """Return the pods that start together: the leader and all workers of a group."""
     groups = _groups_of(gang.document, ())
     return all_of(gang.pods, lambda each: each.replicas // groups if groups else 0)
 

@@ -52,12 +52,12 @@ def _workers_beside(worker: object) -> int:
 
 
 def _serving(scene: Scene) -> Found:
-    """Return the ModelServing that Kthena makes of a ModelBooster."""
+    """Return the ModelServing that Kthena makes from a ModelBooster."""
     return read_once(scene.document, _serving_of)
 
 
 def _serving_of(booster: Found) -> Found:
-    """Return the ModelServing that Kthena makes of a ModelBooster, with only the fields from which gangs are read.
+    """Return the ModelServing that Kthena makes from a ModelBooster, with only the fields from which gangs are read.
 
     Source: convert/model_serving.go BuildModelServing.
     """
@@ -85,9 +85,9 @@ def _serving_of(booster: Found) -> Found:
 
 
 def _stamp_booster(pod: dict[str, Any], scene: Scene) -> None:
-    """Add to an entry pod the fields that Kthena writes; worker pods request the same resources (convert/templates).
+    """Add to an entry pod the fields that Kthena writes; worker pods request equal resources (convert/templates).
 
-    The labels: pkg/model-booster-controller/utils/template.go GetModelControllerLabels.
+    The source of the labels is pkg/model-booster-controller/utils/template.go GetModelControllerLabels.
     """
     add_labels(
         pod,

@@ -1,4 +1,4 @@
-"""The API groups and kinds that have no pod template of the user and are in no other dossier, as cert-manager's."""
+"""The API groups and kinds without a pod template that are in no other dossier, such as cert-manager's."""
 
 from collections.abc import Mapping
 from typing import Final

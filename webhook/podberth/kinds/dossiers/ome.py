@@ -1,9 +1,9 @@
 """Facts about OME: InferenceServices with an engine, a decoder and a router, and the ServingRuntimes that they name.
 
-An engine or decoder with a leader and workers becomes a LeaderWorkerSet, any other part a Deployment. OME lays the
-parts of a service over the parts of the service's runtime. If the runtime is known and a part has containers of its
-own, podberth judges the merged pod. The pods of any other part come from the runtime alone, and podberth judges the
-runtime as a document of its own.
+An engine or decoder with a leader and workers becomes a LeaderWorkerSet, any other part a Deployment. OME merges the
+parts of a service into the parts of the service's runtime. If the runtime is known and a part of the service has
+containers, podberth checks the merged pod. The pods of any other part come from the runtime alone, and podberth checks
+the runtime as a separate document.
 """
 
 from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ def _part_of(scene: Scene) -> Found:
 
 
 def _runtime_part(scene: Scene) -> Found:
-    """Return the part of the runtime (such as its engine) over which OME lays the service's part; empty if unknown.
+    """Return the part of the runtime (such as its engine) into which OME merges the service's part; empty if unknown.
 
     Source: utils/merging.go MergeEngineSpec. The runtime is unknown if the service names no runtime: OME then chooses
     one by the model.
@@ -54,7 +54,10 @@ def _runtime_part(scene: Scene) -> Found:
 
 
 def _said(scene: Scene, *path: str) -> object:
-    """Return a field of the service's part; if the part lacks the field, the field of the runtime's part."""
+    """Return a field of a part of the service, such as its engine.
+
+    If the service's part lacks the field, the result is the field of the runtime's part.
+    """
     own = at(_part_of(scene), *path)
     return at(_runtime_part(scene), *path) if own is None else own
 
@@ -75,7 +78,7 @@ def _has_no_leader(scene: Scene) -> bool:
 
 
 def _below(scene: Scene) -> Found:
-    """Return the pod of the runtime over which OME lays the containers of the service's part; empty if none."""
+    """Return the pod of the runtime into which OME merges the containers of the service's part; empty if none."""
     part = _runtime_part(scene)
     if not part or not list_at(_own(scene), "spec", "containers"):
         return {}

@@ -1,4 +1,4 @@
-"""Templates of OpenShift, whose objects are filled in by ``oc process`` or in the web console and then made."""
+"""Templates of OpenShift. ``oc process`` or the web console fills in a template's objects, which are then created."""
 
 from typing import Final
 

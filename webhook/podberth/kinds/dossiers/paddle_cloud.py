@@ -1,4 +1,4 @@
-"""PaddleJobs of PaddleCloud, PaddlePaddle's own operator; Kubeflow's Training Operator has a kind of this name, too."""
+"""PaddleJobs of PaddleCloud, PaddlePaddle's own operator; Kubeflow's Training Operator has PaddleJobs, too."""
 
 from typing import Any, Final
 
@@ -16,10 +16,10 @@ def _role(scene: Scene) -> str:
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what constructPod writes, without environment variables and ports.
+    """Write on a pod the fields that PaddleCloud writes, without environment variables and ports.
 
-    Source: pkg/paddlejob/paddlejob_helper.go. With Volcano, which the operator uses if it is started with
-    ``--scheduling=volcano``, the pods have its group besides.
+    Source: pkg/paddlejob/paddlejob_helper.go constructPod. With Volcano, which the operator uses if it is started with
+    ``--scheduling=volcano``, the pods also name a PodGroup of Volcano.
     """
     role, spec = _role(scene), pod["spec"]
     name = f"{scene.name}-{role}-0"

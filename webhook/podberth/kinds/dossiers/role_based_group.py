@@ -65,8 +65,8 @@ def _group(scene: Scene) -> Found:
 def _group_of_set(document: Found | None) -> Predicted:
     """Return the RoleBasedGroup that a RoleBasedGroupSet makes, with only the labels and the roles.
 
-    Source: sgl-project/rbg internal/controller/workloads/rolebasedgroupset_controller.go newRBGForSet; v1alpha1 has the
-    spec of the group itself as ``spec.template``.
+    In v1alpha1, ``spec.template`` of the set is the spec of the RoleBasedGroup itself. Source: sgl-project/rbg
+    internal/controller/workloads/rolebasedgroupset_controller.go newRBGForSet.
     """
     template = mapping_at(document, "spec", "groupTemplate")
     spec = template.get("spec") if template else at(document, "spec", "template")
@@ -87,13 +87,13 @@ _NONE: Final = RolePods(0, ())
 
 
 def _pods_on_top(scene: Scene) -> RolePods:
-    """Return the pods whose topmost template or patch is at ``scene.path``; without any, pods with the count 0."""
+    """Return the pods whose last template or patch is at ``scene.path``; if there are none, pods with the count 0."""
     role, inner = _role_of(scene)
     return next((each for each in pods_of(role) if each.layers[-1:] == (inner,)), _NONE)
 
 
 def _role_of(scene: Scene) -> tuple[Any, Path]:
-    """Return the role that contains ``scene.path``, and the path from the role to that place."""
+    """Return (the role that contains ``scene.path``, the path from the role to ``scene.path``)."""
     role = scene.items[0] if scene.items else {}
     return role, scene.path[scene.path.index("roles") + 2 :]
 
@@ -110,7 +110,7 @@ def _is_laid_over(scene: Scene) -> bool:
 
 
 def _below(scene: Scene) -> Found:
-    """Return the template over which the operator lays the patch at ``scene.path``; empty if there is none.
+    """Return the template to which the operator applies the patch at ``scene.path``; empty if there is none.
 
     A RoleBasedGroupSet has no role templates.
     """
@@ -191,10 +191,10 @@ def _role_based_group(pod: Subject) -> Member:
 
 
 def _number_in_role(pod: Subject, owner: Mapping[str, Any] | None, name: str) -> int:
-    """Return a pod's index among all pods of its role; -1 if unknown, as for roles of LeaderWorkerSets.
+    """Return a pod's index among all pods of its role; -1 if unknown, as for a role that runs as LeaderWorkerSets.
 
-    A label numbers the pods within an instance, or within a component of an instance. Sources: sgl-project/rbg
-    pkg/reconciler/roleinstance/utils/instance_utils.go InitComponentPodLabels,
+    The label that states an index counts only the pods of one instance of the role, or of one component of an instance.
+    Sources: sgl-project/rbg pkg/reconciler/roleinstance/utils/instance_utils.go InitComponentPodLabels,
     pkg/reconciler/roleinstanceset/statefulmode/stateful_instance_set_utils.go updateIdentity.
     """
     if pod.labels.get("rbg.workloads.x-k8s.io/component-id") is None:
@@ -232,7 +232,7 @@ def _all_roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
 def _roles(owner: Mapping[str, Any] | None) -> Iterator[Role]:
     """Yield the pods of each template of all roles: the role's ``replicas`` times the pods of one replica.
 
-    If a scaling adapter states the replicas of any role, the result is empty: all numbers are unknown. Source:
+    Nothing is yielded if a scaling adapter sets the replicas of any role, because the numbers are then unknown. Source:
     sgl-project/rbg api/workloads/v1alpha2/helper.go GetGroupSize, which counts the custom components as one pod.
     """
     roles = list_at(owner, "spec", "roles")

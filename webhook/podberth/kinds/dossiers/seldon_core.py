@@ -64,7 +64,7 @@ def _predictor(scene: Scene) -> Found:
 
 
 def _is_true(said: Found, key: str) -> bool:
-    """Return whether an annotation of Seldon Core is "true" on a part of the deployment."""
+    """Return whether an annotation of Seldon Core is "true" on the object or the part of the object ``said``."""
     return text_at(said, "annotations", f"seldon.io/{key}").lower() == "true"
 
 
@@ -94,7 +94,7 @@ def _explains(scene: Scene) -> bool:
 
 
 class _Unit(NamedTuple):
-    """A unit of a predictor's graph, which is a container of the same name."""
+    """A unit of a predictor's graph. The unit is a container with the unit's name."""
 
     type: str
     """The unit's type, such as MODEL; empty if the unit has no type."""
@@ -119,7 +119,7 @@ def _unit(said: Found) -> _Unit:
 def _graphs(document: Found) -> tuple[Mapping[str, _Unit], ...]:
     """Return, for each predictor, a mapping from name to unit of the predictor's graph.
 
-    Of two units with one name, the first.
+    If two units have one name, the first counts.
     """
     return tuple(dict(reversed([*_units(each)])) for each in list_at(document, "spec", "predictors"))
 
@@ -176,21 +176,25 @@ def _service(scene: Scene) -> str:
 
 
 def _has_engine(scene: Scene) -> bool:
-    """Return whether the pods of a component get the orchestrator's container, as those of the first component do."""
+    """Return whether the pods of a component get the orchestrator's container.
+
+    Only the pods of the first component get the container, unless an annotation asks for a separate orchestrator or for
+    none.
+    """
     apart = _is_true(scene.spec, "engine-separate-pod") or _is_true(_predictor(scene), "no-engine")
     return scene.keys[1] == 0 and not apart
 
 
 def _texts(said: object, key: str) -> dict[str, str]:
-    """Return the labels or annotations of a part of the deployment."""
+    """Return the labels or annotations of the part ``said`` of the deployment, as texts."""
     return {name: value for name, value in mapping_at(said, key).items() if isinstance(value, str)}
 
 
 def _stamp_deployment(pod: dict[str, Any], scene: Scene, name: str, annotations: Mapping[str, str]) -> None:
     """Write on a pod the fields that the pods of all Deployments of Seldon Core have.
 
-    Any other annotation of the same key replaces an annotation in ``annotations``. Source:
-    createDeploymentWithoutEngine, operator/controllers/labels.go; for the version
+    An annotation in ``annotations`` is not written if the pod or the predictor has an annotation of the same key.
+    Source: createDeploymentWithoutEngine, operator/controllers/labels.go; for the version
     operator/apis/machinelearning.seldon.io/v1/defaults.go.
     """
     predictor, metadata = _predictor(scene), pod["metadata"]

@@ -1,7 +1,7 @@
 """Facts about slurm-bridge: pods become an external job of Slurm, which chooses the nodes from the pods' requests.
 
 slurm-bridge's webhook refuses pods with resource claims, and sets the scheduler's name on the pods of its namespaces.
-Slurm counts only ``nvidia.com/gpu`` and ``amd.com/gpu``: for a pod with any other resource it counts no GPU.
+Slurm counts only ``nvidia.com/gpu`` and ``amd.com/gpu``: for a pod with any other resource, Slurm counts no GPU.
 """
 
 from typing import Final

@@ -2,7 +2,7 @@
 
 The runtime has the templates of a TrainJob's pods. The TrainJob itself has an image, a command, variables, and the
 resources of a node. The runtime is searched for among the other documents; if no runtime is found, the pod is made from
-the TrainJob's fields alone. With MPI a TrainJob makes pods of two kinds, a launcher and the nodes.
+the TrainJob's fields alone. With MPI a TrainJob makes a launcher pod, and a pod for each node.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ _STEP: Final = "trainer.kubeflow.org/trainjob-ancestor-step"
 def _jobs_of_runtime(runtime: Found, train_job: Found) -> list[dict[str, Any]]:
     """Return the replicated jobs of the JobSet that Trainer makes from a runtime and a TrainJob.
 
-    With an empty TrainJob, the result is the runtime's own replicated jobs. Sources: kubeflow/trainer
+    If the TrainJob is empty, the result is the runtime's own replicated jobs. Sources: kubeflow/trainer
     pkg/apis/trainer/v1alpha1/trainingruntime_types.go, pkg/runtime/core/trainingruntime.go newRuntimeInfo,
     pkg/runtime/framework/plugins/jobset/jobset.go SyncParallelCount.
     """
@@ -52,11 +52,12 @@ def _jobs_of_runtime(runtime: Found, train_job: Found) -> list[dict[str, Any]]:
 
 
 def _pods(job: Found, runtime: Found, nodes: object) -> object:
-    """Return a replicated job's number of pods if the TrainJob or runtime states ``nodes``; None: the job's own number.
+    """Return a replicated job's number of pods if the TrainJob or the runtime states ``nodes``.
 
-    Without MPI, the pods of the trainer are the nodes. With MPI (plugins/mpi/mpi.go EnforceMLPolicy) the job ``node``
-    has the nodes, and the trainer is the launcher, which may be a node itself. The number in the TrainJob counts the
-    nodes, and the number in the runtime counts the pods of the trainer.
+    None if the number in the job's own template counts. Without MPI, each pod of the trainer is a node. With MPI
+    (plugins/mpi/mpi.go EnforceMLPolicy) the replicated job called ``node`` has the nodes, and the trainer is the
+    launcher, which may be a node itself. The number in the TrainJob counts the nodes, and the number in the runtime
+    counts the pods of the trainer.
     """
     said = at(runtime, "spec", "mlPolicy", "numNodes")
     if not _runs_mpi(runtime):
@@ -172,7 +173,7 @@ def _trainer(scene: Scene) -> Found:
 
 
 def _nodes(scene: Scene) -> Found:
-    """Return the replicated job of the MPI nodes; empty without MPI, or if the trainer's pods are that job."""
+    """Return the replicated job that has the MPI nodes; empty without MPI, or if the trainer itself is this job."""
     jobs = _jobs(scene) if _runs_mpi(_runtime_of(scene)) and _trainer(scene).get("name") != _NODE else []
     return next((job for job in jobs if job.get("name") == _NODE), {})
 
@@ -194,9 +195,10 @@ def _train_owner(scene: Scene) -> Found:
 
 
 def _stamp_train_job(pod: dict[str, Any], scene: Scene) -> None:
-    """Add Trainer's fields to the first node's pod: the runtime's template, overlaid with the TrainJob's fields.
+    """Add Trainer's fields to the pod of the first node.
 
-    Source: kubeflow/trainer pkg/runtime/framework/plugins/jobset (the container is called node).
+    A field of the TrainJob replaces the field of the runtime's template. Source: kubeflow/trainer
+    pkg/runtime/framework/plugins/jobset (the container is called node).
     """
     _stamp_replicated(pod, scene, _trainer(scene))
     add_labels(pod, {_STEP: "trainer"})

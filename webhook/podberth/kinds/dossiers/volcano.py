@@ -2,7 +2,7 @@
 
 Volcano admits a PodGroup by the PodGroup's sum of resources (``minResources``). Volcano's topology are HyperNodes. For
 a pod without a group, Volcano's controller makes a PodGroup from the created pod's resources and annotations. The
-minimum of such a PodGroup is one pod, unless the pod's own controller has ``group-min-member``
+minimum of such a PodGroup is one pod, unless the pod's own controller has the annotation ``group-min-member``
 (pkg/controllers/podgroup/pg_controller_handler.go buildPodGroupFromPod).
 """
 
@@ -53,7 +53,7 @@ def _job(scene: Scene) -> Found:
 
 
 def _job_made(document: Found | None) -> Predicted:
-    """Return the Job that Volcano makes of a CronJob, or of a JobTemplate that a JobFlow names."""
+    """Return the Job that Volcano makes from a CronJob, or from a JobTemplate that a JobFlow names."""
     cron = at(document, "kind") == "CronJob"
     made = mapping_at(document, "spec", "jobTemplate") if cron else mapping_at(document)
     metadata = {**mapping_at(document, "metadata"), "labels": mapping_at(made, "metadata", "labels")}
@@ -93,7 +93,7 @@ def _tasks(job: Mapping[str, Any] | None) -> tuple[Role, ...]:
 def _volcano_group(pod: Subject) -> Member:
     """Return a pod's membership in a PodGroup of Volcano; no pod states the size.
 
-    ``group-min-member`` counts only on owners. Source: volcano-sh/volcano
+    Volcano reads the annotation ``group-min-member`` only on owners. Source: volcano-sh/volcano
     pkg/controllers/podgroup/pg_controller_handler.go getMinMemberFromUpperRes.
     """
     key, volcanos_own = "scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"
@@ -113,10 +113,10 @@ def _names_a_group(pod: Mapping[str, Any]) -> bool:
 def _starts_alone(pod: Subject) -> bool:
     """Return whether the PodGroup that Volcano makes for the pod certainly has a minimum of one pod.
 
-    The minimum is one for a bare pod, for a pod of a known Job unless ``group-min-member`` is higher, and for a pod of
-    an operator's object, because Volcano reads no annotations of such objects. The minimum is not certain for an
-    operator's template, because the operator may name a group on its pods. Source: pg_controller_handler.go
-    getAnnotationsFromUpperRes, getMinMemberFromUpperRes.
+    The minimum is one for a bare pod, for a pod of a known Job unless the annotation ``group-min-member`` states more,
+    and for a pod of an operator's object, because Volcano reads no annotations of such objects. The minimum is not
+    certain for an operator's template, because the operator may name a group on its pods. Source:
+    pg_controller_handler.go getAnnotationsFromUpperRes, getMinMemberFromUpperRes.
     """
     if pod.spec.get("schedulerName") != "volcano" or _names_a_group({"metadata": _metadata(pod)}):
         return False
@@ -172,7 +172,7 @@ def _counts_workers_alone(document: Found) -> bool:
 
 
 def _task_waits(_document: Found, task: object) -> str:
-    """Return the field that delays a task until another has started; empty if there is none.
+    """Return the field that delays a task until another task has started; empty if there is none.
 
     Source: job_controller_actions.go waitDependsOnTaskMeetCondition.
     """
@@ -180,7 +180,7 @@ def _task_waits(_document: Found, task: object) -> str:
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the pods of a Volcano Job that start together, with the defaults of Volcano's webhook.
+    """Return the number of pods of a Volcano Job that start together, with the defaults of Volcano's webhook.
 
     If the Job's minimum is below the sum of the tasks' minimums, any of the Job's pods may start first. Sources:
     volcano-sh/volcano pkg/webhooks/admission/jobs/mutate, pkg/scheduler/api/job_info.go CheckTaskReady.

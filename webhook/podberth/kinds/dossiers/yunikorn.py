@@ -22,8 +22,8 @@ from ..systems import System
 def _of_task_groups(text: str) -> int:
     """Return the number of pods of all task groups in an annotation's text.
 
-    The result is cached, because a review needs the number several times for each template. ``TASK_GROUPS`` limits the
-    text, so the cache has a megabyte at most.
+    The result is cached, because a review needs the number several times for each template. The length of the text is
+    limited, so the cache has a megabyte at most.
     """
     try:
         groups = orjson.loads(text)
@@ -42,10 +42,10 @@ _TASK_GROUPS: Final = under("yunikorn.apache.org", "task-group-name task-groups"
 
 
 def _yunikorn_application(pod: Subject) -> Member | None:
-    """Return a pod's membership in an application with task groups, whose pods start together; else None.
+    """Return a pod's membership in an application whose pods start together; None without task groups.
 
-    Only the first pod states the size. Source: apache/yunikorn-k8shim pkg/common/utils/utils.go
-    GetApplicationIDFromPod, whose order of labels is the same.
+    An application states its task groups, and so its size, only on its first pod. Source: apache/yunikorn-k8shim
+    pkg/common/utils/utils.go GetApplicationIDFromPod, which reads the labels in this order.
     """
     name = pod.labels.get("yunikorn.apache.org/app-id") or pod.annotations.get("yunikorn.apache.org/app-id")
     name = name or pod.labels.get("applicationId") or pod.labels.get("spark-app-selector")

@@ -1,4 +1,7 @@
-"""The registry of lint rules, in the order of the manual. A new rule is a new module and a new row here."""
+"""The registry of lint rules, in the order of the manual.
+
+For a new rule, add a module, and add the module to the registry.
+"""
 
 from ..findings import LintRule
 from . import (

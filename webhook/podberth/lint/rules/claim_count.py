@@ -57,7 +57,7 @@ def check(library: Library) -> Iterator[Problem]:
 def _wrong(mutation: LintedMutation, devices: KnownDevices, part: Tree) -> str:
     """Return the problem of an item of resourceClaims, a map literal.
 
-    Empty if there is none or the item is computed.
+    Empty if the item has no problem, or if the item is computed.
     """
     texts = _texts(part)
     template, resource = texts.get("template", ""), texts.get("instead", "")

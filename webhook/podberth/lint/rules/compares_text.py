@@ -46,7 +46,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _amount(found: FieldPath | None) -> str:
-    """Return the path of an amount in limits or requests as text; empty for any other path and for None."""
+    """Return the path ``found`` as text if it leads to an amount in limits or requests; else empty."""
     match found:
         case ("object" | "oldObject", *_, "limits" | "requests" as amounts, str() as name) if name != ELEMENT:
             return f"{amounts}[{name}]"

@@ -27,7 +27,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield a problem for each conditional ``? :`` whose test always has the same value."""
+    """Yield a problem for each conditional ``? :`` whose test has one value for all pods."""
     for policy in library.applicable:
         conditions = policy.conditions
         for placed in policy.expressions:

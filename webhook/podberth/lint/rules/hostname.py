@@ -28,7 +28,7 @@ LEVEL = Level.ERROR
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield a problem for each node affinity expression on the hostname's label, and for every ``matchFields``."""
+    """Yield a problem for each node affinity expression on the hostname's label, and for each field ``matchFields``."""
     for mutation, place, part in library.parts("nodeAffinity", "applyConfiguration", "jsonPatch"):
         if not isinstance(part, Entries):
             continue

@@ -103,7 +103,7 @@ def _wrong(policy: Linted, found: FieldPath, value: str) -> str:
 
 
 def _default(side: Tree) -> object:
-    """Return the literal that ``orValue`` returns for an absent field in ``side``; None if there is none."""
+    """Return the literal that is the argument of ``orValue`` in ``side``; None if ``side`` is no such call."""
     match side:
         case Call(function="orValue", operands=(_, Literal(value=value))):
             return value
@@ -119,7 +119,7 @@ def _profiles(policy: Linted, call: Call, scope: Scope) -> Iterator[tuple[Tree, 
 
 
 def _nearest(name: str) -> str:
-    """Return the end of a message: the known profiles with as many compute slices as ``name``; empty if none has."""
+    """Return the end of a message, with the known profiles that have equally many compute slices; empty if none has."""
     slices = name.partition("g.")[0]
     found = [each for each in _PROFILES if each.partition("g.")[0] == slices and each.replace(".", "").isalnum()]
     return f"; want one of {', '.join(found)}" if found else ""

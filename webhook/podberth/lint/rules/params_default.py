@@ -86,9 +86,9 @@ def _missing(policy: Linted, reads: list[tuple[Path, Tree, str]], default: Mappi
 
 
 def _reads(policy: Linted) -> Iterator[tuple[Path, Tree, str]]:
-    """Yield (path of the expression, part that reads params, key of ``data``) for each read of params.
+    """Yield (path of the expression, part that reads params, key) for each read of params.
 
-    The key is empty if the key is no literal.
+    The key is the key of the ConfigMap's ``data``; empty if the key is no literal.
     """
     for placed in policy.expressions:
         if "params" not in placed.source:

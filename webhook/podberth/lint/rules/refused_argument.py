@@ -53,7 +53,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _refused(environment: Environment, call: Call) -> tuple[Tree, str]:
-    """Return the argument that a function of ``_READERS`` refuses, and the reason; the reason is empty if none is."""
+    """Return (argument that the called function refuses, reason); the reason is empty if the argument is accepted."""
     want, read = _READERS[call.function], call.operands[0]
     # With a second operand, semver parses the text differently.
     if len(call.operands) > 1 or not isinstance(read, Literal) or not isinstance(read.value, str):

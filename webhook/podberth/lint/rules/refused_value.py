@@ -38,7 +38,7 @@ LEVEL = Level.ERROR
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """The fields of the maps in a mutation's list, and the allowed values of fields that have one of a few values."""
+    """The fields of the maps in a mutation's list, and the allowed values of fields with a fixed set of values."""
 
     keys: frozenset[str]
     words: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -68,7 +68,10 @@ _SHAPES: Final[Mapping[str, _Shape]] = {
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield a problem for each mutation that is refused for every pod, and each refused literal in other mutations."""
+    """Yield a problem for each mutation that is refused for every pod.
+
+    In other mutations, yield a problem for each refused literal.
+    """
     for mutation in library.mutations:
         if said := _refusal(mutation):
             yield mutation.policy.problem((*mutation.path, mutation.source.concern), said)
@@ -122,7 +125,7 @@ def _refusal(mutation: LintedMutation) -> str:
 
 
 def _wrong(schema: PodSchema, shape: _Shape, item: Entries) -> Iterator[tuple[Tree, str]]:
-    """Yield the keys and values of a map literal that ``shape`` or ``schema`` does not allow, each with the problem."""
+    """Yield (key or value, problem) for each part of a map literal that the schema or the mutation does not allow."""
     for key, value in item.entries:
         if not isinstance(key, Literal) or not isinstance(key.value, str):
             continue

@@ -41,7 +41,7 @@ _BY_TOLERATIONS: Final = frozenset(
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield a problem for each call of ``topology`` or ``mig`` in a policy that also writes other tolerations."""
+    """Yield a problem for each call of ``topology`` or ``mig`` that depends on tolerations which the policy writes."""
     marks = library.conventions.tolerable_taints
     for policy in library.policies:
         writers = [each for each in policy.mutations if _writes_its_own(each, marks)]
@@ -52,7 +52,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _writes_its_own(mutation: LintedMutation, marks: Mapping[str, str | None]) -> bool:
-    """Return whether an expression makes a toleration of a taint that does not only mark accelerators."""
+    """Return whether an expression makes a toleration of a taint that has another purpose than to mark accelerators."""
     if mutation.source.concern != "tolerations":
         return False
     trees = (tree for leaf in mutation.leaves for _, tree in mutation.policy.reached(leaf.source))

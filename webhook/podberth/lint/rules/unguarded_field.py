@@ -86,7 +86,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _asked(policy: Linted, part: Tree, scope: Scope) -> Iterator[FieldPath]:
-    """Yield the path of the field whose presence a part of an expression checks; the step ELEMENT is any key."""
+    """Yield the path of the field whose presence a part of an expression checks. ELEMENT in a path is any key."""
     match part:
         case Select(operand=operand, field=key, asks=True):
             pass

@@ -32,7 +32,10 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield a problem for each matchCondition that can never be true; if all can, for each ``when`` that never can."""
+    """Yield a problem for each matchCondition of a policy that can never be true.
+
+    If all can be true, yield a problem for each condition ``when`` of a mutation that can never be true.
+    """
     for policy in library.policies:
         found = list(_conditions(policy))
         yield from found or _whens(policy)

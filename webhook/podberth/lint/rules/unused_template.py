@@ -47,7 +47,10 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _written(policy: Linted) -> Iterator[Tree]:
-    """Yield each value of ``template`` in the expressions of resourceClaims, and in variables that they read."""
+    """Yield each value of the key ``template`` in the expressions for resourceClaims.
+
+    Variables that the expressions read are included.
+    """
     for mutation in policy.mutations:
         for leaf in mutation.leaves if mutation.source.concern == "resourceClaims" else ():
             for _, tree in policy.reached(leaf.source):

@@ -13,15 +13,15 @@ from ..containers import containers
 
 
 def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
-    """Append environment variables after the user's own; a variable with a null value is left out.
+    """Append environment variables after the user's variables. A variable with a null value is left out.
 
-    A container that has a variable in ``env``, with any value, keeps the variable. To a container that may get a
-    variable from ``envFrom``, the variable is not added: podberth does not know the content of ``envFrom``, and ``env``
-    would override that content (core/v1 Container).
+    A container that has a variable in ``env``, with any value, keeps the variable. A container that may get the
+    variable from ``envFrom`` does not get it from podberth: podberth does not know the content of ``envFrom``, and a
+    variable in ``env`` would override the content (core/v1 Container).
 
     Returns:
-        The change, by container. None if all containers have the variables; Skipped if ``envFrom`` is the only reason
-        why nothing is added.
+        The change: the added variables of each container. None if all containers have the variables; Skipped if
+        ``envFrom`` is the only reason why nothing is added.
 
     Raises:
         EvaluationError: a value is not a string.
@@ -55,7 +55,7 @@ def _missing(container: dict[str, Any], values: Mapping[str, object]) -> tuple[d
 
 
 def _maps(value: object) -> list[dict[str, Any]]:
-    """Return the maps in a list; empty if ``value`` is no list (``kube.shape`` does not check ``env``)."""
+    """Return the items of a list that are maps; empty if ``value`` is no list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
@@ -65,7 +65,10 @@ def _phrase(wrote: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def _present(draft: Draft) -> dict[str, dict[str, Any]]:
-    """Return the values of environment variables by container and by name; None for a variable with ``valueFrom``."""
+    """Return a mapping from container name to the values of environment variables, by variable name.
+
+    A variable with ``valueFrom`` has the value None.
+    """
     return {
         container.get("name") or "": {str(item.get("name")): item.get("value") for item in _maps(container.get("env"))}
         for _, container in containers(draft)

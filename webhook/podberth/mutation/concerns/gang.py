@@ -24,17 +24,17 @@ _WORDS: Mapping[Path, str] = {path: word for word, path in MEMBERSHIP.items()}
 
 
 def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
-    """Make a pod a member of gang ``name``: by the native PodGroup of the same name if one exists, else by label.
+    """Make a pod a member of the gang ``name``.
 
-    If the gang's ``size`` is known (positive), the size is written into an annotation, so that the size can be read
-    from one member, without the owner. With a ``system``, the pod gets a reference to the system's PodGroup of the same
-    name, which need not exist yet. If a PodGroup called ``name`` exists, the pod joins the PodGroup, whatever system
-    the policy names. If the owner that states the size is not known yet, the pod joins without a size, because other
-    members wait for the pod.
+    If a native PodGroup called ``name`` exists, the pod joins the PodGroup, whatever system the policy names. Otherwise
+    the pod gets the label ``podberth.io/gang`` and, with a ``system``, a reference to that system's PodGroup called
+    ``name``, which need not exist yet. A known ``size`` is written into an annotation, because the size can then be
+    read from any member, without the owner. If the owner that states the size is not known yet, the pod joins without a
+    size, because other members wait for the pod.
 
     If only some members are known to ask for accelerators, only these members join the group. Members without
-    accelerators get just the label and the annotations. In the group, they would need the same nodes, whose taints they
-    do not tolerate, and the whole group would never start.
+    accelerators get just the label and the annotations. In the group, they would need the nodes of the other members,
+    whose taints they do not tolerate, and the whole group would never start.
 
     A pod that is already in a group stays in that group. ``spec.schedulingGroup`` is immutable once the pod exists, so
     the field is written on creation only (KEP-4671).
@@ -90,7 +90,7 @@ def _join_native(draft: Draft, group: str) -> Change | Skipped:
 def _drawn(draft: Draft) -> str:
     """Return a message if podberth gave the pod required pod affinity, which can block a native group; else empty.
 
-    The scheduler places a group pod by pod and does not move a placed pod: so the first pod may be placed in a domain
+    The scheduler places a group pod by pod and does not move a placed pod. So the first pod may be placed in a domain
     in which the group's other pods do not fit.
     """
     drawn = any(map(membership.draws, draft.get(membership.REQUIRED_AFFINITY) or ()))
@@ -151,7 +151,7 @@ def _holds(there: Present, wrote: dict[str, Any]) -> bool:
 def _conflicts(case: ConflictCase) -> Resolution:
     """Return the conflicts with earlier policies over the gang's system, name and size.
 
-    If system or name conflict, no proposal remains, so nothing is written.
+    If the system or the name conflicts, the policy writes nothing.
     """
     name, size, system = (case.proposal.leaves.get(each) for each in ("name", "size", "system"))
     joined = {path: case.draft.get(path) for each, path in membership.REFERENCES.items() if system and each != system}

@@ -16,7 +16,9 @@ _WITH_SOURCE = ("move", "copy")
 
 
 def apply(draft: Draft, value: object, schema: PodSchema) -> Change | None:
-    """Apply ``value`` (a list of {op, path, from, value}) to the pod; if a ``test`` fails, no operation applies.
+    """Apply the JSON Patch ``value``, a list of {op, path, from, value}, to the pod.
+
+    If a ``test`` operation fails, no operation is applied.
 
     Raises:
         EvaluationError: an operation is malformed or does not apply, a value does not fit the schema, or the patch

@@ -23,7 +23,7 @@ def _build(draft: Draft, proposal: Proposal, around: Surroundings) -> Change | S
 def _require(draft: Draft, ours: Any, around: Surroundings) -> Change | Skipped | None:
     """Require node affinity terms.
 
-    Skipped if ``ours`` contradict the pod's own terms and no known node would remain.
+    The result is Skipped if the terms ``ours`` contradict the pod's own terms and no known node would remain.
     """
     opposition = affinity.partly_opposed(draft, ours)
     if opposition is not None:

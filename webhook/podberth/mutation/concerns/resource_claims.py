@@ -23,7 +23,7 @@ InStead: TypeAlias = Callable[[Mapping[str, Any]], int | None]
 
 @dataclass(frozen=True, slots=True)
 class _Todo:
-    """The edits of one container that one item of ``resourceClaims`` needs."""
+    """The changes of one container that an item of the mutation ``resourceClaims`` needs."""
 
     path: Path
     uses: list[dict[str, str]]
@@ -38,10 +38,10 @@ def add(
 ) -> Change | Skipped | None:
     """Add the claims of ``value``, a list of {name, template, containers, requests, instead}.
 
-    ``containers`` names containers, init containers and sidecars; without ``containers``, all containers use the claim.
-    ``requests`` names requests of the claim; without ``requests`` the whole claim is used. Claims and uses that the pod
-    already has are kept. ``instead`` is an extended resource that the claim replaces: only containers that ask for the
-    resource use the claim, and they no longer ask for the resource.
+    The keys mean the following. ``containers`` names containers, init containers and sidecars; without ``containers``,
+    all containers use the claim. ``requests`` names requests of the claim; without ``requests`` the whole claim is
+    used. Claims and uses that the pod already has are kept. ``instead`` is an extended resource that the claim
+    replaces: only containers that ask for the resource use the claim, and they no longer ask for the resource.
 
     Args:
         draft: the pod.
@@ -53,7 +53,7 @@ def add(
     Returns:
         The change; None if the pod has all claims and uses already. Skipped, with nothing written, in three cases: a
         claim has another number of devices than the resource that it replaces; a container would share devices that
-        another one requested for itself; the pod has another claim of that name, and there is nothing else to write.
+        another container requested for itself; the pod has another claim of that name, and no further claim to add.
 
     Raises:
         EvaluationError: an item does not have the form of ``value``.
@@ -110,7 +110,7 @@ def _unequal(draft: Draft, items: list[dict[str, Any]], in_stead: InStead, stood
 def _wrong(draft: Draft, claim: dict[str, Any], todo: list[_Todo], in_stead: InStead) -> str:
     """Return why a claim cannot replace the resource that the containers in ``todo`` request.
 
-    Empty if the claim can.
+    Empty if the claim can replace the resource.
     """
     if len(todo) > 1:
         asked = f"more than one container asks for {claim['instead']}"
@@ -119,7 +119,7 @@ def _wrong(draft: Draft, claim: dict[str, Any], todo: list[_Todo], in_stead: InS
 
 
 def _shared(draft: Draft, claim: dict[str, Any], todo: list[_Todo], counted: Sequence[Mapping[str, Any]]) -> str:
-    """Return a message if a container would share devices that another requested for itself; empty otherwise."""
+    """Return a message if a container would share devices that another container requested for itself; else empty."""
     for other in counted:
         users = _users(draft, other) if _share(claim, other) else []
         for each in todo:
@@ -130,7 +130,7 @@ def _shared(draft: Draft, claim: dict[str, Any], todo: list[_Todo], counted: Seq
 
 
 def _share(claim: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two items of ``resourceClaims`` name the same claim and share at least one request."""
+    """Return whether two items of the mutation ``resourceClaims`` name one claim and share at least one request."""
     if claim["name"] != other["name"]:
         return False
     requests, others = claim.get("requests"), other.get("requests")
@@ -138,7 +138,7 @@ def _share(claim: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _in_use(draft: Draft, claim: dict[str, Any], todo: _Todo) -> str:
-    """Return a message if a container uses the claim already, besides requesting the replaced resource; else empty."""
+    """Return a message if a container that requests the replaced resource already uses the claim; else empty."""
     asks = f"container {todo.container.get('name')} asks for {claim['instead']} besides"
     users = _users(draft, claim)
     return f"claim {claim['name']} is used by container {users[0]} already, and {asks}" if users else ""
@@ -175,12 +175,12 @@ def _miscounted(claim: dict[str, Any], todo: _Todo, in_stead: InStead) -> str:
 
 
 def _templates(draft: Draft) -> dict[str, str]:
-    """Return the template of each claim of the pod, by the claim's name; empty for a claim without a template."""
+    """Return a mapping from the name of each claim of the pod to its template; empty text for no template."""
     return {claim.get("name") or "": claim.get("resourceClaimTemplateName") or "" for claim in draft.get(_PATH) or ()}
 
 
 def _todo(draft: Draft, claim: dict[str, Any]) -> list[_Todo]:
-    """Return the edits of the containers that do not use the claim yet, or that still request the replaced resource."""
+    """Return the changes of the containers that lack the claim, or that still request the replaced resource."""
     wanted, instead = claim.get("containers"), claim.get("instead")
     found: list[_Todo] = []
     for path, container in containers(draft):
@@ -205,7 +205,10 @@ def _is_amount(value: object) -> bool:
 
 
 def _missing(claim: dict[str, Any], present: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return the uses of a claim that a container lacks: of the whole claim, or of each of its requests (core/v1)."""
+    """Return the uses of a claim that a container lacks.
+
+    A use is of the whole claim, or of one of its requests (core/v1).
+    """
     requests = {use.get("request") or "" for use in present}
     if "" in requests:
         return []

@@ -1,4 +1,4 @@
-"""The mutation ``resources``: replaces a device resource of a container by another, in limits and requests."""
+"""The mutation ``resources``: replaces a device resource of a container by another resource, in limits and requests."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,10 +20,10 @@ VISITS = tuple(("spec", kind) for kind in RESOURCED_LISTS)
 
 
 def rewrite(draft: Draft, value: object) -> Change | None:
-    """Replace the containers' resources as ``value``, a list of {container, from, to, quantity}, says.
+    """Replace a resource by another resource in containers.
 
-    A container without the resource ``from`` is not changed, so a second application changes nothing. The quantity is
-    written in the API's canonical form, a string.
+    ``value`` is a list of {container, from, to, quantity}. A container without the resource ``from`` is not changed, so
+    a second application changes nothing. The quantity is written in the API's canonical form, a string.
 
     Raises:
         EvaluationError: an item is malformed.
@@ -54,7 +54,7 @@ def _rewrite_one(draft: Draft, resources: Path, old: str, wanted: tuple[str, str
 
 
 def _container_paths(draft: Draft) -> dict[str, Path]:
-    """Return the paths of containers and init containers by name; if several have one name, that of the first."""
+    """Return a mapping from name to path of containers and init containers; if two have one name, the first counts."""
     found: dict[str, Path] = {}
     for path, container in containers(draft):
         if isinstance(name := container.get("name"), str):
@@ -85,7 +85,8 @@ def _holds(there: Present, item: dict[str, Any]) -> bool:
 def _conflicts(case: ConflictCase) -> Resolution:
     """Return the conflicts with earlier policies over resources of containers.
 
-    Resources conflict if two policies rewrite them differently, or if one policy writes and another rewrites them.
+    Policies conflict if they replace a resource differently, or if one policy writes a resource that another policy
+    replaces.
     """
     paths = _container_paths(case.draft)
 
@@ -113,7 +114,7 @@ def _rewritten(case: ConflictCase, item: dict[str, Any], path: Path) -> Conflict
 
 
 def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two rewrites of a container conflict: their results differ, or depend on their order."""
+    """Return whether two replacements of a container's resources conflict: the order of the two matters."""
     if one["from"] == other.get("from"):
         return any(one[key] != other.get(key) for key in ("to", "quantity"))
     if one["to"] == other.get("from") or one["from"] == other.get("to"):

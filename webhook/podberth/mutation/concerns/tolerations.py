@@ -29,7 +29,7 @@ def add(draft: Draft, value: object) -> Change | None:
         The change, with the tolerations added; None if all were covered.
 
     Raises:
-        EvaluationError: an item is not a toleration, or has no key, so that it would tolerate every taint.
+        EvaluationError: an item is not a toleration, or has no key and would tolerate every taint.
     """
     added: list[dict[str, Any]] = []
     wanted = [_toleration(item, f"tolerations[{at}]") for at, item in enumerate(leaf.maps(value, "tolerations"))]
@@ -71,9 +71,9 @@ def _keys(draft: Draft) -> frozenset[bytes]:
 
 
 def _conflicts(case: ConflictCase) -> Resolution:
-    """Return the conflicts with other policies over ``tolerationSeconds`` of NoExecute taints.
+    """Return (conflicts with other policies, the proposal without the tolerations that would have no effect).
 
-    The result also has the proposal without the tolerations that would have no effect. Tolerations are ORed, so a
+    Two policies conflict if they want different ``tolerationSeconds`` for a NoExecute taint. Tolerations are ORed, so a
     toleration with another operator or value only allows more nodes. But if several match one taint, the first in the
     list decides the seconds (kubernetes pkg/controller/tainteviction; component-helpers GetMatchingTolerations).
     """
@@ -99,8 +99,8 @@ def _first(
 ) -> tuple[bytes, bool] | None:
     """Return the key of an earlier policy's toleration that decides the seconds for a taint that ``item`` tolerates.
 
-    The second value of the pair is whether that toleration decides the seconds for all taints of ``item``. None: no
-    other policy decides other seconds than ``item`` has.
+    The result is (key, whether the earlier toleration decides the seconds for all taints of ``item``). None if no other
+    policy decides other seconds than ``item`` has.
     """
     ours = _evicting(item)
     if ours is None:
@@ -118,7 +118,7 @@ def _first(
 
 
 def _evicting(toleration: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the toleration, restricted to NoExecute taints; None if the toleration tolerates no such taint."""
+    """Return the toleration, restricted to NoExecute taints; None if the toleration tolerates no NoExecute taint."""
     if toleration.get("effect") not in (None, "", _EVICT):
         return None
     return {**{key: toleration.get(key) for key in ("key", "operator", "value")}, "effect": _EVICT}

@@ -51,12 +51,12 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
     affinity and no other pod does).
 
     With a ``slice`` of n, every n members of a role, in the order of their indexes, form a slice; the last slice has
-    the rest. A further term attracts the members of a slice to each other. The term names the slice's label in
-    ``matchLabelKeys``, whose value the API server reads from the created pod, after all webhooks (kubernetes
-    pkg/registry/core/pod/strategy.go). So the spec is the same for all members.
+    the remaining members. A further term attracts the members of a slice to each other. The term names the slice's
+    label in ``matchLabelKeys``, whose value the API server reads from the created pod, after all webhooks (kubernetes
+    pkg/registry/core/pod/strategy.go). So the specs of all members are equal.
 
-    If podberth creates the native PodGroup from its members, a required level becomes annotations, which ``controller``
-    reads when it creates the group. An existing group keeps its level.
+    If podberth creates the native PodGroup from its members, a required level becomes annotations, which ``podberth
+    controller`` reads when it creates the group. An existing group keeps its level.
 
     Returns:
         The change, or Skipped with the reason. A pod with affinity of its own is skipped if the level is required; if
@@ -128,7 +128,7 @@ def _terms(draft: Draft) -> list[Mapping[str, Any]]:
 
 
 def _is_drawn(draft: Draft, *, slices: bool) -> bool:
-    """Return whether podberth already attracts the pod to members of the pod's gang or, with ``slices``, slice.
+    """Return whether podberth already attracts the pod to members of its gang or, with ``slices``, of its slice.
 
     A pod with podberth's label and without podberth's affinity terms counts as attracted, too.
     """
@@ -139,7 +139,10 @@ def _is_drawn(draft: Draft, *, slices: bool) -> bool:
 
 
 def _take_slice(draft: Draft, members: int, known: GangFacts) -> str:
-    """Write the pod's slice label, unless the pod has one; return why that is impossible, else an empty text."""
+    """Write the pod's slice label, unless the pod has a slice label.
+
+    Return why that is impossible; empty if it is possible.
+    """
     if members <= 1 or draft.get(_SLICE) is not None:
         return ""
     if known.gang.index < 0:
@@ -183,7 +186,7 @@ def _conflicts(case: ConflictCase) -> Resolution:
     """Return the conflicts with earlier policies over level and mode.
 
     A preferred level that an earlier policy requires is no conflict. Slices are compared only with slices. An earlier
-    ``jsonPatch`` or ``applyConfiguration`` that wrote pod affinity always conflicts.
+    policy that wrote pod affinity by ``jsonPatch`` or ``applyConfiguration`` always conflicts.
     """
     level, mode, every = (case.proposal.leaves.get(each) for each in ("level", "mode", "slice"))
     slices = isinstance(every, int) and every > 1
@@ -206,7 +209,10 @@ def _conflicts(case: ConflictCase) -> Resolution:
 
 
 def _joins(earlier: EarlierChanges, policy: str) -> bool:
-    """Return whether ``policy`` made the pod a member of a gang, by the mutation ``gang`` or by the gang's label."""
+    """Return whether ``policy`` made the pod a member of a gang.
+
+    A policy does so by the mutation ``gang``, or by writing the label ``podberth.io/gang``.
+    """
     wrote = earlier.record[policy]
     named = "gang" in wrote or GANG_LABEL in wrote.get("labels", ())
     return named or bool(earlier.operations(policy, membership.LABEL))
