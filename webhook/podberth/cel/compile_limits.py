@@ -112,7 +112,10 @@ def never() -> bool:
 
 @dataclass(slots=True)
 class Room:
-    """A budget: the number of parts that may still be compiled for one expression, one policy or all policies."""
+    """A budget: the number of syntax-tree nodes that may still be compiled.
+
+    The budget is that of one expression, of one policy or of all policies.
+    """
 
     left: int
     whole: str

@@ -78,7 +78,7 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
     Args:
         checked: the expression, with the types that the checker found.
         variables: the compiled variables of the policy.
-        apply: returns a CEL expression with given operands in place of its arguments.
+        apply: returns a library function's CEL implementation with the operands in place of the parameters.
 
     Returns:
         (the rewritten expression, the problems that prevent its use).
@@ -278,8 +278,8 @@ def _lower_call(checked: Node, node: Node, reads: set[FieldPath], apply: Apply) 
 def _lower_library(checked: Node, node: Node, rows: list[Overload], apply: Apply) -> None:
     """Replace a call of a library function by the implementation; ``rows`` are the overloads that the types allow.
 
-    The implementation is a function in Python, or a CEL expression that takes the place of the call. A call of a
-    function that the CEL engine has itself stays. If an operand is dyn, there may be several overloads. A function in
+    The implementation is a function in Python, or a CEL expression that takes the place of the call. Calls of functions
+    that the CEL engine implements are left unchanged. If an operand is dyn, there may be several overloads. A function in
     Python selects the overload at run time. All overloads that are CEL expressions share one expression. If the engine
     has some overloads (for strings) and others are CEL expressions (for lists), the call becomes a conditional
     expression, which tests the type of the receiver.

@@ -134,7 +134,7 @@ class _Owners:
         return is_pod or row_for(content) is not None or source.kind in self.settings.template_paths
 
     def _top(self, source: Source) -> Source:
-        """Return the highest owner of an object whose pods podberth can predict; without owners, the object itself."""
+        """Return the highest of an object's owners with pod templates; the object itself if no owner has any."""
         top = here = source
         for _ in range(_DEEPEST):
             above = self._above(here)

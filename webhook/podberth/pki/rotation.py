@@ -146,9 +146,9 @@ def stage(authorities: Authorities) -> Stage:
 def rotated(authorities: Authorities, signer: Signer, *, hurried: bool = False) -> Authorities:
     """Return the authorities with ``signer`` as the next authority.
 
-    An earlier next authority, which signed nothing, is replaced.
+    A next authority from an earlier call, which has signed nothing, is replaced.
 
-    ``hurried`` is for a leaked key: the rotation then waits only for the API servers.
+    ``hurried`` is for a leaked key: the rotation waits only until the API servers trust the new authority.
     """
     return replace(authorities, next=signer, hurried=hurried)
 

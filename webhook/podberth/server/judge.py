@@ -63,7 +63,7 @@ class Judgement:
             self.gone.set()
 
     def when_ended(self, call: Callable[[], object]) -> None:
-        """Call ``call`` when the work on the policy has ended, even if no caller waits for the verdict any more."""
+        """Register ``call``, to be called when the check of the policy ends, even if nobody waits for the verdict."""
         self.work.add_done_callback(lambda _: call())
 
 

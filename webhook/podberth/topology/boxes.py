@@ -81,7 +81,7 @@ def _order(row: Row) -> tuple[tuple[bool, str], ...]:
 
 @dataclass(slots=True)
 class _Search:
-    """The state of one search for boxes.
+    """The state of one search for boxes. A box allows a set of values for each label key; a row is a node's values.
 
     ``inside`` has, for each wanted row and each key, a bit set of the rows of ``others`` that share the wanted row's
     value for the key.

@@ -68,7 +68,7 @@ class KnownNodes:
     """
 
     def __init__(self, conventions: Conventions) -> None:
-        """Start without nodes. ``conventions`` list the ignored labels, which are kept separately for each node."""
+        """Start without nodes. Nodes may be equal but for the ignored labels of ``conventions``, kept for each node."""
         self._ignored = conventions.ignored_labels
         self._nodes: dict[str, _Filed] = {}
         self._topologies: dict[str, NodeTopology] = {}

@@ -36,7 +36,7 @@ class Unfit:
 
 @dataclass(eq=False)
 class Placement:
-    """The label expressions for the wanted nodes, in several forms; each form is computed when it is first read."""
+    """The nodeSelectorTerms that prefer, or require, the wanted nodes; each result is computed when it is first read."""
 
     wanted: Sequence[LabelledNodes]
     others: Sequence[LabelledNodes]
