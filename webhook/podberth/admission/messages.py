@@ -31,12 +31,23 @@ def full_line(policy: str, text: str) -> str:
     return " ".join(f"{author}: {text}".split())
 
 
-def within_budget(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return the lines in order, without duplicates, up to MAX_TOTAL characters; the last counts omitted lines."""
+def within_budget(lines: Iterable[str], last: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the lines in order, without duplicates, up to MAX_TOTAL characters; a line counts the omitted lines.
+
+    The lines ``last`` get the room that the others leave, and change nothing of these.
+    """
     unique = list(dict.fromkeys(lines))
-    if sum(map(len, unique)) <= MAX_TOTAL:
+    kept = _fitting(unique, MAX_TOTAL)
+    later = [each for each in dict.fromkeys(last) if each not in unique]
+    return (*kept, *_fitting(later, MAX_TOTAL - sum(map(len, kept))))
+
+
+def _fitting(unique: Sequence[str], room: int) -> tuple[str, ...]:
+    if sum(map(len, unique)) <= room:
         return tuple(unique)
-    room = MAX_TOTAL - len(_rest(len(unique)))
+    room -= len(_rest(len(unique)))
+    if room < 0:
+        return ()
     kept: list[str] = []
     for text in unique:
         room -= len(text)
@@ -71,9 +82,9 @@ def changes(decisions: Iterable[Decision], room: int = MAX_LINE) -> str:
     return "; ".join([*phrases[:1], *([f"and {len(phrases) - 1} more"] if len(phrases) > 1 else ())])
 
 
-def joined(lines: Sequence[str]) -> str:
-    """Return the message of a denial: the lines, joined by newlines and cut to MAX_TOTAL characters."""
-    return "\n".join(within_budget(lines))
+def joined(lines: Sequence[str], last: Sequence[str] = ()) -> str:
+    """Return the message of a denial: the lines, then ``last``, joined by newlines and cut as in ``within_budget``."""
+    return "\n".join(within_budget(lines, last))
 
 
 def _rank(action: Action) -> int:

@@ -27,6 +27,11 @@ class Decision:
     exception: str = ""
     """The name of the GPUPolicyException; empty unless the action is ``except``."""
 
+    @property
+    def of_namespace(self) -> bool:
+        """Whether a policy of the pod's namespace decided: only the names of these policies have a slash."""
+        return "/" in self.policy
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
