@@ -1,6 +1,9 @@
 """Policies of namespaces tighten what the cluster's policies say in their own namespace, and change nothing else."""
 
+import gc
 import json
+import weakref
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -123,6 +126,46 @@ def test_a_change_of_one_namespaces_policies_makes_nobody_elses_be_asked_again()
     judged(later, "other", gpus=1)
     counted = calls(lambda: [judged(later, namespace, gpus=1) for namespace in ("third", "fourth")])
     assert counted[Evaluation.failures.__code__] == 0
+
+
+def labelled(state: Snapshot, values: Iterable[object], namespace: str = "vision") -> None:
+    """Judge a pod twice for each value of its label, so that every answer is kept that may be."""
+    for value in values:
+        for _ in range(2):
+            judged(state, namespace, labels={"n": str(value)})
+
+
+BY_LABEL = "object.metadata.labels[?'n'].orValue('') == 'x'"
+
+
+def test_what_is_remembered_for_one_namespace_is_few_answers_of_short_texts() -> None:
+    expression = f"variables.big + {BY_LABEL.removesuffix(' == ' + repr('x'))}"
+    long = own_policy("vision", "long", BY_LABEL) + f"  variables: [{{name: big, expression: \"'{'y' * 4_500}'\"}}]\n"
+    long = long.replace("}]\n  validationActions", f', messageExpression: "{expression}"}}]\n  validationActions')
+    for text, low, high in ((long, 1, 100), (own_policy("vision", "short", BY_LABEL), 100, 320)):
+        state = tightened(text)
+        labelled(state, range(200))
+        own = state.of_namespace("vision")
+        assert own is not None
+        assert low <= len(own.recall) <= high
+
+
+def test_what_is_remembered_for_all_namespaces_is_that_of_a_few() -> None:
+    names = [f"n{at}" for at in range(40)]
+    state = tightened(*(own_policy(name, "own", BY_LABEL) for name in names))
+    for name in names:
+        labelled(state, ["x"], name)
+    assert len(state._own) == 32
+    assert judged(state, "n0", labels={"n": "y"}).verdict == "denied"
+
+
+def test_nothing_is_kept_of_policies_that_are_gone() -> None:
+    state = tightened(own_policy("vision", "own", "true"))
+    judged(state)
+    kept = weakref.ref(state.namespaced["vision"][0])
+    state = state.with_namespaced({})
+    gc.collect()
+    assert kept() is None
 
 
 def refusals(text: str) -> str:

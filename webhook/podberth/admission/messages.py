@@ -12,6 +12,8 @@ from .outcome import Action, Decision
 
 MAX_LINE = 256
 MAX_TOTAL = 2048
+_MOST_READ = 4 * MAX_LINE
+"""How many characters of a text are read for a line; a message of a policy may have 5 KiB of blanks."""
 _SILENT = frozenset({"mutate", "except"})
 """The actions whose decisions get no own warning: all mutations share one warning, and exceptions are in the audit log.
 """
@@ -21,7 +23,7 @@ _RANKS = ("error", "conflict")
 
 def line(policy: str, text: str) -> str:
     """Return "podberth <policy>: <text>" as one line of at most MAX_LINE characters; the policy may be empty."""
-    flat = full_line(policy, text)
+    flat = full_line(policy, text[:_MOST_READ])
     return flat if len(flat) <= MAX_LINE else flat[: MAX_LINE - 1] + "…"
 
 

@@ -1,6 +1,6 @@
 """The outcome of a review: the answer, and the decisions of each policy. The server logs and counts the decisions."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
@@ -73,6 +73,11 @@ class Judged:
     """The status reasons of the denials, such as ``Invalid``, in the order of the denials."""
     audit: Mapping[str, str]
     """The values of the audit annotations by key. Several values of one key are joined; of failures only the first."""
+
+    def texts(self) -> Iterator[str]:
+        """Yield the messages and the values of audit annotations."""
+        yield from (each.message for each in self.decisions)
+        yield from self.audit.values()
 
 
 NOT_JUDGED: Final = Judged((), (), {})
