@@ -241,6 +241,17 @@ def test_a_pod_that_is_converted_again_counts() -> None:
     assert once.cost_with_params > 10_000 > once.cost_microseconds
 
 
+def test_expressions_cost_something_besides_their_price() -> None:
+    """A namespace's expressions are loaded in its first review, and a thousand of them take a while to be evaluated."""
+    [one], _ = compile_namespaced(parsed(own_policy("vision", "p", "true")).namespaced, environment())
+    assert (one.expression_count, one.cost_microseconds < 1) == (1, True)
+    validations = json.dumps([{"expression": "true"}] * 64)
+    texts = [own_policy("vision", f"p{at}", WALK) for at in range(2)]
+    many = [own_policy("vision", f"q{at}", "true").replace('[{expression: "true"}]', validations) for at in range(10)]
+    assert refusals("---\n".join(texts)) == refusals("---\n".join(many)) == ""
+    assert "want 40 ms for all of a namespace" in refusals("---\n".join([*texts, *many]))
+
+
 def test_a_condition_counts_twice_because_it_may_fail() -> None:
     [one], _ = compile_namespaced(parsed(own_policy("vision", "p", WALK)).namespaced, environment())
     fitting = int((MOST_MICROSECONDS - one.cost_with_params) // one.cost_microseconds) + 1

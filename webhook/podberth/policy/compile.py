@@ -255,6 +255,12 @@ class CompiledPolicy:
         """The part of ``cost_microseconds`` for the matchConditions."""
         return self._cost_of(("matchConditions",))
 
+    @property
+    def expression_count(self) -> int:
+        """The number of expressions, those of variables and messages included."""
+        self._compile()
+        return len(self._priced)
+
     @cached_property
     def most_params(self) -> int:
         """The maximum number of params objects that the policy's selector may select within the cost limit of a policy.

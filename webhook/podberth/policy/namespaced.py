@@ -20,6 +20,11 @@ MOST_OF_NAMESPACE: Final = 16
 MOST_MICROSECONDS: Final = 40_000
 """The maximum cost of all policies of a namespace in one review. The shipped policies take 60 ms for the largest pod
 (``bench.hostile``), and both together stay within 100 ms."""
+_EXPRESSION_MICROSECONDS: Final = 10
+"""What evaluating an expression takes besides its price. In a GPUPolicy it is little beside the bound; here a thousand
+validations may fail, each with a message."""
+_PART_MICROSECONDS: Final = 7
+"""What loading a part takes, in the first review after a change; 5,000 parts of conditions took 36 ms."""
 MOST_PARTS: Final = 5_000
 """The maximum number of parts (``cel.compile_limits``) of all policies of a namespace: twice the largest shipped one.
 Compiling so many takes an eighth of a second and 2 MiB."""
@@ -74,7 +79,8 @@ def compile_namespaced(
             if each.policy.spec.disabled:
                 continue
             policy = NamespacedPolicy(each, environment, Room.of_policy(room))
-            wrong = taken.full(each) or policy.check(is_late) or taken.take(policy, each)
+            left = room.left
+            wrong = taken.full(each) or policy.check(is_late) or taken.take(policy, each, left - room.left)
             problems += wrong
             if not wrong:
                 compiled.append(policy)
@@ -106,13 +112,14 @@ class _Taken:
         got = f"got more than {MOST_OF_NAMESPACE} policies in namespace {self._namespace}, of which the oldest count"
         return (parsed.problem(_SPEC, 1, 1, f"{got}; make one of several"),)
 
-    def take(self, policy: NamespacedPolicy, parsed: ParsedNamespaced) -> tuple[Problem, ...]:
-        """Count an accepted policy; return a problem instead if it costs more than the namespace has left."""
+    def take(self, policy: NamespacedPolicy, parsed: ParsedNamespaced, parts: int) -> tuple[Problem, ...]:
+        """Count an accepted policy of so many parts; return a problem if it costs more than the namespace has left."""
         conversion = policy.cost_with_params - policy.cost_microseconds
         has_params = policy.source.spec.param_ref is not None
         added = conversion if has_params else max(0.0, conversion - self._shared)
         # If one condition fails, all conditions are evaluated twice: together, and then each alone.
         cost = policy.cost_microseconds + policy.conditions_microseconds + added
+        cost += _EXPRESSION_MICROSECONDS * policy.expression_count + _PART_MICROSECONDS * parts
         if self._microseconds + cost > MOST_MICROSECONDS:
             got = f"got up to {cost / 1000:,.0f} ms, after {self._microseconds / 1000:,.0f} ms of older policies of"
             want = f"want {MOST_MICROSECONDS // 1000} ms for all of a namespace; make it cheaper"
