@@ -92,10 +92,14 @@ def test_texts_of_a_namespace_take_no_room_from_the_clusters_where_a_workload_is
     job["metadata"]["namespace"] = "vision"
     request = decode_review(workload_review(job, "jobs", namespace="vision"))
     assert request.namespace == "vision"
-    alone, together = (validate_workload(request, each) for each in (snapshot(cluster), tightened(*own, cluster=cluster)))
+    alone, together = (
+        validate_workload(request, each) for each in (snapshot(cluster), tightened(*own, cluster=cluster))
+    )
     assert len(alone.warnings) == 8
     assert together.warnings == alone.warnings
-    assert validate_workload(request, tightened(*own)).warnings[0].startswith("podberth vision/p0: pods of this workload")
+    assert (
+        validate_workload(request, tightened(*own)).warnings[0].startswith("podberth vision/p0: pods of this workload")
+    )
 
 
 def test_mutations_are_as_without_it() -> None:

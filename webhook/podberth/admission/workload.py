@@ -82,7 +82,11 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
         ]
     )
     of_cluster, of_namespace = (
-        list(_lines([(_place(each, named), [one for one in items if one.of_namespace == own]) for each, items, _ in made]))
+        list(
+            _lines(
+                [(_place(each, named), [one for one in items if one.of_namespace == own]) for each, items, _ in made]
+            )
+        )
         for own in (False, True)
     )
     return answering.of_warnings(

@@ -302,7 +302,9 @@ class CompiledPolicy:
     def _cost_of(self, fields: Container[object]) -> float:
         """Return the cost of the expressions in these fields of the spec, in microseconds."""
         self._compile()
-        return total_of(cost for path, each in self._priced if path[0] in fields for cost in _costs(path, each).values())
+        return total_of(
+            cost for path, each in self._priced if path[0] in fields for cost in _costs(path, each).values()
+        )
 
     def _price(self) -> None:
         """Add a problem at the most expensive part of the policy, if the policy exceeds the limit of cost."""
