@@ -236,7 +236,7 @@ def test_the_policies_of_a_namespace_together_leave_the_clusters_their_part_of_a
 
 
 def test_a_pod_that_is_converted_again_counts() -> None:
-    """Three policies with params convert the pod three times, which takes 31 ms; without params it is converted once."""
+    """Three policies with params convert the pod three times, which takes 31 ms; without params once is enough."""
     reads = "object.metadata.name != 'x'"
     for count, params, fits in ((3, "limits", True), (4, "limits", False), (MOST_OF_NAMESPACE, "", True)):
         texts = [own_policy("vision", f"p{at}", reads, params=params) for at in range(count)]

@@ -26,7 +26,7 @@ _REMEMBERED = 4096
 # computed again; with 1,024, 7 % fewer. An answer takes some 6 KiB.
 _ON_TRIAL = 512
 
-# Ten times the texts of the shipped policies. A message may have 5 KiB, a policy 64 of them, and an answer all policies.
+# As for a whole decision (``replay``). A message may have 5 KiB, a policy 64 of them, and an answer all policies.
 _LONGEST_TEXTS = 16 * 1024
 
 _POD, _GPU, _GANG = "object", "gpu", "gang"

@@ -1,8 +1,9 @@
 """Compiles the policies of namespaces, within bounds for each namespace.
 
 Tenants write these policies, and a review pays for them after the cluster's policies. So all policies of a namespace
-together have a smaller bound than one GPUPolicy, and the oldest have room first, so that a new policy never puts one out of force. A policy that does not compile, or has no
-room, decides nothing: nothing in the namespace is tightened by it, and no other policy is affected.
+together have a smaller bound than one GPUPolicy. The oldest have room first, so that a new policy never puts one out of
+force. A policy that does not compile, or has no room, decides nothing: nothing in the namespace is tightened by it, and
+no other policy is affected.
 """
 
 from collections import defaultdict
