@@ -2,7 +2,7 @@
 
 import base64
 import marshal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -66,7 +66,7 @@ class CountingRecall(Recall):
         super().__init__()
         self.remembered = 0
 
-    def answer(self, key: Any, ask: Callable[[], Any]) -> Any:
+    def answer(self, key: Any, ask: Callable[[], Any], texts: Callable[[Any], Iterable[str]] | None = None) -> Any:
         """Answer as ever."""
         asked = False
 
@@ -75,7 +75,7 @@ class CountingRecall(Recall):
             asked = True
             return ask()
 
-        found = super().answer(key, counted)
+        found = super().answer(key, counted, texts)
         self.remembered += not asked
         return found
 

@@ -178,7 +178,16 @@ _LEAVES = st.sampled_from(
     ]
 )
 _OPERATORS = st.sampled_from(["+", "==", "<", "in", "/"])
-_KINDS = {Want.BOOL: bool, Want.STRING: str, Want.INT: int, Want.MAP: dict, Want.LIST_OF_MAPS: list, Want.ANY: object}
+_KINDS = {
+    Want.BOOL: bool,
+    Want.STRING: str,
+    Want.MESSAGE: str,
+    Want.INT: int,
+    Want.MAP: dict,
+    Want.LIST_OF_MAPS: list,
+    Want.ANY: object,
+    Want.PART: object,
+}
 
 
 def _larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:

@@ -1,7 +1,7 @@
 """docs/namespaced-policies.md: its policy is one, its fields and bounds are the code's, and its test passes."""
 
 from pages import page
-from podberth.policy.namespaced import MOST_BYTES, MOST_OF_NAMESPACE, MOST_PARTS
+from podberth.policy.namespaced import MOST_BYTES, MOST_MICROSECONDS, MOST_OF_NAMESPACE, MOST_PARTS
 from podberth.policy.namespaced_model import MAX_RULES, NamespacedSpec
 from podberth.policy.parse import parse_policies
 from podberth.suite.case_file import parse_suite
@@ -31,6 +31,7 @@ def test_the_page_has_a_row_for_each_field() -> None:
 
 def test_the_bounds_of_the_page_are_the_codes() -> None:
     assert f"| {MOST_OF_NAMESPACE} | policies that decide" in PAGE
+    assert f"| {MOST_MICROSECONDS // 1000} ms | the cost" in PAGE
     assert f"| {MOST_PARTS:,} parts |" in PAGE
     assert f"| {MOST_BYTES // 1024} KiB | one of them" in PAGE
     assert f"{MAX_RULES} rules at most" in PAGE

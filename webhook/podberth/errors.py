@@ -108,6 +108,10 @@ class ClusterError(PodberthError):
         self.retry_after_seconds = retry_after_seconds
 
 
+class TooLongError(ClusterError):
+    """The API server's answer has more bytes than the caller takes."""
+
+
 class DeviceError(PodberthError):
     """The devices of a node cannot be read at all.
 

@@ -1,5 +1,7 @@
 """Lines for users: one line each, bounded, counted when left out."""
 
+import pytest
+
 from podberth.admission.messages import MAX_LINE, MAX_TOTAL, changes, line, of_mutations, within_budget
 from podberth.admission.outcome import Decision
 
@@ -20,6 +22,17 @@ def test_what_does_not_fit_is_counted() -> None:
 
 def test_the_same_line_is_said_once() -> None:
     assert within_budget(["a", "b", "a"]) == ("a", "b")
+
+
+@pytest.mark.parametrize("size", [MAX_TOTAL // 8, MAX_TOTAL // 8 - 2, MAX_TOTAL // 8 - 8, MAX_TOTAL // 6, 20])
+def test_lines_that_come_last_change_nothing_of_the_others(size: int) -> None:
+    lines = [f"{number:0>{size}}" for number in range(8)]
+    alone = within_budget(lines)
+    together = within_budget(lines, [*lines, *(f"last {number:0>50}" for number in range(50))])
+    assert together[: len(alone)] == alone
+    assert sum(map(len, together)) <= MAX_TOTAL
+    assert size > 20 or together[len(alone)].startswith("last")
+    assert len(together) == len(alone) or "more not shown" in together[-1]
 
 
 PATCH = [{"op": "add", "path": "/metadata/labels", "value": {}}]

@@ -1,20 +1,24 @@
 """Policies of namespaces tighten what the cluster's policies say in their own namespace, and change nothing else."""
 
+import gc
 import json
+import weakref
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
-from builders import gpu_pod, review
+from builders import gpu_pod, review, template, workload, workload_review
 from calls import calls
 from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
+from podberth.admission.workload import validate_workload
 from podberth.cel.engine import Environment
 from podberth.kube.schema import PodSchema
 from podberth.policy.evaluate import Evaluation
-from podberth.policy.namespaced import MOST_OF_NAMESPACE, by_namespace, compile_namespaced
+from podberth.policy.namespaced import MOST_MICROSECONDS, MOST_OF_NAMESPACE, by_namespace, compile_namespaced
 from podberth.policy.parse import ParsedPolicies, parse_policies
 from snapshots import environment, policy, snapshot
 from tenants import limits, own_policy
@@ -67,15 +71,35 @@ def test_what_the_cluster_denies_stays_denied_with_the_clusters_reason_first() -
         assert outcome.response["response"]["status"]["reason"] == "Forbidden"
 
 
-def test_texts_of_a_namespace_take_no_room_from_the_clusters_warnings() -> None:
-    cluster = CLUSTER.replace("[Deny]", "[Warn]")
-    texts = [
-        own_policy("vision", f"p{at}", f"object.metadata.labels['none'] == '{at}'", failure_policy="Ignore")
-        for at in range(MOST_OF_NAMESPACE)
-    ]
-    outcome = judged(tightened(*texts, cluster=cluster), gpus=8)
-    assert outcome.warnings[0] == "podberth few: too many"
-    assert len(outcome.warnings) > 2
+LONG = "  validations:\n" + "".join(f"  - {{expression: 'false', message: '{at}{'y' * 240}'}}\n" for at in range(8))
+
+
+@pytest.mark.parametrize("action", ["Deny", "Warn"])
+def test_texts_of_a_namespace_take_no_room_from_the_clusters(action: str) -> None:
+    """The cluster's eight lines fill 2,040 of the 2,048 characters."""
+    cluster = policy("few", f"{LONG}  validationActions: [{action}]")
+    own = [own_policy("vision", f"p{at}", "false", actions=f"[{action}]") for at in range(MOST_OF_NAMESPACE)]
+    request = decode_review(review(gpu_pod(), namespace="vision"))
+    alone, together = (decide.validate(request, each) for each in (snapshot(cluster), tightened(*own, cluster=cluster)))
+    assert len(alone.denial.splitlines() or alone.warnings) == 8
+    assert (together.denial, together.warnings) == (alone.denial, alone.warnings)
+
+
+def test_texts_of_a_namespace_take_no_room_from_the_clusters_where_a_workload_is_applied() -> None:
+    cluster = policy("few", f"{LONG}  validationActions: [Warn]")
+    own = [own_policy("vision", f"p{at}", "false") for at in range(MOST_OF_NAMESPACE)]
+    job = workload("batch/v1", "Job", {"template": template(gpu_pod())})
+    job["metadata"]["namespace"] = "vision"
+    request = decode_review(workload_review(job, "jobs", namespace="vision"))
+    assert request.namespace == "vision"
+    alone, together = (
+        validate_workload(request, each) for each in (snapshot(cluster), tightened(*own, cluster=cluster))
+    )
+    assert len(alone.warnings) == 8
+    assert together.warnings == alone.warnings
+    assert (
+        validate_workload(request, tightened(*own)).warnings[0].startswith("podberth vision/p0: pods of this workload")
+    )
 
 
 def test_mutations_are_as_without_it() -> None:
@@ -106,6 +130,46 @@ def test_a_change_of_one_namespaces_policies_makes_nobody_elses_be_asked_again()
     judged(later, "other", gpus=1)
     counted = calls(lambda: [judged(later, namespace, gpus=1) for namespace in ("third", "fourth")])
     assert counted[Evaluation.failures.__code__] == 0
+
+
+def labelled(state: Snapshot, values: Iterable[object], namespace: str = "vision") -> None:
+    """Judge a pod twice for each value of its label, so that every answer is kept that may be."""
+    for value in values:
+        for _ in range(2):
+            judged(state, namespace, labels={"n": str(value)})
+
+
+BY_LABEL = "object.metadata.labels[?'n'].orValue('') == 'x'"
+
+
+def test_what_is_remembered_for_one_namespace_is_few_answers_of_short_texts() -> None:
+    expression = f"variables.big + {BY_LABEL.removesuffix(' == ' + repr('x'))}"
+    long = own_policy("vision", "long", BY_LABEL) + f"  variables: [{{name: big, expression: \"'{'y' * 4_500}'\"}}]\n"
+    long = long.replace("}]\n  validationActions", f', messageExpression: "{expression}"}}]\n  validationActions')
+    for text, low, high in ((long, 1, 100), (own_policy("vision", "short", BY_LABEL), 100, 320)):
+        state = tightened(text)
+        labelled(state, range(200))
+        own = state.of_namespace("vision")
+        assert own is not None
+        assert low <= len(own.recall) <= high
+
+
+def test_what_is_remembered_for_all_namespaces_is_that_of_a_few() -> None:
+    names = [f"n{at}" for at in range(40)]
+    state = tightened(*(own_policy(name, "own", BY_LABEL) for name in names))
+    for name in names:
+        labelled(state, ["x"], name)
+    assert len(state._own) == 32
+    assert judged(state, "n0", labels={"n": "y"}).verdict == "denied"
+
+
+def test_nothing_is_kept_of_policies_that_are_gone() -> None:
+    state = tightened(own_policy("vision", "own", "true"))
+    judged(state)
+    kept = weakref.ref(state.namespaced["vision"][0])
+    state = state.with_namespaced({})
+    gc.collect()
+    assert kept() is None
 
 
 def refusals(text: str) -> str:
@@ -162,7 +226,40 @@ def test_the_oldest_policies_of_a_namespace_have_room_first() -> None:
     assert refusals("---\n".join([*texts[:-1], own_policy("other", "p", "true")])) == ""
 
 
-def test_the_policies_of_a_namespace_together_cost_what_one_policy_may() -> None:
-    expensive = "object.spec.containers.all(c, !has(c.env) || c.env.all(e, e.name != object.metadata.name + 'x'))"
-    texts = [own_policy("vision", f"p{at}", expensive) for at in range(MOST_OF_NAMESPACE)]
-    assert "of older policies of namespace vision; want 100 ms for all of a namespace" in refusals("---\n".join(texts))
+WALK = "object.spec.containers.all(c, !has(c.env) || c.env.all(e, e.name != object.metadata.name + 'x'))"
+
+
+def test_the_policies_of_a_namespace_together_leave_the_clusters_their_part_of_a_review() -> None:
+    texts = [own_policy("vision", f"p{at}", WALK) for at in range(MOST_OF_NAMESPACE)]
+    said = refusals("---\n".join(texts))
+    assert "ms of older policies of namespace vision; want 40 ms for all of a namespace" in said
+
+
+def test_a_pod_that_is_converted_again_counts() -> None:
+    """Three policies with params convert the pod three times, which takes 31 ms; without params once is enough."""
+    reads = "object.metadata.name != 'x'"
+    for count, params, fits in ((3, "limits", True), (4, "limits", False), (MOST_OF_NAMESPACE, "", True)):
+        texts = [own_policy("vision", f"p{at}", reads, params=params) for at in range(count)]
+        assert (refusals("---\n".join(texts)) == "") == fits
+    [once], _ = compile_namespaced(parsed(own_policy("vision", "p", reads)).namespaced, environment())
+    assert once.cost_with_params > 10_000 > once.cost_microseconds
+
+
+def test_expressions_cost_something_besides_their_price() -> None:
+    """A namespace's expressions are loaded in its first review, and a thousand of them take a while to be evaluated."""
+    [one], _ = compile_namespaced(parsed(own_policy("vision", "p", "true")).namespaced, environment())
+    assert (one.expression_count, one.cost_microseconds < 1) == (1, True)
+    validations = json.dumps([{"expression": "true"}] * 64)
+    texts = [own_policy("vision", f"p{at}", WALK) for at in range(2)]
+    many = [own_policy("vision", f"q{at}", "true").replace('[{expression: "true"}]', validations) for at in range(10)]
+    assert refusals("---\n".join(texts)) == refusals("---\n".join(many)) == ""
+    assert "want 40 ms for all of a namespace" in refusals("---\n".join([*texts, *many]))
+
+
+def test_a_condition_counts_twice_because_it_may_fail() -> None:
+    [one], _ = compile_namespaced(parsed(own_policy("vision", "p", WALK)).namespaced, environment())
+    fitting = int((MOST_MICROSECONDS - one.cost_with_params) // one.cost_microseconds) + 1
+    conditions = [{"name": f"c{at}", "expression": WALK} for at in range(fitting)]
+    assert "want 40 ms for all of a namespace" in refusals(
+        own_policy("vision", "p", "true") + f"  matchConditions: {json.dumps(conditions)}\n"
+    )

@@ -1,15 +1,17 @@
 """What is kept of NamespacedGPUPolicies, and what comes of them, namespace by namespace."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from integration.serving import CapturedLines
+from integration.serving import CapturedLines, run, until
+from podberth.api.protocol import Timing
 from podberth.cel.compile_limits import MAX_SET_PARTS
 from podberth.cel.engine import Room
 from podberth.cluster import live_namespaced
-from podberth.cluster.live_namespaced import TenantPolicies, _compiled, status_path
+from podberth.cluster.live_namespaced import LiveNamespaced, TenantPolicies, _compiled, status_path
 from podberth.kube.documents import load_documents
 from podberth.policy.namespaced import MOST_BYTES, MOST_OF_NAMESPACE
 from podberth.telemetry.log import Log
@@ -131,3 +133,36 @@ def test_the_status_is_in_the_policys_namespace() -> None:
     assert str(status_path("vision/a")) == (
         "/apis/podberth.io/v1alpha1/namespaces/vision/namespacedgpupolicies/a/status"
     )
+
+
+@pytest.mark.parametrize("params", ["", "limits"])
+def test_params_are_followed_before_a_policy_that_looks_for_them_decides(params: str) -> None:
+    [one], _ = load_documents(own_policy("vision", "own", "true", params=params), "")
+    document = sent(
+        "own", paramRef=one.document["spec"].get("paramRef"), paramKind=one.document["spec"].get("paramKind")
+    )
+    document["spec"] = {key: value for key, value in document["spec"].items() if value is not None}
+    seen: list[str] = []
+
+    async def known() -> None:
+        seen.append("params")
+
+    async def body() -> None:
+        client: Any = None
+        counts: Any = None
+        takes = (seen.extend, lambda _, __: None)
+        log, schema = Log(CapturedLines()), environment().schema
+        live = LiveNamespaced(takes, lambda: client, counts, log, Timing(), schema)
+        live.when_params_wanted = known
+        live._sink.put("vision/own", document)
+        live._served.settled.set()
+        task = asyncio.create_task(live._hand_on())
+        await until("the policies are in force", lambda: _reached(seen))
+        task.cancel()
+
+    run(body)
+    assert seen == [*(["params"] if params else []), "vision"]
+
+
+async def _reached(seen: list[str]) -> bool:
+    return "vision" in seen

@@ -11,7 +11,7 @@ import pytest
 
 from integration.serving import CapturedLines
 from podberth.admission.namespace_params import MOST_BYTES, MOST_OF_NAMESPACE, NamespaceParams
-from podberth.api.protocol import NAMESPACE_PARAMS, Timing
+from podberth.api.protocol import NAMESPACE_PARAMS, AnswerLimits, Timing
 from podberth.cluster import live_params
 from podberth.cluster.live_params import LiveParams, TenantParams
 from podberth.errors import ClusterError
@@ -122,7 +122,7 @@ class Served:
         self.refusals = refusals
         self.queries: list[Mapping[str, str]] = []
 
-    async def get(self, _path: str, query: dict[str, str]) -> bytes:
+    async def get(self, _path: str, query: dict[str, str], _limits: AnswerLimits) -> bytes:
         """Return the one page of the list, or refuse."""
         self.queries.append(query)
         if len(self.queries) <= self.refusals:

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from calls import calls
 from integration.serving import CapturedLines, run, until
 from pages import ROOT
 from podberth.api.protocol import Timing
 from podberth.cluster.policy_status import PolicyStatuses, status_due, turn
-from podberth.errors import Problem
+from podberth.errors import ClusterError, Problem
 from podberth.files.source import Verdict
 from podberth.kube.documents import load_documents
 from podberth.telemetry.log import Log
@@ -171,6 +172,52 @@ def test_a_bug_in_writing_one_status_does_not_end_the_writer() -> None:
 
     run(body)
     assert [line["error"] for line in lines.lines if "a bug in podberth" in line["msg"]] == ["RuntimeError: a bug"]
+
+
+def named(*names: str) -> dict[str, dict[str, Any]]:
+    return {each: {"metadata": {"name": each, "uid": each, "generation": 1, "resourceVersion": "1"}} for each in names}
+
+
+def test_a_policy_whose_status_the_api_server_refuses_keeps_no_other_from_its_status() -> None:
+    """So does one of 1.5 MiB, which etcd takes without its status alone."""
+    sent: list[str] = []
+
+    def seen(body: dict[str, Any]) -> None:
+        sent.append(body["metadata"]["uid"])
+        if sent[-1] == "a":
+            error = ClusterError("refused", "etcdserver: request is too large")
+            error.status = 500
+            raise error
+
+    client: Any = Sending(seen)
+    lines = CapturedLines()
+    statuses = PolicyStatuses(client, Log(lines), Timing(look_seconds=0.01), "podberth", lambda: 0)
+    statuses.receive(named("a", "b"), [Verdict(each, 1, "active", ()) for each in "ab"])
+
+    async def body() -> None:
+        task = asyncio.create_task(statuses.run())
+        await until("the next policy's status, and another try", lambda: _soon(sent.count("a") > 1 and "b" in sent))
+        task.cancel()
+
+    run(body)
+    assert sent[:2] == ["a", "b"]
+    assert [line["problem"] for line in lines.lines] == ["etcdserver: request is too large"]
+
+
+def test_a_change_of_one_policy_makes_no_other_be_looked_at() -> None:
+    names = [f"p{at}" for at in range(500)]
+    verdicts = [Verdict(each, 1, "active", ()) for each in names]
+    documents = named(*names)
+    for each in verdicts:
+        status = status_due(documents[each.name], each, NOW, again=True)
+        documents[each.name]["status"] = status
+    statuses = PolicyStatuses(Sending(lambda _: None), Log(CapturedLines()), Timing(), "podberth", lambda: 0)  # type: ignore[arg-type]
+    looked = []
+    for _ in range(2):
+        statuses.receive(documents, verdicts)
+        looked.append(calls(lambda: asyncio.run(statuses._write()))[status_due.__code__])
+        documents = {**documents, "p7": {**documents["p7"]}}
+    assert looked == [500, 1]
 
 
 async def _soon(reached: bool) -> bool:

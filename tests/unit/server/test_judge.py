@@ -2,8 +2,10 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -146,11 +148,14 @@ def test_a_policy_that_waits_and_is_abandoned_keeps_its_place_until_the_thread_h
     assert len(run(body).threads) == 1
 
 
-def test_policies_of_namespaces_take_no_place_from_those_of_the_cluster() -> None:
+def own_review() -> AdmissionRequest:
     kind = {"group": "podberth.io", "version": "v1alpha1", "kind": "NamespacedGPUPolicy"}
     resource = {"group": "podberth.io", "version": "v1alpha1", "resource": "namespacedgpupolicies"}
-    stored = {"metadata": {"name": "own", "namespace": "vision"}}
-    of_namespace = decode_review(review(stored, kind=kind, resource=resource))
+    return decode_review(review({"metadata": {"name": "own", "namespace": "vision"}}, kind=kind, resource=resource))
+
+
+def test_policies_of_namespaces_take_no_place_from_those_of_the_cluster() -> None:
+    of_namespace = own_review()
 
     async def body(judge: PolicyJudge, validation: Validation) -> None:
         waiting = [asyncio.ensure_future(judge(of_namespace, SNAPSHOT)) for _ in range(MOST_AT_ONCE)]
@@ -161,3 +166,42 @@ def test_policies_of_namespaces_take_no_place_from_those_of_the_cluster() -> Non
         assert {each.verdict for each in await asyncio.gather(started, *waiting)} == {"allowed"}
 
     assert len(set(run(body).threads)) == 2
+
+
+@pytest.mark.parametrize(("asked", "rests"), [(own_review(), 9), (REVIEW, 0)], ids=["namespace", "cluster"])
+def test_who_asks_without_end_about_policies_of_a_namespace_gets_a_tenth_of_a_processor(
+    asked: AdmissionRequest, rests: int
+) -> None:
+    """The policies use the processor; between the end of one and the start of the next, nine times as long passes."""
+    spans: list[tuple[float, float, float]] = []
+
+    def judge_busily(request: AdmissionRequest, _: Environment, __: Late) -> Outcome:
+        began, used = time.monotonic(), time.thread_time()
+        while time.thread_time() - used < 0.01:
+            pass
+        spans.append((began, time.monotonic(), time.thread_time() - used))
+        return Outcome(response=response.allowed(request.uid), verdict="allowed", patch=[])
+
+    async def body() -> None:
+        judge = PolicyJudge(judge_busily)
+        await asyncio.gather(*(judge(asked, SNAPSHOT) for _ in range(3)))
+
+    asyncio.run(body())
+    pauses = [after[0] - before[1] for before, after in pairwise(spans)]
+    assert all(pause >= rests * took for pause, (_, _, took) in zip(pauses, spans, strict=False))
+
+
+def test_a_rest_ends_for_whoever_does_not_wait_any_more() -> None:
+    async def body(judge: PolicyJudge, validation: Validation) -> None:
+        validation.go.set()
+        await judge(own_review(), SNAPSHOT)
+        judge._of_namespaces.rests_until = time.monotonic() + 3_600
+        judging = judge(own_review(), SNAPSHOT)
+        ended: list[None] = []
+        judging.when_ended(lambda: ended.append(None))
+        task = asyncio.ensure_future(judging)
+        await asyncio.sleep(0)
+        task.cancel()
+        await until(lambda: ended, what="the place is free")
+
+    assert len(run(body).threads) == 1

@@ -18,9 +18,14 @@ def unread(request: AdmissionRequest, why: str) -> Outcome:
     return of_warnings(request, [Decision("", "warn", why)], [messages.line("", why)])
 
 
-def of_warnings(request: AdmissionRequest, decisions: Sequence[Decision], lines: Sequence[str]) -> Outcome:
-    """Return an outcome that admits the object with warnings; ``lines`` are the warnings, the most important first."""
-    warnings = messages.within_budget(lines)
+def of_warnings(
+    request: AdmissionRequest, decisions: Sequence[Decision], lines: Sequence[str], last: Sequence[str] = ()
+) -> Outcome:
+    """Return an outcome that admits the object with warnings; ``lines`` are the warnings, the most important first.
+
+    ``last`` are the warnings of policies of the namespace, as in ``messages.within_budget``.
+    """
+    warnings = messages.within_budget(lines, last)
     return Outcome(
         response=response.allowed(request.uid, warnings),
         verdict="allowed",
@@ -71,14 +76,12 @@ def of_validations(
         own: the result of the policies of the pod's namespace.
     """
     of_cluster, of_namespace = _lines(decisions), _lines(own.decisions)
-    warnings = messages.within_budget(
-        [line for lines in (of_cluster, of_namespace) for action in ("error", "warn") for line in lines[action]]
-    )
+    warnings = messages.within_budget(*([*each["error"], *each["warn"]] for each in (of_cluster, of_namespace)))
     decisions = (*decisions, *own.decisions)
     audit = {**judged.audit, **exceptions_in(decisions)}
     reasons = (*judged.reasons, *own.reasons)
     if reasons:
-        message = messages.joined([*of_cluster["deny"], *of_namespace["deny"]])
+        message = messages.joined(of_cluster["deny"], of_namespace["deny"])
         body = response.denied(request.uid, message, reason=reasons[0], warnings=warnings, audit=audit)
     else:
         body = response.allowed(request.uid, warnings, audit)

@@ -4,7 +4,7 @@ A cached result is returned for a later pod with an equal fingerprint (``fingerp
 cached. If a ``Watch`` observes the decision, nothing is cached, because the watch has to see every evaluation.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -87,7 +87,7 @@ class Asking:
     def failures(self, policy: CompiledPolicy, params: Params | None) -> list[Failure]:
         """Return a failure for each validation of the policy that is false for the pod or could not be evaluated."""
         question, read = ("validations", policy.name, identity(params)), self.plan.footprints[policy.name]
-        return self._recall(question, read, lambda: self._failures(policy, params))
+        return self._recall(question, read, lambda: self._failures(policy, params), _messages)
 
     def audit_annotations(self, policy: CompiledPolicy, params: Params | None) -> Mapping[str, str | EvaluationError]:
         """Return a mapping from the key of each of the policy's audit annotations to the value, or to the error."""
@@ -130,7 +130,17 @@ class Asking:
         values = {leaf: fact_of(description, *field) for leaf, field in facts.items()}
         return Asked(mutation=asked.mutation, leaves={**asked.leaves, **values}, reason=asked.reason)
 
-    def _recall(self, question: Hashable, read: Footprint | None, ask: Callable[[], _Answer]) -> _Answer:
+    def _recall(
+        self,
+        question: Hashable,
+        read: Footprint | None,
+        ask: Callable[[], _Answer],
+        texts: Callable[[_Answer], Iterable[str]] | None = None,
+    ) -> _Answer:
         under = self.under
         values = fingerprint(under.pod, under.description, read) if self.watch is None else None
-        return under.snapshot.recall.answer(None if values is None else (question, values), ask)
+        return under.snapshot.recall.answer(None if values is None else (question, values), ask, texts)
+
+
+def _messages(failures: Iterable[Failure]) -> Iterator[str]:
+    return (each.message for each in failures)

@@ -25,7 +25,7 @@ _ACTIONS: Mapping[str, Action] = {"Deny": "deny", "Warn": "warn", "Audit": "audi
 
 def judge(matching: Matching) -> Judged:
     """Return the result of all matching policies' validations; an earlier pod's result if that pod had equal inputs."""
-    return matching.under.snapshot.recall.answer(_key(matching), lambda: _judged(matching))
+    return matching.under.snapshot.recall.answer(_key(matching), lambda: _judged(matching), Judged.texts)
 
 
 def _key(matching: Matching) -> Hashable:

@@ -12,6 +12,8 @@ from .outcome import Action, Decision
 
 MAX_LINE = 256
 MAX_TOTAL = 2048
+_MOST_READ = 4 * MAX_LINE
+"""How many characters of a text are read for a line; a message of a policy may have 5 KiB of blanks."""
 _SILENT = frozenset({"mutate", "except"})
 """The actions whose decisions get no own warning: all mutations share one warning, and exceptions are in the audit log.
 """
@@ -21,7 +23,7 @@ _RANKS = ("error", "conflict")
 
 def line(policy: str, text: str) -> str:
     """Return "podberth <policy>: <text>" as one line of at most MAX_LINE characters; the policy may be empty."""
-    flat = full_line(policy, text)
+    flat = full_line(policy, text[:_MOST_READ])
     return flat if len(flat) <= MAX_LINE else flat[: MAX_LINE - 1] + "…"
 
 
@@ -31,15 +33,23 @@ def full_line(policy: str, text: str) -> str:
     return " ".join(f"{author}: {text}".split())
 
 
-def within_budget(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return the lines in order, without duplicates, up to MAX_TOTAL characters together.
+def within_budget(lines: Iterable[str], last: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the lines in order, without duplicates, up to MAX_TOTAL characters; a line counts the omitted lines.
 
-    If lines are left out, a last line has the number of these lines.
+    The lines ``last`` get the room that the others leave, and change nothing of these.
     """
     unique = list(dict.fromkeys(lines))
-    if sum(map(len, unique)) <= MAX_TOTAL:
+    kept = _fitting(unique, MAX_TOTAL)
+    later = [each for each in dict.fromkeys(last) if each not in unique]
+    return (*kept, *_fitting(later, MAX_TOTAL - sum(map(len, kept))))
+
+
+def _fitting(unique: Sequence[str], room: int) -> tuple[str, ...]:
+    if sum(map(len, unique)) <= room:
         return tuple(unique)
-    room = MAX_TOTAL - len(_rest(len(unique)))
+    room -= len(_rest(len(unique)))
+    if room < 0:
+        return ()
     kept: list[str] = []
     for text in unique:
         room -= len(text)
@@ -74,9 +84,9 @@ def changes(decisions: Iterable[Decision], room: int = MAX_LINE) -> str:
     return "; ".join([*phrases[:1], *([f"and {len(phrases) - 1} more"] if len(phrases) > 1 else ())])
 
 
-def joined(lines: Sequence[str]) -> str:
-    """Return the message of a denial: the lines, joined by newlines and cut to MAX_TOTAL characters."""
-    return "\n".join(within_budget(lines))
+def joined(lines: Sequence[str], last: Sequence[str] = ()) -> str:
+    """Return the message of a denial: the lines, then ``last``, joined by newlines and cut as in ``within_budget``."""
+    return "\n".join(within_budget(lines, last))
 
 
 def _rank(action: Action) -> int:

@@ -1,6 +1,6 @@
 """The outcome of a review: the answer, and the decisions of each policy. The server logs and counts the decisions."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
@@ -26,6 +26,11 @@ class Decision:
     """Whether the policy failed on the pod, under either failurePolicy."""
     exception: str = ""
     """The name of the GPUPolicyException; empty unless the action is ``except``."""
+
+    @property
+    def of_namespace(self) -> bool:
+        """Whether a policy of the pod's namespace decided: only the names of these policies have a slash."""
+        return "/" in self.policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +73,11 @@ class Judged:
     """The status reasons of the denials, such as ``Invalid``, in the order of the denials."""
     audit: Mapping[str, str]
     """The values of the audit annotations by key. Several values of one key are joined; of failures only the first."""
+
+    def texts(self) -> Iterator[str]:
+        """Yield the messages and the values of audit annotations."""
+        yield from (each.message for each in self.decisions)
+        yield from self.audit.values()
 
 
 NOT_JUDGED: Final = Judged((), (), {})

@@ -26,6 +26,9 @@ _REMEMBERED = 4096
 # computed again; with 1,024, 7 % fewer. An answer takes some 6 KiB.
 _ON_TRIAL = 512
 
+# As for a whole decision (``replay``). A message may have 5 KiB, a policy 64 of them, and an answer all policies.
+_LONGEST_TEXTS = 16 * 1024
+
 _POD, _GPU, _GANG = "object", "gpu", "gang"
 _OF_THE_NEED = frozenset({"topology", "mig"})
 # These names add nothing to a footprint: params are part of the cache key, the reads of a policy's variables are among
@@ -114,31 +117,37 @@ def _gpu_field(path: tuple[str, ...]) -> str:
 class Recall:
     """A cache of results within one snapshot; the key of a result is the values that the result was computed from.
 
-    A new result is removed soon, unless the result is used for another pod before newer results arrive. So a result
-    that only one pod needs, such as a result about the pod's name, neither fills the memory nor removes results that
-    most pods share.
+    A new answer is kept on trial: newer answers evict the answer, unless another pod uses the answer first. So an
+    answer that only one pod needs, such as one about the pod's name, neither fills the memory nor removes the answers
+    that most pods share. An answer with longer texts than ``longest`` characters is not kept.
     """
 
-    __slots__ = ("_kept", "_on_trial")
+    __slots__ = ("_kept", "_longest", "_most_kept", "_most_on_trial", "_on_trial")
 
-    def __init__(self) -> None:
+    def __init__(self, kept: int = _REMEMBERED, on_trial: int = _ON_TRIAL, longest: int = _LONGEST_TEXTS) -> None:
+        """Create an empty cache of at most so many answers."""
+        self._most_kept, self._most_on_trial, self._longest = kept, on_trial, longest
         self._kept: dict[Hashable, Any] = {}
         self._on_trial: OrderedDict[Hashable, Any] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._kept) + len(self._on_trial)
 
-    def answer(self, key: Hashable | None, ask: Callable[[], _Answer]) -> _Answer:
+    def answer(
+        self, key: Hashable | None, ask: Callable[[], _Answer], texts: Callable[[_Answer], Iterable[str]] | None = None
+    ) -> _Answer:
         """Return the cached answer for the key; else call ``ask`` and cache the result. Exceptions are not cached.
 
-        If the key is None, nothing is cached. Callers must not modify the answer.
+        If the key is None, nothing is cached. Callers must not modify the answer. ``texts`` returns the texts of an
+        answer whose length a policy chooses.
         """
         if key is None:
             return ask()
         found: _Answer = self.find(key, _NOTHING)
         if found is _NOTHING:
             found = ask()
-            self.keep(key, found)
+            if texts is None or sum(map(len, texts(found))) <= self._longest:
+                self.keep(key, found)
         return found
 
     def find(self, key: Hashable, default: Any = None) -> Any:
@@ -149,7 +158,7 @@ class Recall:
         found = self._on_trial.pop(key, _NOTHING)
         if found is _NOTHING:
             return default
-        if len(self._kept) >= _REMEMBERED:
+        if len(self._kept) >= self._most_kept:
             self._kept.clear()
         self._kept[key] = found
         return found
@@ -157,6 +166,6 @@ class Recall:
     def keep(self, key: Hashable, answer: object) -> None:
         """Cache an answer under the key in place of an earlier one; callers must not modify the answer afterwards."""
         self._kept.pop(key, None)
-        if len(self._on_trial) >= _ON_TRIAL:
+        if len(self._on_trial) >= self._most_on_trial:
             self._on_trial.popitem(last=False)
         self._on_trial[key] = answer

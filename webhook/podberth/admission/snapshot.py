@@ -46,6 +46,12 @@ _JOINED_GROUPS = frozenset(row.pod_groups for row in JOINED.values())
 # Names that a shared evaluation of all policies' conditions cannot have: their values differ from policy to policy.
 _OWN_BINDINGS = frozenset({"params"})
 
+# What is remembered for a namespace's own policies: answers, answers on trial, and characters of texts of each. Tenants
+# choose the keys and the texts, and 32 namespaces that make the most of it take 100 MiB.
+_OF_A_NAMESPACE: Final = 256, 64, 4 * 1024
+_MOST_OWN: Final = 32
+"""The number of namespaces for whose own policies answers are remembered; the oldest are dropped."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -187,6 +193,8 @@ class Snapshot:
         changed = self._sharing(replace(self, namespaced=policies))
         same = {name: own for name, own in self._own.items() if own.policies is policies.get(name)}
         object.__setattr__(changed, "_own", same)
+        plans = {name: own for name, own in self._own_plans.items() if own[0] is policies.get(name)}
+        object.__setattr__(changed, "_own_plans", plans)
         return changed
 
     def of_namespace(self, namespace: str) -> "Snapshot | None":
@@ -202,9 +210,12 @@ class Snapshot:
         if own is None:
             own = replace(self, policies=policies, namespaced={}, exceptions=(), notes=())
             object.__setattr__(own, "params", self.params)
+            object.__setattr__(own, "recall", Recall(*_OF_A_NAMESPACE))
             planned, plans = self._own_plans.get(namespace, (None, {}))
             if planned is policies:
                 object.__setattr__(own, "plans", plans)
+            if len(self._own) >= _MOST_OWN:
+                del self._own[next(iter(self._own))]
             self._own[namespace], self._own_plans[namespace] = own, (policies, own.plans)
         return own
 

@@ -81,7 +81,14 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
             for each in wrong_in_workload(request.object or {}, pods, request.namespace, snapshot)
         ]
     )
-    lines = list(_lines([(_place(each, named), items) for each, items, _ in made]))
+    of_cluster, of_namespace = (
+        list(
+            _lines(
+                [(_place(each, named), [one for one in items if one.of_namespace == own]) for each, items, _ in made]
+            )
+        )
+        for own in (False, True)
+    )
     return answering.of_warnings(
         request,
         [*(Decision("", "warn", each) for each in too_large), *(item for _, item in decisions), *wrong],
@@ -89,11 +96,12 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
         [
             *([messages.line("", left_out)] if left_out else ()),
             *(messages.line("", each) for each in too_large),
-            *(line for action, line in lines if action == "deny"),
+            *(line for action, line in of_cluster if action == "deny"),
             *(messages.line("", each.message) for each in wrong),
-            *(line for action, line in lines if action not in ("deny", "mutate")),
-            *(line for action, line in lines if action == "mutate"),
+            *(line for action, line in of_cluster if action not in ("deny", "mutate")),
+            *(line for action, line in of_cluster if action == "mutate"),
         ],
+        [line for first in (True, False) for action, line in of_namespace if (action == "deny") == first],
     )
 
 

@@ -20,7 +20,7 @@ from kubernetes.aio.config.incluster_config import (
 )
 from kubernetes.aio.config.kube_config import ENV_KUBECONFIG_PATH_SEPARATOR, KubeConfigLoader, KubeConfigMerger
 
-from ..errors import ClusterError, UsageError
+from ..errors import ClusterError, TooLongError, UsageError
 from ..files.reading import MAX_SMALL_BYTES, read_given
 from ..kube.api_path import ApiPath
 from ..kube.documents import load_documents
@@ -195,7 +195,7 @@ async def _body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:
         if len(body) > most_bytes:
             answer.close()
             what = f"{answer.method} {answer.url.with_query(None)}"
-            raise ClusterError(
+            raise TooLongError(
                 "garbled", f"{what}: got more than {most_bytes} bytes, want one object of the API; see what it is"
             )
     return bytes(body)

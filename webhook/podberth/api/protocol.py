@@ -43,6 +43,10 @@ _LONGEST_LINE: Final = 16 * 1024 * 1024
 # protobuf; readable JSON is less than twice as long.
 LARGEST_OBJECT_BYTES: Final = 3 * 1024 * 1024
 
+LARGEST_PAGE_BYTES: Final = 16 * 1024 * 1024
+"""The limit for a page of a list that a replica keeps. A page of 100 Nodes has 1 MiB; a hundred objects that a tenant
+makes as large as etcd takes have 900 MiB. Any one object is below it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Resource:

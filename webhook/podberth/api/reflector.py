@@ -10,10 +10,12 @@ from collections.abc import AsyncIterator, Coroutine, Iterable
 from http import HTTPStatus
 from typing import Any, Final, Protocol
 
-from ..errors import ClusterError
+from ..errors import ClusterError, TooLongError
 from ..telemetry.log import Level, Log
 from .opening import Client
 from .protocol import (
+    LARGEST_PAGE_BYTES,
+    AnswerLimits,
     Document,
     Drop,
     Event,
@@ -37,6 +39,8 @@ _HELD_SECONDS = 0.002
 # objects the process stays 40 MiB larger and is no faster (bench.live). Parsing also blocks the event loop, some 7 ms
 # for 100 Nodes. That does not matter before the first review; later pages are smaller.
 _FIRST_PAGE, _LATER_PAGE = 100, 50
+_SMALLER: Final = 8
+"""The divisor of the size of pages after one that is too long."""
 
 
 class Sink(Protocol):
@@ -172,7 +176,8 @@ class Reflector:
         name, why = self.resource.name, self._why
         began, seen, version = time.monotonic(), set[str](), ""
         size = _LATER_PAGE if self.listed.is_set() else _FIRST_PAGE
-        async for page in pages(self._client, self.resource, size=size):
+        limits = AnswerLimits(self._timing.list_seconds, LARGEST_PAGE_BYTES)
+        async for page in pages(self._client, self.resource, size=size, limits=limits):
             self._heard()
             await self._take(page.items)
             seen.update(item.name for item in page.items)
@@ -238,8 +243,13 @@ class Reflector:
             self._version = event.version
 
 
-async def pages(client: Client, resource: Resource, *, size: int = PAGE) -> AsyncIterator[Page]:
+async def pages(
+    client: Client, resource: Resource, *, size: int = PAGE, limits: AnswerLimits | None = None
+) -> AsyncIterator[Page]:
     """Yield the pages of a list of a resource; a caller may stop after any page.
+
+    Each page has at most ``size`` objects. From a page that is longer than ``limits`` allows, the pages are smaller: an
+    eighth, and in the end one object. None: a page may have any length.
 
     Raises:
         ClusterError: a page cannot be read; the error's ``reason`` is ``expired`` if the list took too long.
@@ -247,7 +257,13 @@ async def pages(client: Client, resource: Resource, *, size: int = PAGE) -> Asyn
     token = ""
     while True:
         asked = {**resource.selection, "limit": str(size), **({"continue": token} if token else {})}
-        body = await client.get(resource.path, asked)
+        try:
+            body = await (client.get(resource.path, asked, limits) if limits else client.get(resource.path, asked))
+        except TooLongError:
+            if size == 1:
+                raise
+            size = max(1, size // _SMALLER)
+            continue
         page = read_page(body, f"list of {resource.name}", of_all_namespaces=resource.of_all_namespaces)
         yield page
         token = page.next_page

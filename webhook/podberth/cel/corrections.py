@@ -73,7 +73,7 @@ def present(call: NativeCall) -> Body:
 
 
 def item(call: NativeCall) -> Body:
-    """Return the CEL expression that replaces ``a[b]``, or ``a.b`` of untyped JSON; empty if the CEL engine is right."""
+    """Return the CEL expression that replaces ``a[b]``, or ``a.b`` of untyped JSON; empty if the engine is right."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
         return present(call)

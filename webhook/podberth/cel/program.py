@@ -279,9 +279,9 @@ def _lower_library(checked: Node, node: Node, rows: list[Overload], apply: Apply
     """Replace a call of a library function by the implementation; ``rows`` are the overloads that the types allow.
 
     The implementation is a function in Python, or a CEL expression that takes the place of the call. Calls of functions
-    that the CEL engine implements are left unchanged. If an operand is dyn, there may be several overloads. A function in
-    Python selects the overload at run time. All overloads that are CEL expressions share one expression. If the engine
-    has some overloads (for strings) and others are CEL expressions (for lists), the call becomes a conditional
+    that the CEL engine implements are left unchanged. If an operand is dyn, there may be several overloads. A function
+    in Python selects the overload at run time. All overloads that are CEL expressions share one expression. If the
+    engine has some overloads (for strings) and others are CEL expressions (for lists), the call becomes a conditional
     expression, which tests the type of the receiver.
     """
     operands = list(map(ast.copy_of, ast.children(node)))

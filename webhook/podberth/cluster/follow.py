@@ -68,6 +68,7 @@ class LiveCluster:
         )
         self._namespaced = LiveNamespaced(self.take_namespaced, self.connect, watching, log, timing, self.pod_schema)
         self.params = LiveParams(self.take_params, self.connect, watching, log, timing)
+        self._namespaced.when_params_wanted = self.params.known
         self._followed: list[tuple[ClusterConsumer, list[Reflector]]] = [
             (part, [Reflector(one, self.connect(), sink, watching, log, timing) for one, sink in part.sinks.items()])
             for part in (self.topology, *self.others, self.workloads.maker)

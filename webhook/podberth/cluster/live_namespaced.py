@@ -8,7 +8,7 @@ is not evaluated; the status of the policy says why.
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -96,6 +96,9 @@ class LiveNamespaced:
         self._kinds.sinks = {NAMESPACED: self._sink}
         self._served = ServedKinds(self._kinds, connect, metrics, log, timing)
         self._compiled: dict[str, _Compiled] = {}
+        self.when_params_wanted: Callable[[], Awaitable[None]] | None = None
+        """The function that returns once tenants' params are known. It is called before policies that look for them
+        come into force, so that no pod is judged without them."""
 
     def unlisted(self) -> list[str]:
         """Return the name of the kind NamespacedGPUPolicy in a list until the first list is complete; then []."""
@@ -124,10 +127,10 @@ class LiveNamespaced:
                 await self._compile_safely(namespace, environment)
                 if not first:
                     took = time.monotonic() - began
-                    self._pass_on()
+                    await self._pass_on()
                     await asyncio.sleep(_REST * took)
             if first:
-                self._pass_on()
+                await self._pass_on()
             elif not changed:  # a status has changed, and whoever writes statuses needs its version
                 self._pass_verdicts_on()
             first = False
@@ -138,8 +141,11 @@ class LiveNamespaced:
         except Exception as bug:  # noqa: BLE001 - a bug in compiling one namespace's policies must affect that one only
             self._log.fault(f"{NAMESPACED.name} of {namespace}: a bug in podberth; none of them decides", bug)
 
-    def _pass_on(self) -> None:
+    async def _pass_on(self) -> None:
         policies = {namespace: each.policies for namespace, each in self._compiled.items() if each.policies}
+        with_params = any(each.source.spec.param_ref for those in policies.values() for each in those)
+        if with_params and self.when_params_wanted is not None:
+            await self.when_params_wanted()
         self._on_change(policies)
         self._pass_verdicts_on()
 

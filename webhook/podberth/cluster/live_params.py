@@ -167,7 +167,7 @@ class TenantParams:
 
     @property
     def left_out(self) -> int:
-        """The number of ConfigMaps that no policy reads: too large, of a wrong shape, or for which there was no memory."""
+        """The number of ConfigMaps that no policy reads: too large, of a wrong shape, or one too many to be kept."""
         return sum(len(each.wrong) for each in self._spaces.values())
 
     def take(self) -> Mapping[str, NamespaceParams]:

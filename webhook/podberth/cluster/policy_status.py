@@ -175,6 +175,17 @@ _MANAGER: Final = "podberth-status"
 _LONGEST_MESSAGE: Final = 32_768
 # Another writer has changed or deleted the policy. The watch reports that, and the status is then computed again.
 _CHANGED_SINCE: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND})
+# The API server refuses what it has read of one object: for its content, or with 500 because etcd takes no more bytes.
+_OF_ONE: Final = frozenset(
+    {
+        HTTPStatus.BAD_REQUEST,
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+    }
+)
+_TURN: Final = 100
+"""How many policies are looked at before the event loop can answer reviews; each takes 8 us."""
 
 
 def _path(name: str) -> ApiPath:
@@ -206,6 +217,10 @@ class PolicyStatuses:
         self._documents: Mapping[str, Document] = {}
         self._verdicts: Sequence[Verdict] = ()
         self._said: dict[str, object] = {}
+        self._settled: dict[str, tuple[Document, Verdict]] = {}
+        """The document and the verdict of each policy whose status depends on nothing else, and has it already."""
+        self._refused: dict[str, Document] = {}
+        """The policies whose status the API server has refused."""
 
     def receive(
         self, documents: Mapping[str, Document], verdicts: Sequence[Verdict], readers: Collection[str] = ()
@@ -213,6 +228,8 @@ class PolicyStatuses:
         """Receive the present policies, the verdicts, and the names of the policies that read the topology."""
         self._documents, self._verdicts, self._freshness.readers = documents, verdicts, readers
         self._said = {name: each for name, each in self._said.items() if name in documents}
+        self._settled = {name: each for name, each in self._settled.items() if each[0] is documents.get(name)}
+        self._refused = {name: each for name, each in self._refused.items() if each is documents.get(name)}
         self._freshness.keep(documents)
         self._due.set()
 
@@ -246,35 +263,51 @@ class PolicyStatuses:
         documents, verdicts = self._documents, self._verdicts
         wanted = any(map(entries_wanted, documents.values()))
         known = await entries(self.client, self.configuration) if wanted else {}
-        for verdict in verdicts:
+        for number, verdict in enumerate(verdicts):
+            if number % _TURN == _TURN - 1:
+                await asyncio.sleep(0)
             document = documents.get(verdict.name)
-            if document is None:
+            settled = self._settled.get(verdict.name)
+            if document is None or (settled and settled[0] is document and settled[1] is verdict):
                 continue
-            metadata = document["metadata"]
-            version = (metadata["uid"], verdict.generation, verdict.replaces)
-            fresh = self._freshness.due(document, verdict)
-            extra = [each for each in (entries_condition(document, verdict, known), fresh) if each]
-            again = self._said.get(verdict.name) != version
-            status = status_due(document, verdict, datetime.now(UTC), again=again, extra=extra)
-            if status is None:
-                self._freshness.said(document, verdict)
-                continue
-            # With the resourceVersion, so that of two replicas that write at once the API server refuses the second.
-            named = {key: metadata[key] for key in ("name", "namespace", "uid", "resourceVersion") if key in metadata}
-            body = {"apiVersion": API_VERSION, "kind": self.kind, "metadata": named, "status": status}
-            path = self.path(verdict.name).asking({"fieldManager": _MANAGER, "force": "true"})
             try:
-                await self.client.send("PATCH", path, body, APPLY_PATCH)
+                await self._write_one(document, verdict, known)
             except ClusterError as error:
-                if error.status not in _CHANGED_SINCE:
+                if error.status not in _OF_ONE:
                     raise
-            else:
-                self._said[verdict.name] = version
-                self._freshness.said(document, verdict)
-                # The writer of the status has seen the change, and no other replica has.
-                notice = turn(document, verdict)
-                if self.notify is not None and notice is not None:
-                    self.notify(notice)
+                # Whoever wrote this policy must not keep the others from their statuses; it is tried at the next look.
+                if self._refused.get(verdict.name) is not document:
+                    self.log.event("warning", f"policies: the status of {verdict.name} is refused", problem=str(error))
+                self._refused[verdict.name] = document
+
+    async def _write_one(self, document: Document, verdict: Verdict, known: Entries) -> None:
+        metadata = document["metadata"]
+        version = (metadata["uid"], verdict.generation, verdict.replaces)
+        fresh = self._freshness.due(document, verdict)
+        extra = [each for each in (entries_condition(document, verdict, known), fresh) if each]
+        again = self._said.get(verdict.name) != version
+        status = status_due(document, verdict, datetime.now(UTC), again=again, extra=extra)
+        if status is None:
+            self._freshness.said(document, verdict)
+            if not extra and verdict.name not in self._freshness.readers:
+                self._settled[verdict.name] = document, verdict
+            return
+        # With the resourceVersion, so that of two replicas that write at once the API server refuses the second.
+        named = {key: metadata[key] for key in ("name", "namespace", "uid", "resourceVersion") if key in metadata}
+        body = {"apiVersion": API_VERSION, "kind": self.kind, "metadata": named, "status": status}
+        path = self.path(verdict.name).asking({"fieldManager": _MANAGER, "force": "true"})
+        try:
+            await self.client.send("PATCH", path, body, APPLY_PATCH)
+        except ClusterError as error:
+            if error.status not in _CHANGED_SINCE:
+                raise
+        else:
+            self._said[verdict.name] = version
+            self._freshness.said(document, verdict)
+            # The writer of the status has seen the change, and no other replica has.
+            notice = turn(document, verdict)
+            if self.notify is not None and notice is not None:
+                self.notify(notice)
 
 
 def status_due(

@@ -4,7 +4,7 @@ All problems of all policies are reported together, each with its line in the fi
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeVar
@@ -249,12 +249,19 @@ class CompiledPolicy:
         The time includes variables and conditions. The time is that of the more expensive of the two reviews, /mutate
         and /validate.
         """
-        self._compile()
         phases = (("matchConditions", "mutations"), ("matchConditions", "validations", "auditAnnotations"))
-        return max(
-            total_of(cost for path, each in self._priced if path[0] in phase for cost in _costs(path, each).values())
-            for phase in phases
-        )
+        return max(map(self._cost_of, phases))
+
+    @cached_property
+    def conditions_microseconds(self) -> float:
+        """The part of ``cost_microseconds`` for the matchConditions."""
+        return self._cost_of(("matchConditions",))
+
+    @property
+    def expression_count(self) -> int:
+        """The number of expressions, those of variables and messages included."""
+        self._compile()
+        return len(self._priced)
 
     @cached_property
     def most_params(self) -> int:
@@ -293,6 +300,13 @@ class CompiledPolicy:
     def _compile(self) -> None:
         for part in _PARTS:
             getattr(self, part)
+
+    def _cost_of(self, fields: Container[object]) -> float:
+        """Return the cost of the expressions in these fields of the spec, in microseconds."""
+        self._compile()
+        return total_of(
+            cost for path, each in self._priced if path[0] in fields for cost in _costs(path, each).values()
+        )
 
     def _price(self) -> None:
         """Add a problem at the most expensive part of the policy, if the policy exceeds the limit of cost."""

@@ -6,6 +6,7 @@ the longest of which is the check of one expression.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -67,10 +68,20 @@ class Judgement:
         self.work.add_done_callback(lambda _: call())
 
 
+_REST_OF_TENANTS = 9.0
+"""How many times as long as judging a policy of a namespace took no other is judged: the work takes a tenth of a
+processor's time. Any tenant may ask for it without end, and with a dry run nothing needs to change."""
+_LONGEST_REST_SECONDS = 1.0
+"""The longest rest. A request waits for three rests at most, which is within the webhook's 5 s."""
+
+
 class _Bench:
     """A thread that compiles policies one by one, with a CEL environment and a limit of waiting policies."""
 
-    def __init__(self) -> None:
+    def __init__(self, rest: float = 0.0) -> None:
+        self.rest = rest
+        """How many times as long as the last policy took the thread rests before the next one."""
+        self.rests_until = 0.0
         self.thread = ThreadPoolExecutor(1, "policies")
         self.places = BoundedSemaphore(MOST_AT_ONCE)
         self.environment: Environment | None = None
@@ -79,8 +90,8 @@ class _Bench:
 class PolicyJudge:
     """Decides on reviews of policies, in separate threads.
 
-    Policies of namespaces and policies of the cluster have different threads, so that tenants cannot delay the
-    cluster's policies.
+    Policies of namespaces have another thread than the cluster's, so that tenants cannot take the places of these. That
+    thread rests after each policy.
     """
 
     def __init__(self, validate: Callable[[AdmissionRequest, Environment, Late], Outcome] | None = None) -> None:
@@ -89,7 +100,7 @@ class PolicyJudge:
         ``validate`` decides on one policy; None stands for the function that /validate-policy uses.
         """
         self._validate = validate or _validate_now
-        self._of_cluster, self._of_namespaces = _Bench(), _Bench()
+        self._of_cluster, self._of_namespaces = _Bench(), _Bench(_REST_OF_TENANTS)
 
     def __call__(self, review: AdmissionRequest, snapshot: Snapshot) -> Judgement:
         """Start to decide on a policy, or queue the policy if another policy is being compiled.
@@ -102,7 +113,7 @@ class PolicyJudge:
             raise ReviewError(503, f"busy: {MOST_AT_ONCE} policies are being judged or wait for it; ask again")
         gone = Event()
         schema = snapshot.environment.schema
-        work: Future[Outcome] = bench.thread.submit(self._judge, bench, review, schema, gone.is_set, snapshot.policies)
+        work: Future[Outcome] = bench.thread.submit(self._judge, bench, review, schema, gone, snapshot.policies)
         work.add_done_callback(lambda _: bench.places.release())
         judgement = Judgement(asyncio.wrap_future(work), gone)
         # asyncio must not report an error that nobody waits for any more.
@@ -114,11 +125,26 @@ class PolicyJudge:
         bench: "_Bench",
         review: AdmissionRequest,
         schema: PodSchema,
+        gone: Event,
+        policies: Iterable[CompiledPolicy],
+    ) -> Outcome:
+        if gone.wait(max(0.0, bench.rests_until - time.monotonic())):
+            raise ReviewError(504, "nobody waits for it any more")
+        began = time.thread_time()
+        try:
+            return self._judge_now(bench, review, schema, gone.is_set, policies)
+        finally:
+            rest = min(_LONGEST_REST_SECONDS, bench.rest * (time.thread_time() - began))
+            bench.rests_until = time.monotonic() + rest
+
+    def _judge_now(
+        self,
+        bench: "_Bench",
+        review: AdmissionRequest,
+        schema: PodSchema,
         late: Late,
         policies: Iterable[CompiledPolicy],
     ) -> Outcome:
-        if late():
-            raise ReviewError(504, "nobody waits for it any more")
         # Only one thread may use an environment, and the event loop's thread uses that of the reviews.
         if bench.environment is None or bench.environment.schema is not schema:
             bench.environment = Environment(schema)

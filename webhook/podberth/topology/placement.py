@@ -36,7 +36,7 @@ class Unfit:
 
 @dataclass(eq=False)
 class Placement:
-    """The nodeSelectorTerms that prefer, or require, the wanted nodes; each result is computed when it is first read."""
+    """The nodeSelectorTerms that prefer, or require, the wanted nodes; each is computed when it is first read."""
 
     wanted: Sequence[LabelledNodes]
     others: Sequence[LabelledNodes]
