@@ -140,7 +140,7 @@ def test_one_that_is_broken_or_has_no_room_says_so_and_stops_no_other(tenancy: T
     tenancy.write("two", "gpu.count <= 2")
     tenancy.until("vision", "podberth vision/two")
     tenancy.following.control_plane.kubectl("delete", "ngpol", "broken", "-n", "vision")
-    # Of those made in one second, which is as fine as the API server tells, the first by name has room first.
+    # Creation times are whole seconds: of policies made in the same second, the first by name has room first.
     names = [f"z{at:02}" for at in range(MOST_OF_NAMESPACE)]
     for name in names:
         tenancy.write(name, "true")
