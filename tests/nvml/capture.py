@@ -84,7 +84,6 @@ def _identity(library: Library, gpu: c_void_p) -> None:
 
 def _memory(library: Library, gpu: c_void_p) -> None:
     v1, v2 = pynvml.c_nvmlMemory_t(), pynvml.c_nvmlMemory_v2_t(version=pynvml.nvmlMemory_v2)
-    wrong = pynvml.c_nvmlMemory_v2_t(version=_NO_STRUCTURE)
     library.call("nvmlDeviceGetMemoryInfo", gpu, byref(v1), facts=lambda: (v1.total >> 20,))
     library.call(
         "nvmlDeviceGetMemoryInfo_v2",
@@ -96,7 +95,13 @@ def _memory(library: Library, gpu: c_void_p) -> None:
             f"adds up: {v2.used + v2.free + v2.reserved == v2.total}",
         ),
     )
-    library.call("nvmlDeviceGetMemoryInfo_v2", gpu, byref(wrong), variant="of no version")
+    _of_no_version(library, "nvmlDeviceGetMemoryInfo_v2", pynvml.c_nvmlMemory_v2_t(), gpu)
+
+
+def _of_no_version(library: Library, function: str, structure: Any, *arguments: object) -> None:
+    """Call a function with a structure of a version that no driver knows."""
+    structure.version = _NO_STRUCTURE
+    library.call(function, *arguments, byref(structure), variant="of no version")
 
 
 def _links(library: Library, gpu: c_void_p) -> None:
@@ -121,9 +126,7 @@ def _fabric(library: Library, gpu: c_void_p) -> None:
             variant=version,
             facts=partial(_fabric_facts, made),
         )
-    wrong = pynvml.c_nvmlGpuFabricInfo_v3_t()
-    wrong.version = _NO_STRUCTURE
-    library.call("nvmlDeviceGetGpuFabricInfoV", gpu, byref(wrong), variant="of no version")
+    _of_no_version(library, "nvmlDeviceGetGpuFabricInfoV", pynvml.c_nvmlGpuFabricInfo_v3_t(), gpu)
 
 
 def _fabric_facts(info: Any) -> tuple[object, ...]:
@@ -133,9 +136,7 @@ def _fabric_facts(info: Any) -> tuple[object, ...]:
 def _platform(library: Library, gpu: c_void_p) -> None:
     for version, made in (("v2", pynvml.c_nvmlPlatformInfo_v2_t()), ("v1", pynvml.c_nvmlPlatformInfo_v1_t())):
         library.call("nvmlDeviceGetPlatformInfo", gpu, byref(made), variant=version)
-    wrong = pynvml.c_nvmlPlatformInfo_v2_t()
-    wrong.version = _NO_STRUCTURE
-    library.call("nvmlDeviceGetPlatformInfo", gpu, byref(wrong), variant="of no version")
+    _of_no_version(library, "nvmlDeviceGetPlatformInfo", pynvml.c_nvmlPlatformInfo_v2_t(), gpu)
 
 
 def _mig(library: Library, gpu: c_void_p) -> None:
@@ -162,9 +163,7 @@ def _mig(library: Library, gpu: c_void_p) -> None:
             variant=profile,
             facts=partial(_profile_facts, info),
         )
-    wrong = pynvml.c_nvmlGpuInstanceProfileInfo_v2_t()
-    wrong.version = _NO_STRUCTURE
-    library.call("nvmlDeviceGetGpuInstanceProfileInfoV", gpu, 0, byref(wrong), variant="of no version")
+    _of_no_version(library, "nvmlDeviceGetGpuInstanceProfileInfoV", pynvml.c_nvmlGpuInstanceProfileInfo_v2_t(), gpu, 0)
 
 
 def _profile_facts(info: Any) -> tuple[object, ...]:

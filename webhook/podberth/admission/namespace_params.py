@@ -7,12 +7,12 @@ look for params in other namespaces are not affected.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
 from ..kube.pod_limits import ENTRIES
-from ..kube.unchecked import mapping_at, text_at
+from ..kube.unchecked import at, mapping_at, text_at
 from ..policy.evaluate import Params
 from ..wellknown import NAMESPACE, PARAMS_LABEL
 
@@ -99,9 +99,7 @@ def excess_of_all(namespace: str, count: int, size: int) -> str:
 def _misshapen(config_map: Params) -> str:
     """Return a message if data or labels of a ConfigMap have values that are no strings; else empty."""
     for path in _MAPS:
-        held: Any = config_map
-        for step in path:
-            held = held.get(step) if isinstance(held, Mapping) else None
+        held = at(config_map, *path)
         if held is None:
             continue
         if not isinstance(held, Mapping):

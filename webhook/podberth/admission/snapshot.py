@@ -31,7 +31,6 @@ from ..policy.namespaced import by_namespace as by_own_namespace
 from ..policy.parse import ParsedPolicies, ParsedPolicy
 from ..topology.index import TopologyIndex
 from ..topology.need import Need
-from ..wellknown import NAMESPACE
 from ..workload.systems import JOINED
 from .forecast import forecasts
 from .namespace_params import NamespaceParams
@@ -316,7 +315,7 @@ def takes_part(phase: Phase, policy: CompiledPolicy) -> bool:
 def reads_namespace_params(policy: CompiledPolicy) -> bool:
     """Return whether a policy's params are in a namespace other than podberth's own."""
     reference = policy.source.spec.param_ref
-    return reference is not None and reference.namespace != NAMESPACE
+    return reference is not None and reference.is_elsewhere
 
 
 def count_needing_every_pod(policies: Iterable[CompiledPolicy]) -> dict[Phase, int]:

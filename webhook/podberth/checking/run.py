@@ -9,7 +9,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -33,7 +33,6 @@ from ..native.documents import kinds_of_params, others_of
 from ..native.judge import Surroundings
 from ..policy.exceptions import of_unknown, without_effect
 from ..policy.parse import ParsedPolicies, parse_policies
-from ..wellknown import NAMESPACE
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -118,8 +117,7 @@ class Policies:
             cluster_files: the files that describe the cluster.
             now: the moment of the check, at which exceptions are in force or not.
         """
-        files = self._files()
-        over_them = {each[0]: parse_policies([each]) for each in self.objects}
+        files, over_them = self._files, self._over_them
         environment, names = cluster_files.environment(), cluster_files.names()
         # With the fields of another API server a shipped policy may not compile.
         checked = self.tested and cluster_files.pod_schema is None
@@ -141,10 +139,15 @@ class Policies:
 
     def look_for_tenants_params(self) -> bool:
         """Return whether a policy has params in a namespace other than podberth's own."""
-        parsed = [self._files(), *(parse_policies([each]) for each in self.objects)]
+        parsed = [self._files, *self._over_them.values()]
         references = (each.policy.spec.param_ref for one in parsed for each in one.policies)
-        return any(each is not None and each.namespace != NAMESPACE for each in references)
+        return any(each is not None and each.is_elsewhere for each in references)
 
+    @cached_property
+    def _over_them(self) -> dict[str, ParsedPolicies]:
+        return {name: parse_policies([(name, text)]) for name, text in self.objects}
+
+    @cached_property
     def _files(self) -> ParsedPolicies:
         return parse_policies(self.texts, others_of(self.texts)) if self.natives else parse_policies(self.texts)
 

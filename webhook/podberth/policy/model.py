@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, StrictBool, StrictInt
 from ..cel.types import Want
 from ..kube.paths import Path
 from ..kube.selector import LabelRequirements
-from ..wellknown import API_VERSION, POLICY_KIND
+from ..wellknown import API_VERSION, NAMESPACE, POLICY_KIND
 from .claim_template import ClaimTemplate
 from .text_fields import (
     BoolExpression,
@@ -163,6 +163,11 @@ class ParamRef(DocumentPart):
     """The namespace of the ConfigMap; none: the namespace of the request."""
     parameter_not_found_action: Literal["Allow", "Deny"]
     """The effect if there is no ConfigMap. `Allow`: the policy does not apply. `Deny`: an error (`failurePolicy`)."""
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the ConfigMaps are in a namespace other than podberth's own, such as that of the request."""
+        return self.namespace != NAMESPACE
 
     @property
     def selector(self) -> dict[str, Any] | None:

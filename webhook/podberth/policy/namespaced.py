@@ -19,8 +19,8 @@ from .parse import ParsedNamespaced
 MOST_OF_NAMESPACE: Final = 16
 """The maximum number of policies of a namespace. Each costs a review some 0.1 ms besides its expressions."""
 MOST_MICROSECONDS: Final = 40_000
-"""The maximum cost of all policies of a namespace in one review. The shipped policies take 60 ms for the largest pod
-(``bench.hostile``), and both together stay within 100 ms."""
+"""The maximum cost of all policies of a namespace in one review. The shipped policies take up to 80 ms for the
+slowest known pod (``bench.hostile``); the two together have not been measured on one pod."""
 _EXPRESSION_MICROSECONDS: Final = 10
 """What evaluating an expression takes besides its price. In a GPUPolicy it is little beside the bound; here a thousand
 validations may fail, each with a message."""

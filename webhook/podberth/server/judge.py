@@ -75,7 +75,7 @@ _LONGEST_REST_SECONDS = 1.0
 """The longest rest. A request waits for three rests at most, which is within the webhook's 5 s."""
 
 
-class _Bench:
+class _Worker:
     """A thread that compiles policies one by one, with a CEL environment and a limit of waiting policies."""
 
     def __init__(self, rest: float = 0.0) -> None:
@@ -100,7 +100,7 @@ class PolicyJudge:
         ``validate`` decides on one policy; None stands for the function that /validate-policy uses.
         """
         self._validate = validate or _validate_now
-        self._of_cluster, self._of_namespaces = _Bench(), _Bench(_REST_OF_TENANTS)
+        self._of_cluster, self._of_namespaces = _Worker(), _Worker(_REST_OF_TENANTS)
 
     def __call__(self, review: AdmissionRequest, snapshot: Snapshot) -> Judgement:
         """Start to decide on a policy, or queue the policy if another policy is being compiled.
@@ -108,13 +108,13 @@ class PolicyJudge:
         Raises:
             ReviewError: too many policies are waiting.
         """
-        bench = self._of_namespaces if review.kind == NAMESPACED_KIND else self._of_cluster
-        if not bench.places.acquire(blocking=False):
+        worker = self._of_namespaces if review.kind == NAMESPACED_KIND else self._of_cluster
+        if not worker.places.acquire(blocking=False):
             raise ReviewError(503, f"busy: {MOST_AT_ONCE} policies are being judged or wait for it; ask again")
         gone = Event()
         schema = snapshot.environment.schema
-        work: Future[Outcome] = bench.thread.submit(self._judge, bench, review, schema, gone, snapshot.policies)
-        work.add_done_callback(lambda _: bench.places.release())
+        work: Future[Outcome] = worker.thread.submit(self._judge, worker, review, schema, gone, snapshot.policies)
+        work.add_done_callback(lambda _: worker.places.release())
         judgement = Judgement(asyncio.wrap_future(work), gone)
         # asyncio must not report an error that nobody waits for any more.
         judgement.work.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
@@ -122,32 +122,32 @@ class PolicyJudge:
 
     def _judge(
         self,
-        bench: "_Bench",
+        worker: "_Worker",
         review: AdmissionRequest,
         schema: PodSchema,
         gone: Event,
         policies: Iterable[CompiledPolicy],
     ) -> Outcome:
-        if gone.wait(max(0.0, bench.rests_until - time.monotonic())):
+        if gone.wait(max(0.0, worker.rests_until - time.monotonic())):
             raise ReviewError(504, "nobody waits for it any more")
         began = time.thread_time()
         try:
-            return self._judge_now(bench, review, schema, gone.is_set, policies)
+            return self._judge_now(worker, review, schema, gone.is_set, policies)
         finally:
-            rest = min(_LONGEST_REST_SECONDS, bench.rest * (time.thread_time() - began))
-            bench.rests_until = time.monotonic() + rest
+            rest = min(_LONGEST_REST_SECONDS, worker.rest * (time.thread_time() - began))
+            worker.rests_until = time.monotonic() + rest
 
     def _judge_now(
         self,
-        bench: "_Bench",
+        worker: "_Worker",
         review: AdmissionRequest,
         schema: PodSchema,
         late: Late,
         policies: Iterable[CompiledPolicy],
     ) -> Outcome:
         # Only one thread may use an environment, and the event loop's thread uses that of the reviews.
-        if bench.environment is None or bench.environment.schema is not schema:
-            bench.environment = Environment(schema)
-        outcome = self._validate(review, bench.environment, late)
+        if worker.environment is None or worker.environment.schema is not schema:
+            worker.environment = Environment(schema)
+        outcome = self._validate(review, worker.environment, late)
         # The warning lists names, and so may be as long as the document: it is not added if the document was denied.
         return outcome if outcome.verdict == "denied" else with_warning(outcome, review, replacement(review, policies))
