@@ -23,7 +23,7 @@ def of_warnings(
 ) -> Outcome:
     """Return an outcome that admits the object with warnings; ``lines`` are the warnings, the most important first.
 
-    ``last`` are the warnings of policies of the namespace, as in ``messages.within_budget``.
+    ``last`` are the warnings of the namespace's policies; they come last, and are the first to be cut.
     """
     warnings = messages.within_budget(lines, last)
     return Outcome(
@@ -104,5 +104,5 @@ def _lines(decisions: Iterable[Decision]) -> dict[Action, list[str]]:
 
 
 def exceptions_in(decisions: Iterable[Decision]) -> dict[str, str]:
-    """Return the audit annotations about excluded policies: a mapping from the policy's key to the exception's name."""
+    """Return audit annotations: a mapping from ``<policy>.exception`` to the GPUPolicyException that excludes it."""
     return {f"{each.policy}.exception": each.exception for each in decisions if each.action == "except"}

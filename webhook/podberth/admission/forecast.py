@@ -27,7 +27,7 @@ from ..wellknown import GANG_LABEL
 def forecasts(
     parsed: Iterable[ParsedPolicy], policies: Iterable[CompiledPolicy], environment: Environment, review: ReviewContext
 ) -> tuple[Problem, ...]:
-    """Return a note for each constant of a mutation that conflicts with an earlier policy's constant, by position.
+    """Return a note for each constant of a mutation that conflicts with an earlier policy's constant, sorted by file.
 
     A constant that the mutation refuses as invalid gets no note; the first pod will show the error.
 

@@ -118,10 +118,10 @@ def missing(policy: CompiledPolicy, namespace: str) -> str:
 
 
 def identity(params: Params | None) -> Hashable:
-    """Return a value that differs between any two params objects with which results are cached together.
+    """Return a value for cache keys that identifies a params object and its version; None for None.
 
-    For an object of the API server, the value has uid and resourceVersion, so that a result for an earlier version is
-    never used. Any other object is a part of the snapshot, and exists as long as the cached results.
+    For an object of the API server: (namespace, name, uid, resourceVersion). For an object of a file, which has no uid:
+    Python's ``id``, because the snapshot keeps the object as long as the cached results.
     """
     if params is None:
         return None

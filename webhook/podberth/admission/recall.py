@@ -125,7 +125,7 @@ class Recall:
     __slots__ = ("_kept", "_longest", "_most_kept", "_most_on_trial", "_on_trial")
 
     def __init__(self, kept: int = _REMEMBERED, on_trial: int = _ON_TRIAL, longest: int = _LONGEST_TEXTS) -> None:
-        """Create an empty cache of at most so many answers."""
+        """Create an empty cache of at most ``kept`` answers, and of ``on_trial`` answers that were used once."""
         self._most_kept, self._most_on_trial, self._longest = kept, on_trial, longest
         self._kept: dict[Hashable, Any] = {}
         self._on_trial: OrderedDict[Hashable, Any] = OrderedDict()
