@@ -197,7 +197,10 @@ def keep(key: DecisionKey, outcome: Outcome, matching: Matching, writing: Writin
 
 
 def _with_record(patch: Patch, annotation: str) -> Patch:
-    """Return the patch with ``annotation`` as the text of the record annotation, alone or among all annotations."""
+    """Return the patch with ``annotation`` as the text of the record annotation.
+
+    The patch writes the record annotation alone, or all annotations of the pod in one operation.
+    """
     return [
         {**each, "value": {**each["value"], record.PATH[-1]: annotation}}
         if each["path"] == _ANNOTATIONS

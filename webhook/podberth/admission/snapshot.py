@@ -188,7 +188,7 @@ class Snapshot:
         return known
 
     def with_namespaced(self, policies: Mapping[str, tuple[NamespacedPolicy, ...]]) -> "Snapshot":
-        """Return the snapshot with other policies of namespaces; both snapshots share the cached results."""
+        """Return the snapshot with ``policies`` as the policies of namespaces; both snapshots share cached results."""
         changed = self._sharing(replace(self, namespaced=policies))
         same = {name: own for name, own in self._own.items() if own.policies is policies.get(name)}
         object.__setattr__(changed, "_own", same)

@@ -185,7 +185,10 @@ def cluster_svg(cluster: ClusterPicture) -> str:
 
 
 def _kind(each: KindCount, ill: set[str], parts: list[str], top: float) -> float:
-    """Append a panel with the nodes of one sort to ``parts``; return the y coordinate below the panel."""
+    """Append a panel with the nodes of one kind to ``parts``; return the y coordinate below the panel.
+
+    ``ill`` has the names of the cluster's nodes with an unhealthy GPU.
+    """
     room = _WIDTH - 2 * _MARGIN - 28
     state = {name: reason for reason, names in each.transient.items() for name in names}
     every = -(-each.count // _MOST_SQUARES)
