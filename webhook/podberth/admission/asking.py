@@ -117,7 +117,7 @@ class Asking:
     def _activation(self, params: Params | None) -> Activation:
         """Return the values of the CEL variables, with the params object ``params``.
 
-        The variable ``object`` has only the fields that policies read, or all fields if a ``Watch`` observes the review.
+        The variable ``object`` has only the fields that policies read; all fields if a ``Watch`` observes the review.
         """
         return self.under.activation(params, self.plan.read_of_pod if self.watch is None else None)
 

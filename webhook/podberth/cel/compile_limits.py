@@ -76,7 +76,7 @@ _EITHER = _Call(receiver=3, arguments=2, beside=50)
 
 
 def _calls() -> dict[str, _Call]:
-    """Return a mapping from the last word of a function's or macro's name to the growth of a call by expansion."""
+    """Return a mapping from a function's or macro's name, after the last dot, to the growth of a call by expansion."""
     bodies = {row.name for row in LIBRARIES if row.body}
     either = {row.name for row in LIBRARIES if row.is_native} & bodies
     grown = {macro.name: _MACRO for macro in MACROS} | dict.fromkeys(bodies, _BODY) | dict.fromkeys(either, _EITHER)

@@ -32,7 +32,7 @@ _LEGEND: Final = (("near", "NVLink"), ("mid", "PCIe"), ("far", "between CPUs or 
 
 
 def node_svg(node: NodePicture) -> str:
-    """Return the SVG picture of a node."""
+    """Return the SVG picture of a node: the GPUs by NUMA node with their MIG slices, and the link matrix."""
     parts: list[str] = []
     y = _header(node, parts)
     if node.gpus:
@@ -163,7 +163,7 @@ _LEVEL_BAR: Final = 30
 
 
 def cluster_svg(cluster: ClusterPicture) -> str:
-    """Return the SVG picture of a cluster."""
+    """Return the SVG picture of a cluster: a square for each node, grouped by kind, and the domains of each level."""
     said = summary(cluster)
     room = _WIDTH - 2 * _MARGIN
     parts = [
