@@ -139,7 +139,7 @@ class Recall:
         """Return the cached answer for the key; else call ``ask`` and cache the result. Exceptions are not cached.
 
         If the key is None, nothing is cached. Callers must not modify the answer. ``texts`` returns the texts in an
-        answer that come from policies and may be long; an answer with too long texts is not cached.
+        answer that come from policies and may be long; an answer whose texts are too long is not cached.
         """
         if key is None:
             return ask()

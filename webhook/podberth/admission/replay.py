@@ -44,7 +44,7 @@ _LONGEST_DECISION = 16 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """The footprint that a decision depends on, and the matching policies; one value for each ``Matching.question``."""
+    """The footprint of the values that a decision depends on, and the policies that apply to the unchanged pod."""
 
     footprint: Footprint
     policies: frozenset[str]

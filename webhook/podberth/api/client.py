@@ -142,8 +142,8 @@ class ClusterClient:
     async def _headers(self) -> dict[str, str]:
         """Return the HTTP headers, with the credentials.
 
-        Credentials are read for each request, because kubelets replace tokens. A client that lives briefly reads the
-        credentials once.
+        Credentials are read for each request, because kubelets replace tokens. A ``brief`` client reads the credentials
+        only once.
         """
         if self._kept is not None:
             return dict(self._kept)

@@ -60,7 +60,7 @@ def _device_use(each: DeviceUse) -> dict[str, Any]:
 
 
 def cluster_json(cluster: ClusterPicture) -> dict[str, Any]:
-    """Return the topology of a cluster as plain JSON values: the kinds of nodes, unhealthy GPUs, levels and use."""
+    """Return the topology of a cluster as plain JSON values: nodes by kind, levels, unhealthy nodes and GPUs."""
     return {
         "schema": _VERSION,
         "nodes": cluster.nodes,

@@ -53,7 +53,7 @@ def show_node(node: NodePicture, terminal: Terminal) -> None:
 
 
 def show_cluster(cluster: ClusterPicture, terminal: Terminal) -> None:
-    """Print a cluster's nodes by kind, levels and unhealthy GPUs as text."""
+    """Print a cluster's nodes by kind, taints, levels, and unhealthy nodes and GPUs as text."""
     terminal.line(summary(cluster), "bold")
     for section in cluster_sections(cluster):
         _show_section(section, terminal)
