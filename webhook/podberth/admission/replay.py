@@ -146,8 +146,7 @@ class KeptDecision:
 
 
 def key_of(matching: Matching) -> DecisionKey | None:
-    """Return the cache key of the decision on an unchanged pod; None if a key cannot have all of the decision's inputs.
-    """
+    """Return the cache key of the decision on an unchanged pod; None if no key can have all inputs of the decision."""
     question, under = matching.question, matching.under
     # The write to ``managedFields`` depends on the place of the record there, which is not in the key.
     if question is None or under.found.sent is not False:

@@ -100,8 +100,7 @@ def _held_back(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapsho
 
 
 def _wrote(written: Sequence[Written], recorded: Record) -> tuple[Wrote, ...]:
-    """Return, for each policy that wrote, its writes in ``recorded``, the pod's record, and its first write's reason.
-    """
+    """Return the writes of each policy, as in ``recorded``, the pod's record, with the reason of the first write."""
     reasons: dict[str, str] = {}
     for each in written:
         if each.patch:
