@@ -139,7 +139,7 @@ class Meter:
         return found
 
     def _visit(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
-        """Add the price of an expression; return the bounds of the value, without the limits of the value's type.
+        """Add the price of an expression; return the bounds of the value, which ``visit`` narrows by the value's type.
 
         ``times`` is the number of evaluations; ``scope`` has the bounds of the loop variables by name.
         """

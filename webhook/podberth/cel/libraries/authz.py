@@ -67,7 +67,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The answer of an authorizer. An answer of RBAC has no error."""
+    """The answer of an authorizer: whether the access is allowed, and why. RBAC never answers with an error."""
 
     allowed: bool
     reason: str = ""
@@ -102,7 +102,7 @@ def _question(text: str) -> Question:
 
 
 def _with(field: str) -> Callable[[str, str], str]:
-    """Return a function of (a question as JSON, a value) that returns the question with the value in ``field``."""
+    """Return a function of (a question as JSON, a value); it returns the question with the value in ``field``."""
     changed: Callable[..., Question] = replace
     return lambda question, value: changed(_question(question), **{field: value}).text
 
