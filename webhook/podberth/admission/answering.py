@@ -23,7 +23,7 @@ def of_warnings(
 ) -> Outcome:
     """Return an outcome that admits the object with warnings; ``lines`` are the warnings, the most important first.
 
-    ``last`` are the warnings of policies of the namespace, as in ``messages.within_budget``.
+    ``last`` are the warnings of the namespace's policies; they come last, and are the first to be cut.
     """
     warnings = messages.within_budget(lines, last)
     return Outcome(
@@ -71,7 +71,7 @@ def of_validations(
 
     Args:
         request: the review.
-        decisions: the decisions about the pod and of the cluster's policies.
+        decisions: the warnings about the pod that name no policy, and the decisions of the cluster's policies.
         judged: the result of the cluster's policies.
         own: the result of the policies of the pod's namespace.
     """
@@ -95,7 +95,7 @@ def of_validations(
 
 
 def _lines(decisions: Iterable[Decision]) -> dict[Action, list[str]]:
-    """Return a mapping from each action, such as "warn", to the lines for the user about decisions with the action."""
+    """Return a mapping from "deny", "error" and "warn" to the messages of the decisions with this action, as lines."""
     lines: dict[Action, list[str]] = {"deny": [], "error": [], "warn": []}
     for each in decisions:
         if each.action in lines:
@@ -104,5 +104,5 @@ def _lines(decisions: Iterable[Decision]) -> dict[Action, list[str]]:
 
 
 def exceptions_in(decisions: Iterable[Decision]) -> dict[str, str]:
-    """Return the audit annotations about excluded policies: a mapping from the policy's key to the exception's name."""
+    """Return audit annotations: from ``<policy>.exception`` to the name of the GPUPolicyException for the policy."""
     return {f"{each.policy}.exception": each.exception for each in decisions if each.action == "except"}

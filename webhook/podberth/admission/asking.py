@@ -38,10 +38,9 @@ class Asking:
         """The footprints of the matchConditions that were evaluated for one policy alone, such as after a write."""
 
     def all_conditions(self) -> Sequence[bool | EvaluationError]:
-        """Return the results of the matchConditions of all policies in the plan, evaluated together.
+        """Return the results of the matchConditions of all policies that can match the review, evaluated together.
 
-        The results are in the order of the policies. Empty if the engine can evaluate no two policies of the plan
-        together.
+        The results are in the order of the policies. Policies whose conditions read params are left out.
         """
         batch = self.plan.batch
         if batch is None:
@@ -116,9 +115,9 @@ class Asking:
         return Evaluation(policy, self._activation(params), self.watch)
 
     def _activation(self, params: Params | None) -> Activation:
-        """Return the values of the CEL variables.
+        """Return the values of the CEL variables, with the params object ``params``.
 
-        With a watch, the variable ``object`` is the whole pod, because a watch may show any part of the pod.
+        The variable ``object`` has only the fields that policies read; all fields if a ``Watch`` observes the review.
         """
         return self.under.activation(params, self.plan.read_of_pod if self.watch is None else None)
 

@@ -54,8 +54,8 @@ def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = 
 def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Outcome:
     """Return the outcome of /validate: the policies' validations, evaluated on the pod that would be stored.
 
-    The outcome also has warnings about values that cannot be read and, when a bare Pod is created, about its groups. If
-    a ``watch`` observes the decision, nothing is cached.
+    The outcome also has warnings about fields of the pod that podberth cannot read and, when a bare Pod is created,
+    about its groups. If a ``watch`` observes the decision, nothing is cached.
 
     Raises:
         ReviewError: an object of the review is not a pod.

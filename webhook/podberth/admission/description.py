@@ -202,7 +202,7 @@ def roles_of(gang: Gang, snapshot: Snapshot) -> Roles:
 
 
 def _counted(gpu: GpuFacts, snapshot: Snapshot) -> tuple[tuple[tuple[str, int], ...], bool]:
-    """Return (the pod's extended resources that a node must have, whether DeviceClasses serve other resources).
+    """Return (the extended resources that a node must have, whether the pod gets other devices by a ResourceClaim).
 
     A resource that only DeviceClasses serve is in no node's capacity: the scheduler makes a ResourceClaim for the
     resource (KEP-5004).

@@ -162,7 +162,7 @@ def _explained(
 
 @dataclass(slots=True, kw_only=True)
 class Note:
-    """The observations about one policy in one review, while the review is decided."""
+    """The match and the evaluated expressions of one policy in one review, collected while the review is decided."""
 
     matched: bool = False
     why: str = ""
@@ -173,12 +173,12 @@ class Note:
 
 
 class Notes:
-    """The watch of one review: it collects the observations about each policy."""
+    """Observes the decision on one review (``policy.evaluate.Watch``), and collects a ``Note`` for each policy."""
 
     def __init__(self, environment: Environment, wanted: set[str], tracers: dict[str, Tracer]) -> None:
         """Create the object for the policies with the names ``wanted``; ``tracers`` caches tracers by policy name."""
         self.of: dict[str, Note] = {}
-        """The observations by policy name."""
+        """The notes by policy name."""
         self._wanted = wanted
         self._environment = environment
         self._tracers = tracers

@@ -27,7 +27,7 @@ from ..wellknown import GANG_LABEL
 def forecasts(
     parsed: Iterable[ParsedPolicy], policies: Iterable[CompiledPolicy], environment: Environment, review: ReviewContext
 ) -> tuple[Problem, ...]:
-    """Return a note for each constant of a mutation that conflicts with an earlier policy's constant, by position.
+    """Return a note for each constant of a mutation that conflicts with an earlier policy's constant, sorted by file.
 
     A constant that the mutation refuses as invalid gets no note; the first pod will show the error.
 
@@ -66,7 +66,7 @@ def forecasts(
 def _constants(
     policy: CompiledPolicy, environment: Environment, review: ReviewContext
 ) -> Iterator[tuple[int, Proposal]]:
-    """Yield the mutations of a policy that have only constant expressions, each with its index in the policy."""
+    """Yield (index in the policy, the mutation's values) for each mutation that has only constant expressions."""
     for index, mutation in enumerate(policy.mutations):
         reads = mutation.facts or any(bound.reads for bound in mutation.leaves.values())
         if pipeline.CONCERNS[mutation.concern].forecast and not reads:

@@ -24,7 +24,10 @@ _ACTIONS: Mapping[str, Action] = {"Deny": "deny", "Warn": "warn", "Audit": "audi
 
 
 def judge(matching: Matching) -> Judged:
-    """Return the result of all matching policies' validations; an earlier pod's result if that pod had equal inputs."""
+    """Return the result of all matching policies' validations.
+
+    The result is cached for later pods for which equal policies match and read equal values.
+    """
     return matching.under.snapshot.recall.answer(_key(matching), lambda: _judged(matching), Judged.texts)
 
 

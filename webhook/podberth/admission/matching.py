@@ -57,9 +57,9 @@ class Excepted:
 
 
 class Matching:
-    """Finds the policies of one plan that apply to the pod.
+    """Finds the policies that apply to the pod under review, among the policies that can match the review.
 
-    Each policy is compared with the pod as the earlier policies left it.
+    A policy's conditions are evaluated for the pod as the earlier policies left it.
     """
 
     def __init__(self, asking: Asking) -> None:
@@ -73,7 +73,7 @@ class Matching:
             self._answers = asking.all_conditions()
 
     def __iter__(self) -> Iterator[Matched | Fault | Excepted]:
-        """Yield each policy that applies, once for each params object, or a fault if an error prevents the comparison.
+        """Yield each policy that applies, once for each params object; a ``Fault`` if the policy cannot be evaluated.
 
         If an exception excludes the policy for the pod, the object that is yielded holds the policy and the exception.
         The policy's constraints and conditions are then not evaluated.

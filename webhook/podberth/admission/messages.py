@@ -34,9 +34,10 @@ def full_line(policy: str, text: str) -> str:
 
 
 def within_budget(lines: Iterable[str], last: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the lines in order, without duplicates, up to MAX_TOTAL characters; a line counts the omitted lines.
+    """Return ``lines``, then ``last``, without duplicates, cut to about MAX_TOTAL characters.
 
-    The lines ``last`` get the room that the others leave, and change nothing of these.
+    If some of ``lines`` do not fit, one more line has their number. ``last`` are cut in the same way, to the characters
+    that ``lines`` leave.
     """
     unique = list(dict.fromkeys(lines))
     kept = _fitting(unique, MAX_TOTAL)
@@ -71,8 +72,8 @@ def of_mutations(decisions: Sequence[Decision], patch: Patch) -> tuple[str, ...]
 def changes(decisions: Iterable[Decision], room: int = MAX_LINE) -> str:
     """Return one text that lists the changes of all policies; empty if nothing changed.
 
-    If some changes do not fit, the text ends with "and N more". The text and the prefix that begins each line of
-    podberth have at most ``room`` characters together, unless the first change and "and N more" are longer.
+    The text has at most ``room`` characters, minus the length of the prefix ``podberth:``. If some changes do not fit,
+    the text ends with "and N more". The first change is never cut or left out.
     """
     phrases = list(dict.fromkeys(" ".join(item.message.split()) for item in decisions if item.action == "mutate"))
     room -= len(line("", ""))

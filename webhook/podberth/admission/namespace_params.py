@@ -62,17 +62,14 @@ def bounded(namespace: str, config_maps: Iterable[Params]) -> NamespaceParams:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The size of one ConfigMap in bytes, and the message about the bound that the size exceeds.
-
-    The message is empty if the size exceeds no bound.
-    """
+    """The size of one ConfigMap in bytes, and the message if the ConfigMap is too large or malformed; else empty."""
 
     size: int
     excess: str
 
 
 def measure(config_map: Params) -> Measured:
-    """Return the size of a ConfigMap. A ConfigMap with values that no API server sends counts as too large."""
+    """Return the size of a ConfigMap, with a message if the ConfigMap is too large or has values other than strings."""
     try:
         size = len(orjson.dumps(config_map))
     except TypeError as error:
@@ -97,7 +94,7 @@ def excess_of_all(namespace: str, count: int, size: int) -> str:
 
 
 def _misshapen(config_map: Params) -> str:
-    """Return a message if data or labels of a ConfigMap have values that are no strings; else empty."""
+    """Return a message about the first value in ``data``, labels or annotations that is no string; else empty."""
     for path in _MAPS:
         held = at(config_map, *path)
         if held is None:

@@ -75,7 +75,7 @@ class Judged:
     """The values of the audit annotations by key. Several values of one key are joined; of failures only the first."""
 
     def texts(self) -> Iterator[str]:
-        """Yield the messages and the values of audit annotations."""
+        """Yield the messages of the decisions, then the values of the audit annotations."""
         yield from (each.message for each in self.decisions)
         yield from self.audit.values()
 

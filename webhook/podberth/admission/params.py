@@ -17,8 +17,8 @@ from .namespace_params import NONE, NamespaceParams, bounded, is_read
 class KnownParams:
     """The ConfigMaps of a snapshot, as params objects of policies.
 
-    A selector is compared with the ConfigMaps of a namespace once, and not in each review. A result is cached for each
-    policy and each namespace that has a ConfigMap; other namespaces add nothing to the cache.
+    The selector of a policy's paramRef is compared with the ConfigMaps of a namespace once, and not in each review. A
+    result is cached for each policy and each namespace that has a ConfigMap; other namespaces add nothing to the cache.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class KnownParams:
         return found
 
     def key(self, policy: CompiledPolicy, namespace: str) -> Hashable:
-        """Return a value that is equal for two reviews for which ``of`` finds equal params, or has an equal error."""
+        """Return a value for cache keys: equal if ``of`` returns the same params objects, or has the same error."""
         try:
             return tuple(identity(each) for each in self.of(policy, namespace))
         except (SetUpError, EvaluationError) as error:
@@ -118,10 +118,10 @@ def missing(policy: CompiledPolicy, namespace: str) -> str:
 
 
 def identity(params: Params | None) -> Hashable:
-    """Return a value that differs between any two params objects with which results are cached together.
+    """Return a value for cache keys that identifies a params object and its version; None for None.
 
-    For an object of the API server, the value has uid and resourceVersion, so that a result for an earlier version is
-    never used. Any other object is a part of the snapshot, and exists as long as the cached results.
+    For an object of the API server: (namespace, name, uid, resourceVersion). For an object of a file, which has no uid:
+    Python's ``id``, because the snapshot keeps the object as long as the cached results.
     """
     if params is None:
         return None

@@ -73,10 +73,11 @@ def validate_policy(
 
 
 def replacement(request: AdmissionRequest, policies: Iterable[CompiledPolicy]) -> str:
-    """Return a warning if a new GPUPolicy replaces or disables a file's policy with an equal name; else empty.
+    """Return a warning about a GPUPolicy or GPUPolicyException that may be stored; empty if there is none.
 
-    For a GPUPolicyException, the warning lists the policy names in the exception that no policy has. ``policies`` are
-    the policies in force.
+    A new GPUPolicy gets a warning if a policy of the same name was loaded from a file: the new GPUPolicy replaces that
+    policy, or switches it off. A GPUPolicyException gets a warning with the names in ``spec.policies`` that none of
+    ``policies``, the policies in force, has.
     """
     if request.kind == NAMESPACED_KIND:
         return ""

@@ -125,7 +125,7 @@ class Recall:
     __slots__ = ("_kept", "_longest", "_most_kept", "_most_on_trial", "_on_trial")
 
     def __init__(self, kept: int = _REMEMBERED, on_trial: int = _ON_TRIAL, longest: int = _LONGEST_TEXTS) -> None:
-        """Create an empty cache of at most so many answers."""
+        """Create an empty cache for at most ``kept`` answers that were used again, and ``on_trial`` other answers."""
         self._most_kept, self._most_on_trial, self._longest = kept, on_trial, longest
         self._kept: dict[Hashable, Any] = {}
         self._on_trial: OrderedDict[Hashable, Any] = OrderedDict()
@@ -138,8 +138,8 @@ class Recall:
     ) -> _Answer:
         """Return the cached answer for the key; else call ``ask`` and cache the result. Exceptions are not cached.
 
-        If the key is None, nothing is cached. Callers must not modify the answer. ``texts`` returns the texts of an
-        answer whose length a policy chooses.
+        If the key is None, nothing is cached. Callers must not modify the answer. ``texts`` returns the texts in an
+        answer that come from policies and may be long; an answer whose texts are too long is not cached.
         """
         if key is None:
             return ask()

@@ -44,7 +44,7 @@ _LONGEST_DECISION = 16 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """The parts of a pod on which a decision depends; equal for pods whose matchConditions have equal results."""
+    """The footprint of the values that a decision depends on, and the policies that apply to the unchanged pod."""
 
     footprint: Footprint
     policies: frozenset[str]
@@ -55,7 +55,7 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class DecisionKey:
-    """The cache key of a decision: what the decision depends on, and the values of that for one pod."""
+    """The cache key of a decision (``values``), and the inputs of the decision: the paths that the values are from."""
 
     values: Hashable
     inputs: Inputs
@@ -126,7 +126,7 @@ class KeptDecision:
     """
 
     def holds(self, under: PodUnderReview) -> bool:
-        """Return whether the decision is right for another pod with an equal key: each of ``gangs`` is right."""
+        """Return whether another pod, whose cache key is equal, gets the decision: each of ``gangs`` holds for it."""
         return all(each.holds(under) for each in self.gangs)
 
     def for_pod(self, under: PodUnderReview) -> Outcome:
@@ -146,7 +146,7 @@ class KeptDecision:
 
 
 def key_of(matching: Matching) -> DecisionKey | None:
-    """Return the cache key of the decision on an unchanged pod; None if the decision depends on more than keys have."""
+    """Return the cache key of the decision on an unchanged pod; None if no key can have all inputs of the decision."""
     question, under = matching.question, matching.under
     # The write to ``managedFields`` depends on the place of the record there, which is not in the key.
     if question is None or under.found.sent is not False:
@@ -196,7 +196,10 @@ def keep(key: DecisionKey, outcome: Outcome, matching: Matching, writing: Writin
 
 
 def _with_record(patch: Patch, annotation: str) -> Patch:
-    """Return the patch with ``annotation`` as the text of the record annotation, alone or among all annotations."""
+    """Return the patch with ``annotation`` as the text of the record annotation.
+
+    The patch writes the record annotation alone, or all annotations of the pod in one operation.
+    """
     return [
         {**each, "value": {**each["value"], record.PATH[-1]: annotation}}
         if each["path"] == _ANNOTATIONS
@@ -211,7 +214,7 @@ _ANNOTATIONS, _RECORD = pointer(record.PATH[:-1]), pointer(record.PATH)
 
 
 def _inputs(matching: Matching) -> Inputs | None:
-    """Return the parts of the pod that the decision depends on; None if the decision depends on more."""
+    """Return the inputs of the decision on the pod; None if a cache key cannot have all of them."""
     policies = matching.policies()
     if policies is None:
         return None
@@ -259,10 +262,10 @@ def _within(known: Footprint, draft: Draft) -> bool:
 
 
 def _expected(inputs: Inputs, matching: Matching) -> bool:
-    """Return whether all that was evaluated again after a write depends only on ``inputs``, which the key covers.
+    """Return whether the values that were computed again after a write depend only on ``inputs``.
 
-    A gang that was computed again also depends on labels and annotations outside the key, which are compared
-    separately.
+    These values are the results of conditions, the gang and the GPU facts. The labels and annotations that the gang
+    depends on are compared separately (``GangAgain``).
     """
     known, changed = inputs.footprint, matching.under.changed_facts
     return (

@@ -25,8 +25,8 @@ def read_review(
     If a text is too large or too dense to be parsed, only the part before the objects is read.
 
     Args:
-        text: the JSON text, or only its ends if it is too large to be parsed.
-        size: the length of the whole text in bytes, if ``text`` has only its ends.
+        text: the JSON text; only its beginning and its end if it is too large to be parsed.
+        size: the length of the whole text in bytes, if ``text`` is not the whole text.
         has_room: called with the length of a text before the text is parsed; returns whether there is memory for the
             parsed document.
 

@@ -17,11 +17,11 @@ _POD_TEMPLATE_HASH = "pod-template-hash"
 
 
 def rollout_key(policy: str, pod: dict[str, Any], namespace: str, snapshot: Snapshot, known: Record) -> str:
-    """Return the text whose hash decides a policy's rollout: the name of the pod's operator object, gang or controller.
+    """Return the text whose hash decides a policy's rollout: the name of the workload that the pod belongs to.
 
-    A pod of a Deployment gets the name of the Deployment, not of the ReplicaSet; a pod of a CronJob gets the name of
-    the CronJob, not of the Job. For a pod without operator object, gang and controller, the text is the pod's name, or
-    the prefix of a generated name.
+    The text is the first of these names: the custom resource in an operator's label on the pod, the pod's gang, the
+    pod's controller, the generateName of the pod, the pod. A pod of a Deployment gets the name of the Deployment, not
+    of the ReplicaSet; a pod of a CronJob gets the name of the CronJob, not of the Job.
 
     The text has no uid and no pod-template-hash: a new revision of a workload gets an equal text. The text depends only
     on fields that the policy saw on /mutate: /validate gets an equal text. So a gang does not count if the record

@@ -188,7 +188,7 @@ class Snapshot:
         return known
 
     def with_namespaced(self, policies: Mapping[str, tuple[NamespacedPolicy, ...]]) -> "Snapshot":
-        """Return the snapshot with other policies of namespaces; both snapshots share the cached results."""
+        """Return the snapshot with ``policies`` as the policies of namespaces; both snapshots share cached results."""
         changed = self._sharing(replace(self, namespaced=policies))
         same = {name: own for name, own in self._own.items() if own.policies is policies.get(name)}
         object.__setattr__(changed, "_own", same)
@@ -240,7 +240,7 @@ class Snapshot:
         return self._planned(replace(self, facts=self.facts.with_tables(tables)))
 
     def with_followed_params(self, followed: Mapping[str, NamespaceParams] | str) -> "Snapshot":
-        """Return the snapshot with other ConfigMaps of tenants as params, or with the reason why there are none.
+        """Return the snapshot with ``followed`` as the tenants' ConfigMaps: by namespace, or why they are unknown.
 
         Both snapshots share the cached results: the cache key of a result has the version of the params object. So a
         tenant who writes ConfigMaps does not cause results of other tenants to be computed again.
@@ -431,7 +431,7 @@ def _enabled(parsed: Iterable[ParsedPolicy]) -> list[ParsedPolicy]:
 
 
 def _declared(policies: Iterable[CompiledPolicy]) -> dict[str, tuple[ClaimRequest, ...]]:
-    """Return a mapping from ResourceClaimTemplate names on pods to the device requests of policies' claim templates."""
+    """Return a mapping from the name of each policy's claim template, as pods name it, to the template's requests."""
     templates = (each for policy in policies for each in policy.source.spec.claim_templates)
     return {each.written_name: read_claim(each.document) for each in templates}
 
@@ -445,5 +445,5 @@ def _seen_beside(snapshot: Snapshot) -> tuple[object, ...]:
 
 
 def _layers(owners: Mapping[str, Mapping[str, Any]]) -> list[MutableMapping[str, Mapping[str, Any]]]:
-    """Return the maps that a ChainMap of owners consists of; a map that is no ChainMap is returned alone."""
+    """Return the ``maps`` of a ChainMap of owners; for any other mapping, a list of only that mapping."""
     return owners.maps if isinstance(owners, ChainMap) else [cast("MutableMapping[str, Mapping[str, Any]]", owners)]

@@ -108,7 +108,7 @@ class PodUnderReview:
         return later
 
     def within(self, snapshot: Snapshot) -> "PodUnderReview":
-        """Return a copy of this object for the policies of another snapshot with equal facts about the cluster."""
+        """Return a copy of this object with another snapshot, which has other policies and equal cluster facts."""
         other = self.as_if(self.pod, ())  # without the variables, which have what the other policies read
         other.snapshot = snapshot
         return other

@@ -143,10 +143,10 @@ def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
 
 
 class _Together:
-    """Counts what must stay within limits for all pod templates of one object together.
+    """Compares the sum over all pod templates of one object with limits.
 
-    The limits are for the number of templates, the number of list and map items in the templates, and the number of
-    different needs. A single template may be as long as a pod.
+    The limits are for the numbers of templates, of list and map items in the templates, of requests for accelerators,
+    and of different node searches.
     """
 
     def __init__(self) -> None:

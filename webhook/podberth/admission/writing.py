@@ -33,8 +33,7 @@ from .outcome import Action, Decision, Written
 class _Chosen(NamedTuple):
     """A change of the pod's node affinity or node selector.
 
-    The indexes are positions in lists of the step: the position of the decision about the change, and of the change in
-    ``written``.
+    ``decision`` and ``written`` are indexes into the lists ``decisions`` and ``written`` of the change's ``_Step``.
     """
 
     change: Change
@@ -207,7 +206,7 @@ class Writing:
             step.note(policy, "mutate", reason)
 
     def _would_matter(self, asked: Asked, step: _Step) -> bool:
-        """Return whether a refused mutation gets a message: it would decide placement, or would change the pod."""
+        """Return whether a refused mutation gets a message: if it decides placement, or would have changed the pod."""
         proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves)
         return pipeline.CONCERNS[proposal.concern].decides == "placement" or isinstance(
             self._build(step.draft.fork(), proposal), Change

@@ -1,7 +1,7 @@
 """Sends the agent's requests to the API server. Only this module imports ``urllib3``.
 
-The module is small because it runs on every node. Every outcome of a request is a result; only a missing configuration
-is an error (docs/adr/0019-publishing.md).
+The module is small because it runs on every node. Every outcome of a request is a returned result; only a missing
+configuration raises an error (docs/adr/0019-publishing.md).
 """
 
 import ssl

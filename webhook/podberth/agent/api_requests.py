@@ -99,7 +99,7 @@ def read_config_map(node: str) -> ApiRequest:
 
 
 def check_config_map(node: str) -> ApiRequest:
-    """Return the request that reads only the metadata of the node's ConfigMap; its version shows every change."""
+    """Return the request that reads only the metadata of the node's ConfigMap: a change shows in resourceVersion."""
     return ApiRequest("check", "GET", _config_map_path(node))
 
 

@@ -80,9 +80,10 @@ class NvidiaReader:
     def wait(self, seconds: float) -> bool:
         """Wait for events of GPUs, at most ``seconds``; return True if an event requires a new reading.
 
-        Events that follow closely are reported once; XIDs without meaning for a GPU are not reported. If the driver
-        makes a wait fail, the failure counts as an event. The first failure is reported at once. If failures repeat (a
-        lost GPU makes every wait fail), the pauses grow, so that waiting never becomes a busy loop.
+        Events within a short time of the first one are reported together. XIDs that an application causes are not
+        reported. If the driver makes a wait fail, the failure counts as an event. The first failure is reported at
+        once. If failures repeat (a lost GPU makes every wait fail), the pauses grow, so that waiting never becomes a
+        busy loop.
         """
         reported, deadline = False, time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:

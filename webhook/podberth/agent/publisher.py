@@ -120,7 +120,7 @@ class Publisher:
 
     @property
     def settled(self) -> bool:
-        """Whether the ConfigMap has the right labels and owner, and the newest document, apart from the time."""
+        """Whether the ConfigMap has the right labels and owner, and the newest document (its time is not compared)."""
         there = self._there
         return there is not None and there.sound and is_same_but_for_time(there.text, self._wanted or "")
 

@@ -35,7 +35,7 @@ class Sysfs:
         return _place(device)
 
     def bound_to(self, driver: str) -> frozenset[str]:
-        """Return the addresses of the PCI devices that a kernel driver has, except virtual functions."""
+        """Return the addresses of the PCI devices that are bound to a kernel driver, except virtual functions."""
         entries = _entries(self.root / "bus/pci/drivers" / driver)
         return frozenset(
             entry.name for entry in entries if _ADDRESS.fullmatch(entry.name) and not (entry / "physfn").exists()

@@ -60,7 +60,7 @@ class ClusterClient:
     async def get(self, path: ApiPath, query: dict[str, str], limits: AnswerLimits | None = None) -> bytes:
         """Return the body of the answer to a GET request.
 
-        Without ``limits``, the answer may take as long as a list and have any length.
+        Without ``limits``, the answer may have any length, and take as long as the answer to a list request.
 
         Raises:
             ClusterError: the answer is an error or too long, no answer came, or there are no credentials.
@@ -142,8 +142,8 @@ class ClusterClient:
     async def _headers(self) -> dict[str, str]:
         """Return the HTTP headers, with the credentials.
 
-        Credentials are read for each request, because kubelets replace tokens. A client that lives briefly reads the
-        credentials once.
+        Credentials are read for each request, because kubelets replace tokens. A ``brief`` client reads the credentials
+        only once.
         """
         if self._kept is not None:
             return dict(self._kept)

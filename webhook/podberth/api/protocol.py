@@ -236,9 +236,9 @@ def _identity(thing: Mapping[str, Any], *, bookmark: bool, of_all_namespaces: bo
 
 
 def _went_back(before: str, version: str) -> bool:
-    """Return whether ``version`` is older than ``before``; both are numbers (KEP-5504, Kubernetes 1.35).
+    """Return whether ``version`` is older than ``before``; False unless both are numbers (KEP-5504, Kubernetes 1.35).
 
-    After etcd was restored from a backup, the version of a watch may be in the future; the watch then receives only
+    An older version means that etcd was restored from a backup. A watch from the later version would receive only
     bookmarks.
     """
     return before.isdecimal() and version.isdecimal() and int(version) < int(before)

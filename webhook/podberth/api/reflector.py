@@ -248,8 +248,8 @@ async def pages(
 ) -> AsyncIterator[Page]:
     """Yield the pages of a list of a resource; a caller may stop after any page.
 
-    Each page has at most ``size`` objects. From a page that is longer than ``limits`` allows, the pages are smaller: an
-    eighth, and in the end one object. None: a page may have any length.
+    Each page has at most ``size`` objects. If a page is longer than ``limits`` allows, the page is requested again with
+    an eighth of the objects, at least one object. If ``limits`` is None, a page may have any length.
 
     Raises:
         ClusterError: a page cannot be read; the error's ``reason`` is ``expired`` if the list took too long.

@@ -152,7 +152,7 @@ def put(checked: Node, node: Node, made: Node) -> None:
 
 
 def kind(node: Node) -> str:
-    """Return the sort of expression that an Expr is, such as "const_expr" or "select_expr"; "" for an empty Expr."""
+    """Return the kind of expression that an Expr is, such as "const_expr" or "select_expr"; "" for an empty Expr."""
     return node.WhichOneof("which") or ""
 
 

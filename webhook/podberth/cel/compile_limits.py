@@ -58,7 +58,7 @@ Compiling so many parts takes 5 s and 100 MiB."""
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """The growth of a call by expansion: the copies of the receiver and the arguments, and the added parts."""
+    """The growth of a call by expansion: the number of copies of receiver and arguments, and of added nodes."""
 
     receiver: int = 1
     arguments: int = 1
@@ -76,7 +76,7 @@ _EITHER = _Call(receiver=3, arguments=2, beside=50)
 
 
 def _calls() -> dict[str, _Call]:
-    """Return a mapping from the last word of a function's or macro's name to the growth of a call by expansion."""
+    """Return a mapping from a function's or macro's name, after the last dot, to the growth of a call by expansion."""
     bodies = {row.name for row in LIBRARIES if row.body}
     either = {row.name for row in LIBRARIES if row.is_native} & bodies
     grown = {macro.name: _MACRO for macro in MACROS} | dict.fromkeys(bodies, _BODY) | dict.fromkeys(either, _EITHER)
@@ -126,7 +126,7 @@ class Room:
 
     @classmethod
     def of_policy(cls, within: "Room | None" = None) -> "Room":
-        """Return the budget of parts for one policy.
+        """Return the budget of syntax-tree nodes for the expressions of one policy.
 
         ``within`` is the budget of all policies; None if the policy is compiled alone.
         """
@@ -134,18 +134,18 @@ class Room:
 
     @classmethod
     def of_set(cls) -> "Room":
-        """Return the budget of parts for all policies that are compiled together."""
+        """Return the budget of syntax-tree nodes for all policies that are compiled together."""
         return cls(MAX_SET_PARTS, "all policies together", MAX_SET_PARTS)
 
     @classmethod
     def of_one(cls) -> "Room":
-        """Return the budget of parts for a single expression that belongs to no policy."""
+        """Return the budget of syntax-tree nodes for a single expression that belongs to no policy."""
         return cls(MAX_PROGRAM_PARTS, "the expression", MAX_PROGRAM_PARTS)
 
     def take(self, parts: int) -> str:
-        """Take ``parts`` parts from the budget, and from the larger budget ``within``.
+        """Take ``parts`` syntax-tree nodes from the budget, and from the larger budget ``within``.
 
-        Return a message if one of the budgets has too few parts left; else an empty text.
+        Return a message if one of the budgets has too few nodes left; else an empty text.
         """
         if parts > self.left:
             return (
@@ -165,7 +165,7 @@ def excess(source: str) -> CelProblem | None:
 
 
 def too_many_parts(parts: int) -> str:
-    """Return a message if an expression of at least ``parts`` parts is too large; else an empty text."""
+    """Return a message if an expression of at least ``parts`` syntax-tree nodes is too large; else an empty text."""
     if parts <= MAX_EXPRESSION_PARTS:
         return ""
     return (
@@ -175,7 +175,7 @@ def too_many_parts(parts: int) -> str:
 
 
 def too_large(parts: int) -> str:
-    """Return a message if a program of ``parts`` parts, variables included, is too large; else an empty text."""
+    """Return a message if an expression and its variables have too many syntax-tree nodes (``parts``); else empty."""
     if parts <= MAX_PROGRAM_PARTS:
         return ""
     return (
@@ -185,9 +185,10 @@ def too_large(parts: int) -> str:
 
 
 class _Scan:
-    """Estimates the number of an expression's parts in one pass over the source.
+    """Estimates the number of an expression's syntax-tree nodes in one pass over the source.
 
-    The estimate is never below the number of parts after expansion, and at most three times as high.
+    The estimate is never below the number of nodes after the expansion of macros and functions, and at most three times
+    as high.
     """
 
     def __init__(self, source: str) -> None:
@@ -201,7 +202,7 @@ class _Scan:
 
     @property
     def parts(self) -> int:
-        """The estimated number of parts of the source read so far."""
+        """The estimated number of syntax-tree nodes of the source that was read so far."""
         return self._outside + self._parts + self._operand
 
     def excess(self) -> CelProblem | None:

@@ -14,7 +14,7 @@ from .typing import UNESCAPED
 
 
 class Apply(Protocol):
-    """The type of a function that returns a CEL expression with the given operands in place of its arguments."""
+    """The type of ``Bodies.apply``: a function that writes a call's operands into the CEL expression for the call."""
 
     def __call__(self, source: Body, operands: list[Node], *, skips: str = "") -> Node:
         """Return the CEL expression ``source`` with ``operands`` in place of its arguments ``a``, ``b`` and ``c``.
@@ -46,8 +46,8 @@ class Correcting:
     def __init__(self, checked: Node, apply: Apply, *, may_hold_optional: bool) -> None:
         """Create the object for the expression ``checked``, whose tree the corrections change.
 
-        ``apply`` returns a CEL expression with given operands in place of its arguments. ``may_hold_optional`` says
-        whether a value of the expression may be or contain an optional.
+        ``apply`` writes the operands of a call into the CEL expression that replaces the call. ``may_hold_optional``
+        says whether a value of the expression ``checked`` may be or contain an optional.
         """
         self._checked = checked
         self._apply = apply
@@ -110,10 +110,10 @@ class Correcting:
             self._replace(node, _BEHIND, [values, kept])
 
     def keys_as_written(self) -> None:
-        """Leave out an item of a map literal if a later key has an equal value at the time of evaluation.
+        """Rewrite the map literals with computed keys: of two items with equal keys, the last counts, as in cel-go.
 
-        Only keys that are literals, variables or fields of variables are compared, because each comparison evaluates
-        the keys again.
+        An earlier item becomes optional, and is absent if a later key is equal at run time. Only keys that are
+        literals, variables or fields of variables are compared, because each comparison evaluates the keys again.
         """
         for node in list(ast.walk(self._checked.expr)):
             if ast.kind(node) == "struct_expr" and not node.struct_expr.message_name:

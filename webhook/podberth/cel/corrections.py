@@ -122,8 +122,8 @@ _TYPES: Mapping[str, str] = {
 def _converts(native: Body, known: Mapping[str, Body], dyn: str = "") -> Correct:
     """Return the correction of a type conversion; ``known`` is a mapping from the operand's type to a CEL expression.
 
-    If the type of the operand is not known before the evaluation, the CEL expression tests the type. ``dyn`` is the
-    beginning of that expression: the test for the type of most values.
+    If the checker does not know the operand's type, the CEL expression tests the type at run time: first ``dyn``, which
+    is the beginning of a conditional expression, then each type of ``known``, and last ``native`` for all other types.
     """
     asked = " : ".join(f"{_TYPES[kind]} ? ({body})" for kind, body in known.items())
     return _by_kind(known, f"{dyn}{asked} : {native}")

@@ -88,7 +88,7 @@ class Expression:
     """
 
     def __init__(self, source: str, want: Want, lowered: Lowered, *, runner: Runner, costs: Mapping[str, Cost]) -> None:
-        """Create the expression from its compiled parts."""
+        """Create the expression from its text, the wanted type, the checked tree in run-time form, and the costs."""
         self.costs = costs
         """The maximum costs of an evaluation: the key "" has the cost of the expression itself, and the name of a
         variable that the expression needs has the cost of that variable.
@@ -119,7 +119,7 @@ class Expression:
         variable.
 
         Args:
-            room: the budget of parts (``cel.compile_limits``), which shrinks by the program's parts.
+            room: the budget of syntax-tree nodes (``cel.compile_limits``), which shrinks by the program's nodes.
 
         Raises:
             CompileError: the program would exceed the limit or the budget, or is nested too deeply.
@@ -283,7 +283,7 @@ class Environment:
         return expression
 
     def parts(self, source: str, variables: Mapping[str, CelType | Expression]) -> "SubExpression | None":
-        """Return the parts of an expression as a tree, each of which can be compiled alone; None for a literal.
+        """Return an expression as a tree of subexpressions, each of which can be compiled alone; None for a literal.
 
         Raises:
             CompileError: the expression does not compile.

@@ -75,7 +75,7 @@ class MacroLoop:
 class SubExpression:
     """A part of an expression that is an expression itself.
 
-    ``kind`` says what sort of expression the part is. "path": a name with fields and indexes; the children are the
+    ``kind`` is the kind of expression that the part is. "path": a name with fields and indexes; the children are the
     values of the shorter paths. "and", "or" and "choice": the children are the operands in order; some operands may not
     be evaluated. "macro": the first child is the receiver, and the other children are parts of the body. Literals are
     not parts, nor are bare variables such as ``object``, whose value would be too large.

@@ -6,7 +6,7 @@ names are declared for the expression, with every word of the expression as a fi
 for ``.``, because a message cannot have a field and an inner message of one name; the text keeps its length, and the
 positions of problems stay right.
 
-At run time, an object of such a type is a map with the type's name under ``TYPE``, which no JSON field has.
+At run time, an object of such a type is a map with the type's name under the key ``TYPE``, which no JSON field has.
 """
 
 import re
@@ -76,7 +76,7 @@ def is_patch_type(name: str) -> bool:
 def lower(checked: Node, node: Node, apply: Apply) -> str:
     """Change an ``Object`` or ``JSONPatch`` literal to a map, in place; return a message if podberth cannot, else "".
 
-    ``apply`` returns a CEL expression with given operands in place of its arguments.
+    ``apply`` is ``Bodies.apply``, which writes operands into a CEL expression that podberth adds.
     """
     struct = node.struct_expr
     for entry in struct.entries:

@@ -139,7 +139,7 @@ class Meter:
         return found
 
     def _visit(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
-        """Add the price of an expression; return the bounds of the value, without the limits of the value's type.
+        """Add the price of an expression; return the bounds of the value, which ``visit`` narrows by the value's type.
 
         ``times`` is the number of evaluations; ``scope`` has the bounds of the loop variables by name.
         """
@@ -183,7 +183,7 @@ class Meter:
     def _where(
         self, condition: Node, times: float, scope: Mapping[str, Bounds], *, holds: bool
     ) -> Mapping[str, Bounds]:
-        """Return the bounds of all variables where ``condition`` has the value ``holds``, or has an error."""
+        """Return ``scope``, narrowed to the bounds that are valid if ``condition`` is ``holds`` or has an error."""
         inside = dict(scope)
         for name, longest in longest_texts(self._checked, condition, holds=holds).items():
             of_policy = name.partition(".")[2]

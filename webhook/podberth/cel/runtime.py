@@ -154,7 +154,7 @@ class Checker:
     """Type-checks expressions: against the types of variables, message types and functions."""
 
     def __init__(self, pool: DescriptorPool) -> None:
-        """Declare to the CEL engine the functions by the names in policies; ``pool`` has the message types."""
+        """Declare to the CEL engine the functions, by the names that policies use; ``pool`` has the message types."""
         self._pool = pool
         self._engines: dict[frozenset[tuple[str, CelType]], Any] = {}
         self._functions = [

@@ -59,11 +59,11 @@ class Bounds:
         return self.total if times <= self.times else times * self.size
 
     def whole_at(self, times: float) -> float:
-        """Return the price of ``times`` uses of the elements of a value, as a number of uses of the whole value.
+        """Return the bound ``whole`` for ``times`` evaluations of the expression instead of ``self.times``.
 
-        Up to ``self.times`` uses are of different elements, and their price is ``self.whole`` uses of the whole value.
-        Any further use may be of the largest element, which may be nearly the whole value, as in ``c.args.all(a,
-        c.env.all(e, …))``. Then each use counts as a use of the whole value.
+        If there are more evaluations than ``self.times``, all may use the largest value of the expression, which may be
+        nearly the whole value at ``path``, as ``c.env`` in ``c.args.all(a, c.env.all(e, …))``. So each evaluation
+        counts as one use of the whole value.
         """
         return self.whole if times <= self.times else times
 

@@ -39,7 +39,7 @@ class Name(_Placed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select(_Placed):
-    """The access to a field; with ``asks``, the macro ``has()``, which returns whether the field is present."""
+    """The access to a field; if ``asks`` is true, the macro ``has()``, which returns whether the field is present."""
 
     operand: "Tree"
     field: str

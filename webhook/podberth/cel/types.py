@@ -25,7 +25,7 @@ class CelType:
 
     @property
     def is_parameter(self) -> bool:
-        """Whether the type is a type parameter: a capital letter in a function's declaration, which is any type."""
+        """Whether the type is a type parameter: a capital letter in a function's declaration that means any type."""
         return len(self.name) == 1
 
 

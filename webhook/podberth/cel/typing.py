@@ -187,7 +187,7 @@ def _add_field(message: descriptor_pb2.DescriptorProto, owner: str, name: str, s
 
 
 def _set_type(field: descriptor_pb2.FieldDescriptorProto, spelled: str) -> None:
-    """Set the type of a protobuf field to a scalar or a message; a list or map inside a list or map is dyn there."""
+    """Set the type of a protobuf field to a scalar or a message; a list or map inside a list or map becomes dyn."""
     if spelled in _SCALARS:
         field.type = _SCALARS[spelled]
         return

@@ -67,7 +67,7 @@ def _parts(place: TemplatePlace) -> Iterator[tuple[str, ...]]:
 
 
 class _Level(NamedTuple):
-    """An object around a value, with the fields that the CRD has for the object."""
+    """An object that contains the checked value, with the fields that the CRD has for the object."""
 
     value: Mapping[str, Any]
     fields: Fields
@@ -122,7 +122,7 @@ def _about(key: str, level: _Level, around: tuple[_Level, ...]) -> str:
 
 
 def _is_near(got: str, want: str) -> bool:
-    """Return whether two field names have equal letters in any case, or equal words with typing errors."""
+    """Return whether two field names differ only in upper and lower case, or only by typing errors in their words."""
     ours, theirs = _words(got), _words(want)
     if "".join(ours) == "".join(theirs):
         return True
@@ -137,8 +137,9 @@ def _words(name: str) -> list[str]:
 def _place(key: str, level: _Level, around: tuple[_Level, ...]) -> Path | None:
     """Return the path of the object to which the misplaced field ``key`` belongs; None if that is unclear.
 
-    The object may have a field ``key``, but does not have one yet. Objects inside the value ``level`` come first, then
-    objects around the value. Inside, objects that the document has come first, then objects that are less deep.
+    By the CRD, the object can have a field ``key``; in the document, it has none. Objects inside the value ``level``
+    come first, then objects around the value. Inside, objects that the document has come first, then objects that are
+    less deep.
     """
     found: list[tuple[bool, int, Path]] = []
     for path, fields in _objects_below(level.fields):

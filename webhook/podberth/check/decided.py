@@ -79,9 +79,9 @@ def decide(
 
 
 def unasked(template: Template, earlier: Sequence[Written]) -> Decided:
-    """Return the decisions on a template's pod that never reaches podberth.
+    """Return the result for a template's pod about which the API server would not ask podberth: no decisions.
 
-    Only MutatingAdmissionPolicies, whose writes are ``earlier``, change the pod.
+    The patch has only ``earlier``, the writes of MutatingAdmissionPolicies.
     """
     patches = [each.patch for each in earlier]
     whole = [operation for each in patches for operation in each]
@@ -100,7 +100,7 @@ def _held_back(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapsho
 
 
 def _wrote(written: Sequence[Written], recorded: Record) -> tuple[Wrote, ...]:
-    """Return the writes of each policy on a pod, with the policy's first reason; ``recorded`` is the pod's record."""
+    """Return the writes of each policy, as in ``recorded``, the pod's record, with the reason of the first write."""
     reasons: dict[str, str] = {}
     for each in written:
         if each.patch:

@@ -113,7 +113,7 @@ class Natives:
         return made if judged == own else [judged, *made]
 
     def _others(self, source: Source) -> list[Finding]:
-        """Return a warning for each file that has a native document of equal kind and name with different content."""
+        """Return a warning for each file that has a native policy of equal kind and name, but with other content."""
         identity = identity_of(source.content)
         where = dict.fromkeys(each.where for each in self._given[identity] if each.content != source.content)
         said = f"another {' '.join(identity)} is given {{}}, and differs: the one that is applied last counts"
@@ -179,7 +179,7 @@ def _refused(result: Result, problems: Sequence[Problem], others: Sequence[Findi
 
 
 def _bare(result: Result) -> Result:
-    """Return a copy of a result that is about the whole object and has no findings and no changes."""
+    """Return a copy of a result without template path, findings and changes, and with the verdict "skipped"."""
     none: tuple[Finding, ...] = ()
     return replace(
         result,

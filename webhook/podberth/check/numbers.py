@@ -167,10 +167,7 @@ def refused(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def _wrong_name(resource: str) -> str:
-    """Return the problem of the name of an extended resource; empty if the name is valid.
-
-    NVIDIA's device plugin writes the + of a MIG profile as a dot.
-    """
+    """Return the problem of a resource's name, with a name to use instead; empty if the API server accepts the name."""
     if is_qualified(resource):
         is_known = "/" in resource or resource in _STANDARD or resource.startswith("hugepages-")
         if is_known or is_filled_in_later(resource):

@@ -49,7 +49,7 @@ def shown(names: Sequence[str], separator: str = ", ") -> str:
 
 
 def skips_once(found: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the findings. A skipped mutation with an equal message and an equal line is yielded once."""
+    """Yield the findings; of skipped mutations with equal messages at one line, only the first."""
     said: set[tuple[str, int]] = set()
     for each in found:
         if each.action != "skip" or (each.message, each.line) not in said:

@@ -73,9 +73,9 @@ class Source:
         return self.positions.key((*self.root, *path)).line
 
     def repeated_fields(self) -> list[str]:
-        """Return the paths of the object's duplicate keys, in the order of ``repeated``.
+        """Return the path of each duplicate key in ``repeated``, as a text.
 
-        A path is empty if the key occurs once more, later in the document, because only the last value is kept.
+        The text is empty unless the key at this position is the last one of its name: other values are not kept.
         """
         if not self.repeated:
             return []

@@ -113,7 +113,7 @@ def _policies(observed: InstallationState) -> Read[Policies]:
 
 
 def _layered(directory: str, texts: _Texts, objects: _Texts) -> Read[Policies]:
-    """Return the policies that a replica serves: of ``directory``, of the ConfigMap's texts, and the GPUPolicies."""
+    """Return a replica's policies: of ``directory``, of ``texts`` (a ConfigMap), and of ``objects`` (GPUPolicies)."""
     if directory in {"", _OWN}:  # without a directory there are only GPUPolicies
         return Policies(texts=texts if directory else (), problems=(), where=f" of {NAME}", objects=objects)
     if directory != _SHIPPED:

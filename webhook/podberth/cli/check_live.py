@@ -77,7 +77,7 @@ def _cluster(arguments: argparse.Namespace) -> "SurveyedCluster":
 
 
 def _files(policies: Sequence[str]) -> Policies:
-    """Return the policies of files: none if the only value of --policies is ``cluster``."""
+    """Return the policies in the directory among the values of --policies; none if the only value is ``cluster``."""
     if list(policies) == [OF_CLUSTER]:
         return Policies(texts=(), problems=(), where="")
     return policies_in(directory_of(policies))

@@ -123,9 +123,9 @@ async def _control(arguments: argparse.Namespace, kubeconfig: Kubeconfig | None,
 
 
 async def _until(stop: asyncio.Event, tasks: list[asyncio.Task[None]]) -> None:
-    """Wait for the stop signal or the end of a task; then cancel all tasks, the last task first.
+    """Wait for the stop signal or the end of a task; then cancel all tasks, one after the other, the last one first.
 
-    So a leader releases its Lease while its watches still run.
+    The election is the last task, so that a leader releases its Lease while its watches still run.
     """
     asked = asyncio.create_task(stop.wait())
     try:

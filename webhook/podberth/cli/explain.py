@@ -217,7 +217,7 @@ def _kinds_of(given: _Given) -> str:
 
 
 def _objects_alone(given: _Given, choice: _Choice) -> Iterator[ExplainedPod]:
-    """Yield the objects other than pods on which a native policy decides."""
+    """Yield the explanation of each object, other than a Pod, on which a native policy decides."""
     for each in given.documents if choice.natives else ():
         document = each.document
         if choice.natives is None or (document.get("apiVersion"), document.get("kind")) == ("v1", "Pod"):
@@ -230,7 +230,7 @@ def _objects_alone(given: _Given, choice: _Choice) -> Iterator[ExplainedPod]:
 
 
 def _named(file: str, place: PositionedDocument, path: FieldPath) -> ExplainedPod:
-    """Return an explanation without decisions; ``path`` is the path of a pod template in the object."""
+    """Return an explanation with the object's name and no decisions; ``path`` leads to a pod template in the object."""
     document = place.document
     metadata: dict[str, Any] = document.get("metadata") or {}
     return ExplainedPod(

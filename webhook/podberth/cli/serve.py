@@ -202,7 +202,7 @@ def _listeners(settings: Settings, state: ServingState, events: Events | None) -
 
 
 def _tracer(log: Log) -> ReviewTracer | None:
-    """Return the tracer of reviews (OpenTelemetry); None if not wanted by the environment, or if the set-up fails."""
+    """Return the tracer of reviews; None if OpenTelemetry's environment variables ask for none, or set-up fails."""
     try:
         if not asked_for(os.environ):
             return None

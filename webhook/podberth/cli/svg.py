@@ -36,7 +36,7 @@ _STROKES: Final = {"line": ("#c3cad3", "#3d444d")}
 
 
 def style() -> str:
-    """Return the CSS style sheet of a picture, for light and dark mode."""
+    """Return the CSS style sheet of an SVG picture, for light and dark mode."""
     light = _rules(0)
     dark = _rules(1)
     font = "font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"

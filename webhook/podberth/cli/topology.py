@@ -109,7 +109,7 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _print(form: str, subject: Literal["node", "cluster", "difference"], found: object) -> None:
-    """Print a picture of a node or a cluster, or a difference, in the output format ``form``.
+    """Print ``found`` in the output format ``form``: a NodePicture, a ClusterPicture, or a Difference of two snapshots.
 
     Only the module of the format is imported.
     """

@@ -1,4 +1,4 @@
-"""An HTML page with a picture of nodes, and tables of the same content for screen readers.
+"""An HTML page with an SVG picture of nodes, and tables of the same content for screen readers.
 
 The page loads no other files.
 """
@@ -30,7 +30,7 @@ _CLASSES: Final = {"green": "good", "yellow": "warn", "bold red": "bad"}
 
 
 def node_html(node: NodePicture) -> str:
-    """Return an HTML page with the picture of a node."""
+    """Return an HTML page about a node's GPUs: an SVG picture, and tables of the same content."""
     sections = [TableSection("in words", (("what", "is"), *facts(node)))]
     sections += node_sections(node)
     if node.levels:
@@ -47,7 +47,7 @@ def node_html(node: NodePicture) -> str:
 
 
 def cluster_html(cluster: ClusterPicture) -> str:
-    """Return an HTML page with the picture of a cluster."""
+    """Return an HTML page about a cluster's nodes and levels: an SVG picture, and tables of the same content."""
     return _page("GPU topology", cluster_svg(cluster), cluster_sections(cluster), cluster.note)
 
 

@@ -12,7 +12,7 @@ _VERSION = "podberth.io/topology-report/v1"
 
 
 def node_json(node: NodePicture) -> dict[str, Any]:
-    """Return the picture of a node as plain JSON values."""
+    """Return the topology of a node as plain JSON values: GPUs, links, offered and used devices, taints and labels."""
     return {
         "schema": _VERSION,
         "node": node.name,
@@ -60,7 +60,7 @@ def _device_use(each: DeviceUse) -> dict[str, Any]:
 
 
 def cluster_json(cluster: ClusterPicture) -> dict[str, Any]:
-    """Return the picture of a cluster as plain JSON values."""
+    """Return the topology of a cluster as plain JSON values: nodes by kind, levels, unhealthy nodes and GPUs."""
     return {
         "schema": _VERSION,
         "nodes": cluster.nodes,

@@ -32,7 +32,7 @@ _LEGEND: Final = (("near", "NVLink"), ("mid", "PCIe"), ("far", "between CPUs or 
 
 
 def node_svg(node: NodePicture) -> str:
-    """Return the SVG picture of a node."""
+    """Return the SVG picture of a node: the GPUs by NUMA node with their MIG slices, and the link matrix."""
     parts: list[str] = []
     y = _header(node, parts)
     if node.gpus:
@@ -163,7 +163,7 @@ _LEVEL_BAR: Final = 30
 
 
 def cluster_svg(cluster: ClusterPicture) -> str:
-    """Return the SVG picture of a cluster."""
+    """Return the SVG picture of a cluster: a square for each node, grouped by kind, and the domains of each level."""
     said = summary(cluster)
     room = _WIDTH - 2 * _MARGIN
     parts = [
@@ -185,7 +185,10 @@ def cluster_svg(cluster: ClusterPicture) -> str:
 
 
 def _kind(each: KindCount, ill: set[str], parts: list[str], top: float) -> float:
-    """Append a panel with the nodes of one sort to ``parts``; return the y coordinate below the panel."""
+    """Append a panel with the nodes of one kind to ``parts``; return the y coordinate below the panel.
+
+    ``ill`` has the names of the cluster's nodes with an unhealthy GPU.
+    """
     room = _WIDTH - 2 * _MARGIN - 28
     state = {name: reason for reason, names in each.transient.items() for name in names}
     every = -(-each.count // _MOST_SQUARES)

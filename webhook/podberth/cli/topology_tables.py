@@ -160,7 +160,7 @@ def summary(cluster: ClusterPicture) -> str:
 
 
 def cluster_sections(cluster: ClusterPicture) -> Iterator[TableSection]:
-    """Yield the tables about a cluster."""
+    """Yield the tables about a cluster: kinds of nodes, used devices, taints, levels, unhealthy nodes and GPUs."""
     if cluster.kinds:
         head: Row = ("nodes", "kind", "each offers", "where")
         yield TableSection("kinds of nodes", (head, *map(_kind_row, cluster.kinds)))

@@ -38,7 +38,7 @@ _EVENTS: Final = {"added": ("+", "green"), "removed": ("-", "red"), "changed": (
 
 
 def show_node(node: NodePicture, terminal: Terminal) -> None:
-    """Print the picture of a node as text."""
+    """Print a node's GPUs, links, MIG slices and other facts as text."""
     state = state_of(node.transient)
     terminal.put([Line((Span(f"{node.name}: ", "bold"), Span(state.text, f"bold {state.style}")))])
     for what, text in facts(node):
@@ -53,7 +53,7 @@ def show_node(node: NodePicture, terminal: Terminal) -> None:
 
 
 def show_cluster(cluster: ClusterPicture, terminal: Terminal) -> None:
-    """Print the picture of a cluster as text."""
+    """Print a cluster's nodes by kind, taints, levels, and unhealthy nodes and GPUs as text."""
     terminal.line(summary(cluster), "bold")
     for section in cluster_sections(cluster):
         _show_section(section, terminal)

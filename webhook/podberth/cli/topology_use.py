@@ -50,7 +50,7 @@ def brackets(tallies: Iterable[Tally]) -> tuple[str, ...]:
 
 
 def beyond(use: NodeUse) -> Iterator[str]:
-    """Yield a line for each resource of a node of which pods hold more than is allocatable."""
+    """Yield a line for each resource of which a node has fewer allocatable devices than pods hold."""
     for each in use.devices:
         if each.held > each.allocatable:
             yield f"pods hold {each.held} {each.resource}, but {each.allocatable} are allocatable: devices were lost"

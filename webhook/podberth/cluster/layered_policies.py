@@ -63,7 +63,7 @@ class LayeredPolicies:
     def take(self, documents: Mapping[str, Document]) -> None:
         """Receive the present GPUPolicies, which take effect with the next call of ``load``.
 
-        A change that keeps the generation of every policy, such as a new status, needs no call.
+        A change that keeps the generation of every policy, such as a new status, needs no call of ``load``.
         """
         changed = self.documents is None or _versions(documents) != _versions(self.documents)
         # The mapping is replaced and not changed, because a load in a thread may be reading it. It is replaced before

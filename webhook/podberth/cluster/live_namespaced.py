@@ -85,7 +85,8 @@ class LiveNamespaced:
     ) -> None:
         """Create the object without policies.
 
-        The two functions ``takes`` are first called when the policies are compiled.
+        ``takes`` has (a function that receives the compiled policies by namespace, a function that receives the
+        verdicts on all policies). Both are first called when the policies are compiled.
         """
         self._on_change, self._on_verdicts = takes
         self._pod_schema = pod_schema
@@ -175,7 +176,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    """The policies of one namespace that compile, the verdicts on all, and the number of compiled parts."""
+    """The policies of one namespace that compile, the verdicts on all, and the number of their syntax-tree nodes."""
 
     policies: tuple[NamespacedPolicy, ...]
     verdicts: tuple[Verdict, ...]

@@ -27,7 +27,7 @@ _NO_AUTHORIZER: Final = "no such attribute(s): authorizer"
 
 
 class UnknownAnswerError(LibraryError):
-    """podberth does not know the API server's answer, because an object with rights is not given."""
+    """podberth does not know whether the user has a right, because no roles or bindings were given, or not all."""
 
     def __init__(self, why: str) -> None:
         """Create the error with the message ``why``, after a prefix by which podberth recognises the error later."""
@@ -67,7 +67,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The answer of an authorizer. An answer of RBAC has no error."""
+    """The answer of an authorizer: whether the access is allowed, and why. RBAC never answers with an error."""
 
     allowed: bool
     reason: str = ""
@@ -102,7 +102,7 @@ def _question(text: str) -> Question:
 
 
 def _with(field: str) -> Callable[[str, str], str]:
-    """Return the function that sets the field ``field`` of a question to the authorizer."""
+    """Return a function of (a question as JSON, a value); it returns the question with the value in ``field``."""
     changed: Callable[..., Question] = replace
     return lambda question, value: changed(_question(question), **{field: value}).text
 

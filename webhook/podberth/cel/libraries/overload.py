@@ -74,7 +74,7 @@ class Overload:
         return self.call is None and not self.body
 
     def written(self, operands: Sequence[str]) -> str:
-        """Return a call of the function as a policy's text; ``operands`` are the operands' texts or placeholders."""
+        """Return a call of the function as an author writes it; ``operands`` are texts of operands or placeholders."""
         if not self.name.replace(".", "").isalnum():
             # An operator: each "_" in its name is an operand, and spaces stand around what is between two of them.
             pieces = _SPACED.get(self.name, self.name).split("_")

@@ -64,7 +64,7 @@ _ZEROS: Final = struct.Struct(f"<{_HELD_BITS}d")
 
 
 def apart(text: str) -> tuple[str, Sequence[float]]:
-    """Return (value, signs), the fields of a quantity's message; the signs encode upstream's representation.
+    """Return (value, signs), the fields of a quantity's protobuf message; the signs encode upstream's representation.
 
     The engine compares messages field by field, and two quantities of equal value have to be equal in any
     representation. So the representation is encoded in the signs of zeros, because 0.0 equals -0.0.
@@ -77,7 +77,7 @@ def apart(text: str) -> tuple[str, Sequence[float]]:
 
 
 def together(text: str, signs: Sequence[float]) -> str:
-    """Return the text of a quantity from the value and the signs, which encode the exponent and the representation."""
+    """Return the text of a quantity whose protobuf message has these fields; the reverse of ``apart``."""
     # The last byte of each number begins with its sign.
     held = _held(_ZEROS.pack(*signs)[7::8])
     digits, _, exponent = text.partition("e")

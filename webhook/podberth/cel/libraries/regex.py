@@ -22,7 +22,7 @@ _NAME = re.compile(r"[0-9A-Za-z_]+")
 
 
 def uncaptured(pattern: str) -> str:
-    r"""Return the pattern with capturing groups replaced by groups that do not capture; flags stay.
+    r"""Return the pattern with capturing groups replaced by groups that do not capture; flags such as (?i) stay.
 
     RE2's syntax: ``\(`` and ``[(]`` and the text in ``\Q...\E`` open no group; (?P<n>...) and (?<n>...) capture. An
     open ``\Q`` is closed, because the text around the pattern is not part of it.
