@@ -1,4 +1,4 @@
-"""Reads, once, the objects that ``podberth why`` needs; no request writes or reads a Secret.
+"""Reads, once, the objects that ``podberth why`` needs; writes nothing, and reads no Secret.
 
 The number of requests depends on the objects that one pod names, and not on the size of the cluster. The nodes are one
 list, and so are all pods, unless only the pods of a few nodes are listed; other objects are read one by one.
@@ -130,7 +130,7 @@ class WhyReader:
         return found
 
     async def _of_workload(self, picture: Picture) -> Picture:
-        """Return the picture with the controllers and the pods of the workload that the picture names."""
+        """Return ``picture`` with the controllers and pods of its workload, and the pod to explain, filled in."""
         inside = pods_in(picture.namespace)
         pods, listed = await asyncio.gather(self._ref(inside), self._controllers(picture.namespace))
         known: dict[str, Document] = {}

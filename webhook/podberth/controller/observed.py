@@ -20,7 +20,7 @@ from .plan.world import Made, Owned, WaitingPod, World
 
 
 def _seen(kind: Kind) -> Kind:
-    """Return the kind with another ``read``, which returns what the controller needs to know of an object."""
+    """Return a copy of a kind whose function ``read`` returns a ``Made``, the facts that the controller needs."""
 
     def read(document: Document) -> Made:
         # A PodGroup without a minimum lets its pods start one by one.

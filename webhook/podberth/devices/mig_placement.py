@@ -116,11 +116,12 @@ def _mask(start: int, size: int) -> int:
 
 
 def _together(names: Sequence[str], table: MigTable) -> bool:
-    """Return whether one GPU may have so many instances and media engines; placements are not checked.
+    """Return whether one GPU of the model may have the instances ``names`` together; placements are not checked.
 
-    Only one instance may have the media engines (``+me``). An instance with ``+me.all`` takes the engines from all
-    other instances, which then have ``-me``. Thor, which has no separate GPU memory, has one compute and one graphics
-    instance (MIG user guide, "Supported MIG profiles").
+    The number of instances of each profile and their media engines are checked. Only one instance may have the media
+    engines (``+me``). An instance with ``+me.all`` takes the engines from all other instances, which then have ``-me``.
+    Thor, which has no separate GPU memory, has one compute and one graphics instance (MIG user guide, "Supported MIG
+    profiles").
     """
     for name in set(names):
         most = table.rows[name].max_instances
@@ -144,7 +145,7 @@ def _is_bare(profile: Profile) -> bool:
 
 
 def _few(names: Iterable[str], table: MigTable) -> list[str] | None:
-    """Return the profile names in canonical spelling; None if the model lacks a profile, or there are too many."""
+    """Return the profile names in canonical spelling; None if the model lacks a profile, or for too many names."""
     found: list[str] = []
     for name in names:
         profile = _row(name, table)

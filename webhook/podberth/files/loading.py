@@ -123,8 +123,7 @@ def read_objects(path: Path) -> ClusterFacts:
     No node of the snapshot counts as stale, because the heartbeats in the snapshot are as old as the file.
 
     Raises:
-        TopologyError: a file cannot be read, is no YAML or JSON, or has no object (the command that writes it may have
-            just begun); or there is no file.
+        TopologyError: there is no file, or a file cannot be read, is no YAML or JSON, or has no object.
     """
     return collect(_documents(path), now=None)
 
@@ -137,9 +136,10 @@ def _documents(path: Path) -> list[Document]:
 
 
 def read_documents(path: Path, wanted: str) -> tuple[list[tuple[str, PositionedDocument]], list[Problem]]:
-    """Return (documents, each with its file; the first problems) of a file, or of every file below a directory.
+    """Return (pairs of file and document, problems) for one file, or for every file below a directory.
 
-    A file without a document is a problem; the message ends with the text ``wanted``.
+    Only the first ``_MAX_PROBLEMS`` problems are returned. A file without a document is a problem, whose message ends
+    with the text ``wanted``.
     """
     files, problems = _listing(path)
     texts, unreadable = _texts(path, files, MAX_FILE_BYTES, MAX_FILE_BYTES)

@@ -125,7 +125,7 @@ def _of_groups(case: GroupCase, name: str, pods: Sequence[Pods], groups: int) ->
 
 
 def _of_its_part(case: GroupCase, pods: Pods) -> Path:
-    """Return the path of the list item or map entry that has this pod template and annotations; else an empty path."""
+    """Return the path, in the object, of the part that has the pods' template and annotations of its own; else ()."""
     rules = _RULES.get(case.kind)
     if rules is None or rules.annotated_part is None:
         return ()

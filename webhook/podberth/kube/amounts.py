@@ -53,7 +53,7 @@ def _each(pod: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
 
 
 def amounts(found: Mapping[str, Any]) -> dict[str, int]:
-    """Return the amounts in the field ``allocatable`` of a node, in thousandths of a unit."""
+    """Return a node's field ``allocatable`` as a mapping from resource to amount, in thousandths of a unit."""
     return {name: amount(value) for name, value in found.items()}
 
 

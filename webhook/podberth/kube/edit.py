@@ -81,7 +81,7 @@ def _proved(chunk: Chunk, found: Sequence[Splice], root: int, new: Mapping[str, 
 
 
 class _Lines:
-    """Translates offsets in a chunk's text, whose lines all end in a line feed, to offsets in the file's text."""
+    """Translates offsets in the text of one document, whose lines end in line feeds, to offsets in the file's text."""
 
     def __init__(self, text: str) -> None:
         breaks = list(_BREAK.finditer(text))

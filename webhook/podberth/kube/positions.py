@@ -160,7 +160,7 @@ class Positions:
     __slots__ = ("_load", "_root")
 
     def __init__(self, load: Callable[[], Place]) -> None:
-        """Create the object. ``load`` is called when a position is first needed, and returns the root's place."""
+        """Create the object. ``load`` returns the place of the whole document; it is called when it is first needed."""
         self._load = load
         self._root: Place | None = None
 

@@ -68,9 +68,9 @@ def _inactive(document: Mapping[str, Any]) -> str:
 
 
 def _admission(document: Mapping[str, Any]) -> Admission:
-    """Return the admission in a Workload's status; None without admission.
+    """Return whether and why a queue has admitted the pods of a Workload, from the conditions in its status.
 
-    The condition QuotaReserved counts or, if it is absent, the condition Admitted.
+    ``state`` and ``message`` are those of the condition QuotaReserved or, if it is absent, of the condition Admitted.
     """
     conditions = {text_at(each, "type"): each for each in list_at(document, "status", "conditions")}
     reason = conditions.get("QuotaReserved") or conditions.get("Admitted") or {}
