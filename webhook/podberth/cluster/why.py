@@ -272,7 +272,7 @@ def _chosen(pods: Iterable[Document]) -> Document | None:
 
 
 def _check_there(picture: Picture) -> None:
-    """Raise ClusterError if nothing of the workload that the picture names was found: no pod, controller or Event."""
+    """Raise ClusterError if nothing of the workload ``picture.name`` was found: no pod, controller or Event."""
     if picture.pod is not None or picture.controllers:
         return
     names = {text_at(each, "involvedObject", "name") for each in picture.listed(picture.refusals)}

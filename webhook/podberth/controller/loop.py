@@ -34,7 +34,7 @@ _LONGEST_SECONDS = 60.0
 
 @dataclass(slots=True)
 class Acting:
-    """Sends the controller's requests in the replica that leads. ``act`` forgets the results of earlier calls first."""
+    """Sends the controller's requests in the replica that leads. ``act`` first forgets all earlier results."""
 
     sight: ObservedCluster
     requests: Requests

@@ -218,8 +218,8 @@ class PolicyFiles:
         """Read and parse the files; the result includes the problems of single policies.
 
         Raises:
-            PolicyError: a file cannot be read, or has no policies any more, unlike the last policies that could be
-                used.
+            PolicyError: a file cannot be read, or has no policies any more, although it had some when the policies
+                could last be used.
         """
         texts, unreadable = read_policy_texts(self._directory)
         if unreadable:
@@ -295,7 +295,7 @@ class FileSource:
 
 
 def _emptied(lost: Collection[str], files: Iterable[str]) -> list[Problem]:
-    """Return a problem for each file that still exists, but has no policies any more, unlike at the last good load."""
+    """Return a problem for each file in ``lost``: it had policies when they could last be used, and has none now."""
     message = "got no policy, where there was one; delete the file to have it gone, or restart podberth"
     return [Problem(file, 0, 0, "", message) for file in files if file in lost]
 

@@ -186,9 +186,9 @@ def _pod_sets(case: GroupCase, form: PodSets, name: str) -> Iterator[list[Pods]]
 
 
 def _pod_set(case: GroupCase, form: PodSets, pods: Pods) -> Start[Pods]:
-    """Return the pods of a template that the group system counts.
+    """Return the pods of a template that start together, as the group system of the pod set counts them.
 
-    The minimums that other group systems read are ignored.
+    Minimums that only other group systems read are ignored.
     """
     rules = _RULES.get(case.kind)
     if rules is not None and rules.whole_groups:

@@ -24,7 +24,7 @@ _PACKAGED: Final = "crd-fields.json"
 
 @cache
 def crd_fields() -> Mapping[tuple[str, str], Fields]:
-    """Return a mapping from (apiVersion, kind) to the names of the fields.
+    """Return a mapping from (apiVersion, kind) to the names of the fields that such objects may have.
 
     The packaged file is read at the first call.
     """

@@ -162,7 +162,7 @@ def _choice(pod_spec: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=4096)
 def _shared(asks: Asks) -> Asks:
-    """Return the first of all equal requirements that this function was called with."""
+    """Return one object for all equal requirements (the first of them), so that equal requirements share memory."""
     return asks
 
 

@@ -90,7 +90,7 @@ class _Lines:
         self._text = text
 
     def placed(self, chunk: Chunk, found: Sequence[Splice]) -> list[Splice]:
-        """Return the replacements of text of a chunk, with the offsets and line ends of the file."""
+        """Return the text replacements ``found`` of a document, with the offsets and line ends of the file."""
         starts = [0, *(match.end() for match in re.finditer("\n", chunk.text))]
         first = self._starts[chunk.lines_before]
         mark = 1 if self._text.startswith("\ufeff", first) else 0

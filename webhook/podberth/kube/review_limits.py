@@ -137,7 +137,7 @@ def _excess_of_all(request: Mapping[str, Any], size_bytes: int | None) -> str:
 
 
 def outline(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a review's request that are still read if the envelope is above a limit; no long lists."""
+    """Return the fields of a review's request that podberth reads even if a limit of the envelope is exceeded."""
     found = {key: value for key, value in request.items() if key in _KEPT}
     user = request.get("userInfo")
     if isinstance(user, dict):

@@ -108,7 +108,7 @@ class _Collection:
 def splices(place: Place, old: dict[str, Any], new: dict[str, Any]) -> list[Splice]:
     """Return the sorted replacements of text that turn the document ``old``, whose text is at ``place``, into ``new``.
 
-    Offsets count in the text of the document's chunk.
+    The offsets count from the start of the document's text (``Chunk.text``).
     """
     writer = _Writer(place)
     if not writer.change(place, old, new):
@@ -119,7 +119,7 @@ def splices(place: Place, old: dict[str, Any], new: dict[str, Any]) -> list[Spli
 
 
 class _Writer:
-    """Collects the changes of the text of a document."""
+    """Collects the text edits (``Splice``) that change a document."""
 
     def __init__(self, root: Place) -> None:
         self.text = root.chunk.text

@@ -190,7 +190,7 @@ def _components(document: Found | None) -> Iterator[tuple[str, object, object]]:
 
 
 def _joined(spec: Found, amounts: Mapping[str, Found]) -> dict[str, Any]:
-    """Return a copy of a PodSpec in which ``amounts`` are added to the resources of the main container."""
+    """Return a copy of a PodSpec whose main container has the limits and requests in ``amounts`` besides its own."""
     main, *others = list_at(spec, "containers") or [{}]
     own = mapping_at(main, "resources")
     sides = {side: {**mapping_at(own, side), **amounts.get(side, {})} for side in ("limits", "requests")}

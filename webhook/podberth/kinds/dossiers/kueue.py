@@ -34,8 +34,9 @@ def _kueue_group(pod: Subject) -> Member:
 def _suspended_set(pod: Subject) -> Member | None:
     """Return a pod's membership in a StatefulSet that waits in a queue: all pods of the set are one pod group of Kueue.
 
-    Kueue's webhook writes the annotation into the template. Kueue writes the group's name and size on a pod only after
-    the pod has been created (pkg/controller/jobs/statefulset/statefulset_{webhook,pod_reconciler}.go).
+    Kueue's webhook writes the annotation ``kueue.x-k8s.io/pod-suspending-parent`` into the template. Kueue writes the
+    group's name and size on a pod only after the pod has been created
+    (pkg/controller/jobs/statefulset/statefulset_{webhook,pod_reconciler}.go).
     """
     controller = pod.controller
     if controller is None or (pod.annotations[_PARENT], controller.kind) != ("statefulset", "StatefulSet"):

@@ -240,7 +240,7 @@ _SCRAPED: Final = {"prometheus.io/path": "/prometheus", "prometheus.io/scrape": 
 
 
 def _replaced(scene: Scene) -> Iterator[tuple[Path, str]]:
-    """Yield (path, message) for each annotation of the predictor; it replaces the annotation in the pod template."""
+    """Yield (path, message) for each annotation of the predictor, which replaces the annotation in the pod template."""
     for key in _texts(_predictor(scene), "annotations") if _has_engine(scene) else ():
         yield (
             ("metadata", "annotations", key),
