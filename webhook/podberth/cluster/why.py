@@ -224,7 +224,7 @@ async def read_picture(kubeconfig: Kubeconfig | None, text: str, namespace: str,
 
 
 def _versions(groups: Document | NotRead | None) -> dict[str, tuple[str, ...]]:
-    """Return the API versions that the cluster serves, by API group, from an answer to /apis (meta/v1 APIGroupList)."""
+    """Return a mapping from API group to served versions, from the answer ``groups`` to /apis (an APIGroupList)."""
     return {
         text_at(each, "name"): tuple(text_at(one, "version") for one in list_at(each, "versions"))
         for each in list_at(groups, "groups")

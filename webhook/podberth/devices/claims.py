@@ -265,7 +265,7 @@ def hands_out_others(device_class: Mapping[str, Any]) -> bool:
 
 
 def _class_accelerator(device_class: Mapping[str, Any]) -> Accelerator | None:
-    """Return the accelerator of a DeviceClass, from the name, else from the only driver in the selectors."""
+    """Return the accelerator of a DeviceClass, from its name or the only driver in its selectors; None if unknown."""
     known = recognise_class(str(at(device_class, "metadata", "name")))
     if known is not None:
         return known

@@ -101,7 +101,7 @@ def _more(name: str, there: Sequence[str], table: MigTable, taken: int) -> int:
 
 
 def _layouts(names: Iterable[str], table: MigTable, taken: frozenset[int]) -> frozenset[int]:
-    """Return every possible set of used memory slices with instances of ``names`` placed, each as a bit mask.
+    """Return the sets of memory slices that may be in use after instances of ``names`` are placed, as bit masks.
 
     There are at most 2 ** 8 masks, so the time is bounded by the number of instances.
     """

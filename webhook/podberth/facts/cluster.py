@@ -181,7 +181,7 @@ class ClusterFacts:
 
     @cached_property
     def pod_groups(self) -> Mapping[GroupKey, PodGroup]:
-        """The PodGroups of all systems by API group, namespace and name; PodGroups that state no size are included."""
+        """A mapping from (API group, namespace, name) to each known PodGroup, also to PodGroups that state no size."""
         return self._known("pod group")
 
     @property

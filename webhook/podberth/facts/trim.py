@@ -258,7 +258,7 @@ A function returns None if the object is left out.
 
 
 def as_list(documents: Iterable[Document], write: Callable[[Document], str]) -> Iterator[str]:
-    """Return the lines of a List in JSON, one object on each line.
+    """Yield the lines of a List in JSON, one object on each line.
 
     The lines of two snapshots can then be compared. ``write`` returns one object as one line.
     """

@@ -262,9 +262,9 @@ class FileSource:
         self._files = PolicyFiles(self.policies)
 
     def revision(self) -> Mapping[str, object]:
-        """Return (value for the policies, value for the topology).
+        """Return a mapping from ``policies``, and ``topology`` if there is a topology file, to a value.
 
-        A value changes when the files with the policies, or with the topology, change.
+        The value changes when the files with the policies, or with the topology, change.
         """
         found = {"policies": self._files.revision()}
         return found if self.topology is None else {**found, "topology": _fingerprint(self.topology)}
@@ -349,7 +349,7 @@ def _unreadable(path: Path, error: OSError | UnicodeDecodeError) -> Problem:
 
 
 def _listing(path: Path) -> tuple[list[Path], list[Problem]]:
-    """Return the YAML and JSON files below a directory, by path, and a problem for each unreadable folder.
+    """Return (the YAML and JSON files below a directory, sorted by path; a problem for each unreadable folder).
 
     If ``path`` is a file, only ``path`` is returned.
 

@@ -25,7 +25,7 @@ class FromTemplate(Protocol):
 
     @property
     def owners(self) -> Mapping[str, Found]:
-        """The owners of the template's pods, by uid."""
+        """A mapping from uid to each owner of the template's pods."""
         ...
 
 

@@ -30,10 +30,10 @@ def amount(value: str | float | None) -> int:
 
 
 def requested(pod: Mapping[str, Any]) -> dict[str, int]:
-    """Return the amounts that the scheduler reserves for a pod on a node, with 1 of the resource ``pods``.
+    """Return a mapping from resource to the amount that the scheduler reserves for a pod on a node, in thousandths.
 
-    Amounts of zero are left out. Source: PodRequests, component-helpers resource/helpers.go; pod-level resources of
-    KEP-2837 replace the sum of the containers' requests.
+    The resource ``pods`` has the amount of one pod. Amounts of zero are left out. Source: PodRequests,
+    component-helpers resource/helpers.go; pod-level resources of KEP-2837 replace the sum of the containers' requests.
     """
     spec = mapping_at(pod, "spec")
     found = reserved(_each(pod))

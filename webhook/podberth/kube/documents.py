@@ -45,7 +45,7 @@ class PositionedDocument:
 
 
 def load_documents(text: str, file: str, *, last_wins: bool = False) -> tuple[list[PositionedDocument], list[Problem]]:
-    """Return the documents of ``text`` and the sorted problems; ``file`` is the file's name in the problems.
+    """Return (documents of ``text``, sorted problems); ``file`` is the file's name in the problems.
 
     A document with a problem is left out; all other documents are returned. A duplicate key is a problem. With
     ``last_wins``, the last value of a duplicate key counts, as for kubectl, and the document's attribute ``repeated``

@@ -27,7 +27,7 @@ _BREAK = re.compile(r"\r\n|\r|\n")
 def edited(
     text: str, file: str, wanted: Sequence[tuple[PositionedDocument, Sequence[Operation]]]
 ) -> tuple[str, list[Problem]]:
-    """Return ``text`` with its documents edited, and a Problem for each document that cannot be edited in place.
+    """Return (``text`` with its documents edited, a Problem for each document that cannot be edited in place).
 
     A document with a Problem keeps its text.
 

@@ -96,7 +96,7 @@ larger.
 
 
 def reserved(found: Iterable[tuple[str, str, int]]) -> dict[str, int]:
-    """Return the amount of each resource that the scheduler reserves for a pod, by the resource's name.
+    """Return a mapping from resource to the amount that the scheduler reserves for a pod.
 
     The amount is the larger of two sums: the requests of one init container and the sidecars before the init container,
     or the requests of all main containers and sidecars.

@@ -120,7 +120,7 @@ class _Composer:
         return Position(self._chunk.lines_before + line, index - self._lines[line - 1] + 1)
 
     def syntax(self, error: yaml.MarkedYAMLError) -> tuple[Position, str]:
-        """Return the position of a syntax error, and its reason in kubectl's words with the text at that position."""
+        """Return (position of a syntax error, the reason in kubectl's words with the text at that position)."""
         text, mark, start = self._chunk.text, error.problem_mark, error.context_mark
         index = mark.index if mark else 0
         position = self.at(index)

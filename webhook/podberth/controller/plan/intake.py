@@ -1,4 +1,4 @@
-"""Extracts the facts about waiting pods and PodGroups that the controller keeps, so that 10,000 objects cost little."""
+"""Extracts the facts about waiting pods and PodGroups that the controller keeps, to save memory for 10,000 objects."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime

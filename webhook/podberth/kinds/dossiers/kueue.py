@@ -32,7 +32,7 @@ def _kueue_group(pod: Subject) -> Member:
 
 
 def _suspended_set(pod: Subject) -> Member | None:
-    """Return a pod's membership in a StatefulSet that waits in a queue: all pods of the set are one pod group of Kueue.
+    """Return a pod's membership in a StatefulSet that waits in a queue of Kueue as one group; None for other pods.
 
     Kueue's webhook writes the annotation ``kueue.x-k8s.io/pod-suspending-parent`` into the template. Kueue writes the
     group's name and size on a pod only after the pod has been created

@@ -117,7 +117,7 @@ def _unit(said: Found) -> _Unit:
 
 
 def _graphs(document: Found) -> tuple[Mapping[str, _Unit], ...]:
-    """Return, for each predictor, a mapping from name to unit of the predictor's graph.
+    """Return a tuple with, for each predictor, the mapping from name to unit of the predictor's graph.
 
     If two units have one name, the first counts.
     """
@@ -186,7 +186,7 @@ def _has_engine(scene: Scene) -> bool:
 
 
 def _texts(said: object, key: str) -> dict[str, str]:
-    """Return the labels or annotations of the part ``said`` of the deployment, as texts."""
+    """Return the mapping ``key`` (labels or annotations) of the part ``said`` of the deployment, with texts only."""
     return {name: value for name, value in mapping_at(said, key).items() if isinstance(value, str)}
 
 
