@@ -64,7 +64,7 @@ class _Kept:
         self._notify = notify
 
     def put(self, name: str, document: Document) -> None:
-        """Keep an object; do nothing if the object has not changed."""
+        """Keep an object, and call ``notify`` if the object has changed in more than its ``resourceVersion``."""
         known = self.objects.get(name)
         self.objects[name] = _without(document, "managedFields")
         if known is None or _without(known, *_OF_THE_WRITE) != _without(document, *_OF_THE_WRITE):

@@ -63,7 +63,7 @@ class ObservedCluster:
         return [*pods, *self._served.unlisted()]
 
     async def listed(self) -> None:
-        """Wait until all resources have been listed."""
+        """Wait until the waiting pods, and all served kinds that podberth can read, have been listed."""
         await self._reflector.listed.wait()
         await self._served.settled.wait()
 

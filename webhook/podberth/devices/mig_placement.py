@@ -145,7 +145,7 @@ def _is_bare(profile: Profile) -> bool:
 
 
 def _few(names: Iterable[str], table: MigTable) -> list[str] | None:
-    """Return the profile names in canonical spelling; None if the model lacks one, or has too few slices for all."""
+    """Return the profile names in canonical spelling; None if the model lacks one, or has fewer slices than names."""
     found: list[str] = []
     for name in names:
         profile = _row(name, table)

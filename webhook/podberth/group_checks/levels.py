@@ -90,10 +90,9 @@ def _of_jobs(case: GroupCase, name: str) -> Iterator[LevelDemand]:
 
 
 def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, Path | None]:
-    """Return (the level of a role's exclusive topology, the path of the annotation in the object).
+    """Return (the level of a role's exclusive topology, the path of the annotated part of the object).
 
-    The annotation is on the role in the object, or on the whole object. If the annotation is on the pod, the path is
-    None.
+    The part is the role, or the whole object (an empty path). If the annotation is on the pod, the path is None.
     """
     if own := text_at(pods.template.own, *steps):
         return own, None
