@@ -317,10 +317,10 @@ def status_due(
 
     Args:
         document: the policy as it is now.
-        verdict: the verdict on the policy. If the verdict is on an earlier generation, nothing is written, because
-            another verdict will follow.
+        verdict: the result of loading the policy. If it is about an earlier generation, nothing is written, because
+            another result will follow.
         now: the time for conditions that change.
-        again: whether a condition may be corrected that another writer has set for the verdict's generation.
+        again: whether a condition may be corrected that another writer has set for the generation of ``verdict``.
         extra: conditions that do not follow from the policy; these conditions may always be corrected.
     """
     if document["metadata"].get("generation") != verdict.generation:
@@ -344,7 +344,7 @@ def status_due(
 def turn(document: Document, verdict: Verdict) -> Notice | None:
     """Return the notice that a policy now compiles, no longer compiles, or is disabled; None without such a change.
 
-    ``document`` has the last status of the policy, and ``verdict`` is the new verdict on the policy.
+    ``document`` has the last status of the policy, and ``verdict`` is the new result of loading the policy.
     """
     metadata, known = document["metadata"], _reported(document)
     before = {each["type"]: each["status"] for each in known.get("conditions") or ()}.get("Compiled")
