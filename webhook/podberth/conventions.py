@@ -1,4 +1,4 @@
-"""Presets for names that differ between clusters: topology levels, tolerable taints, and the meaning of node labels.
+"""Presets for names that differ between clusters: topology levels, taints of GPU nodes, and meanings of node labels.
 
 The names are presets, not constants of the code: a cluster with other names passes its own ``Conventions``. Accelerator
 resource names have a table of their own (``devices.resources``). This module reads no node and no pod.

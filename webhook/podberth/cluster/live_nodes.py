@@ -97,7 +97,7 @@ class LiveTopology:
     def _patience(self) -> float:
         """Return the seconds until the next check of the heartbeats, and of topology documents without a Node.
 
-        The result is 0 if changes are waiting, else at least the time for which events are collected.
+        The result is 0 if the index has to change now, else at least ``_TOGETHER_SECONDS``.
         """
         if self._known.changed:
             return 0.0
@@ -107,7 +107,7 @@ class LiveTopology:
         return max(self._look_at - now, _TOGETHER_SECONDS)
 
     def _notify(self) -> None:
-        """Wake the task that updates the index if the index has to change; a renewed heartbeat changes nothing."""
+        """Wake ``hand_on`` if the index has to change, or if a heartbeat expires before the next planned check."""
         due = self._heartbeats.next_at
         if self._known.changed or (due is not None and due < self._look_at):
             self._wake.set()
@@ -168,9 +168,9 @@ class Documents:
         self._sight = sight or WatchClock()
 
     def put(self, name: str, document: Document) -> None:
-        """Pass an object to the function ``take``. If the object cannot be used, an error is logged once.
+        """Pass an object to the function ``take``, and log an error if the object cannot be used.
 
-        After the object could be used again, the next error is logged again.
+        Further errors of the object are not logged until the object could be used again.
         """
         reported = name in self.left_out
         self.left_out.add(name)
@@ -187,15 +187,15 @@ class Documents:
         self._notify()
 
     def drop(self, name: str) -> None:
-        """Pass the name of an object that no longer exists to ``drop``."""
+        """Pass the name of a deleted object to the function ``drop``."""
         self.left_out.discard(name)
         self._drop(name)
         self._notify()
 
     def lost(self, at: float) -> None:
-        """Record that the watch is lost: the last facts stay, and do not become older until the watch is back."""
+        """Stop the clock ``sight`` because the watch was lost after the time ``at``; the objects are kept."""
         self._sight.lose(at)
 
     def regained(self, at: float) -> None:
-        """Record that the resource is watched again: from ``at`` on, the facts become older as time passes."""
+        """Start the clock ``sight`` again, because the resource is watched again from the time ``at`` on."""
         self._sight.regain(at)

@@ -44,7 +44,7 @@ TakesParams = Callable[[Mapping[str, NamespaceParams] | str], None]
 
 
 class LiveParams:
-    """Keeps the ConfigMaps with the label of params, and passes all ConfigMaps on whenever a ConfigMap changes."""
+    """Keeps the ConfigMaps with the label of params, and calls ``on_change`` with all of them when one changes."""
 
     def __init__(
         self, on_change: TakesParams, connect: Callable[[], Client], metrics: Counts, log: Log, timing: Timing
@@ -171,7 +171,7 @@ class TenantParams:
         return sum(len(each.wrong) for each in self._spaces.values())
 
     def take(self) -> Mapping[str, NamespaceParams]:
-        """Return the ConfigMaps by namespace.
+        """Return a mapping from namespace to the kept ConfigMaps of the namespace.
 
         Only the namespaces that have changed since the last call are computed again.
         """
@@ -206,7 +206,7 @@ class TenantParams:
         self._mark(namespace)
 
     def drop(self, name: str) -> None:
-        """Remove a ConfigMap that no longer exists or has no label any more."""
+        """Remove a ConfigMap that was deleted, or that has lost the label of params."""
         namespace, _, own = name.partition("/")
         self._remove(namespace, own)
         if namespace in self._spaces and not self._spaces[namespace].sizes:

@@ -1,7 +1,7 @@
 """Follows the GPUPolicies and the GPUPolicyExceptions of a cluster that serves these kinds.
 
 If the cluster lacks the kinds' CustomResourceDefinitions, or forbids podberth to list the objects, only the policies of
-files decide. If a list fails for another reason, no policies are passed on until a list succeeds.
+files decide. If a list fails for another reason, no GPUPolicies are reported until a list succeeds.
 """
 
 import asyncio
@@ -38,11 +38,11 @@ GPU_EXCEPTION: Final = Kind(
 TakesPolicies = Callable[[Mapping[str, Document]], Awaitable[None]]
 """A function that receives all present GPUPolicies, by name."""
 TakesExceptions = Callable[[Mapping[str, Document]], None]
-"""A function that receives all present GPUPolicyExceptions, by name, each time before the GPUPolicies are passed on."""
+"""A function that receives all present GPUPolicyExceptions, by name, each time before the GPUPolicies are reported."""
 
 
 class LivePolicies:
-    """Keeps the GPUPolicies of one cluster, and passes all GPUPolicies on whenever a GPUPolicy changes."""
+    """Keeps the GPUPolicies of one cluster, and calls ``on_change`` with all of them when one changes."""
 
     def __init__(
         self,

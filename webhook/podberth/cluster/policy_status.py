@@ -1,11 +1,11 @@
 """The conditions in the status of GPUPolicies: Compiled, Active, EveryPodSent and TopologyFresh.
 
-Compiled and Active follow from the GPUPolicy and from the policy files of the replicas, so replicas of one version
-agree, and the first replica writes both conditions. Replicas of different versions may disagree. Each replica then
-writes its result once for each generation of the GPUPolicy and each version of the file's policy that the GPUPolicy
-replaces, and lets later writers overwrite the result. EveryPodSent is only for policies of scope All. EveryPodSent
-follows from the webhook configurations, which are read again before the condition is written. TopologyFresh is only for
-policies that ask for nodes; ``Freshness`` explains the condition. Nothing here is done inside a review.
+Compiled and Active follow from the GPUPolicy and from the policy files of the replicas. Replicas of one version agree,
+so only the first replica has to write both conditions. Replicas of different versions may disagree. Each replica then
+writes its result once for each generation of the GPUPolicy, and does not correct what other replicas write later.
+EveryPodSent is only for policies of scope All. It follows from the webhook configurations, which are read again before
+the condition is written. TopologyFresh is only for policies that ask for nodes; ``Freshness`` explains the condition.
+The conditions are written in the background, never during a review.
 """
 
 import asyncio
@@ -44,10 +44,10 @@ podberth. A text in place of the bool says why the answer is unknown."""
 
 
 async def entries(client: Client, name: str) -> Entries:
-    """Read the two webhook configurations with the name ``name``; return whether each sends every pod to podberth.
+    """Return, for both webhook configurations called ``name``, whether the configuration sends every pod to podberth.
 
-    A configuration that does not exist sends no pod. If podberth may not read a configuration, the result has the text
-    of the refusal.
+    The result is a mapping from the kind of the configuration to True or False; False if the configuration does not
+    exist. If podberth may not read a configuration, the value is the text of the refusal.
 
     Raises:
         ClusterError: a configuration cannot be read for another reason.
@@ -225,7 +225,7 @@ class PolicyStatuses:
     def receive(
         self, documents: Mapping[str, Document], verdicts: Sequence[Verdict], readers: Collection[str] = ()
     ) -> None:
-        """Receive the present policies, the verdicts, and the names of the policies that read the topology."""
+        """Receive the policies by name, the result of loading each, and the names of those that read the topology."""
         self._documents, self._verdicts, self._freshness.readers = documents, verdicts, readers
         self._said = {name: each for name, each in self._said.items() if name in documents}
         self._settled = {name: each for name, each in self._settled.items() if each[0] is documents.get(name)}
@@ -317,10 +317,10 @@ def status_due(
 
     Args:
         document: the policy as it is now.
-        verdict: the verdict on the policy. If the verdict is on an earlier generation, nothing is written, because
-            another verdict will follow.
+        verdict: the result of loading the policy. If it is about an earlier generation, nothing is written, because
+            another result will follow.
         now: the time for conditions that change.
-        again: whether a condition may be corrected that another writer has set for the verdict's generation.
+        again: whether a condition may be corrected that another writer has set for the generation of ``verdict``.
         extra: conditions that do not follow from the policy; these conditions may always be corrected.
     """
     if document["metadata"].get("generation") != verdict.generation:
@@ -344,7 +344,7 @@ def status_due(
 def turn(document: Document, verdict: Verdict) -> Notice | None:
     """Return the notice that a policy now compiles, no longer compiles, or is disabled; None without such a change.
 
-    ``document`` has the last status of the policy, and ``verdict`` is the new verdict on the policy.
+    ``document`` has the last status of the policy, and ``verdict`` is the new result of loading the policy.
     """
     metadata, known = document["metadata"], _reported(document)
     before = {each["type"]: each["status"] for each in known.get("conditions") or ()}.get("Compiled")
@@ -383,7 +383,7 @@ def _reported(document: Document) -> Mapping[str, Any]:
 
 
 def _for_that_of(verdict: Verdict, before: str) -> str:
-    """Return ``before`` and a phrase about the file's policy of equal name; empty if no file has such a policy."""
+    """Return ``before`` with the words "the policy of this name in FILE"; empty if no file has such a policy."""
     return f"{before} the policy of this name in {verdict.replaces}" if verdict.replaces else ""
 
 

@@ -172,9 +172,10 @@ class ServedKinds:
             await self._client.reset()
 
     def _patience(self, *, calm: bool) -> float:
-        """Return the seconds until the next check of which kinds are served: fewer soon after the start or a failure.
+        """Return the seconds until the next check of which kinds are served.
 
-        CRDs change only every few weeks.
+        The time is short until ``settled`` is set, and after a failed check (``calm`` is False). Otherwise it is long,
+        because CRDs change only every few weeks.
         """
         if calm and self.settled.is_set():
             self._pace.succeeded()

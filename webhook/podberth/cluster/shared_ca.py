@@ -46,7 +46,7 @@ class ReadConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class ReadSecret:
-    """The Secret of the shared CA, in the form that was read from the API server."""
+    """The Secret of the shared CA as it was read: the whole object, the CA certificates, and the key of records."""
 
     document: Mapping[str, Any]
     authorities: Authorities
@@ -106,9 +106,8 @@ class SharedAuthorities:
         Args:
             read: the Secret that was read; None creates a new Secret.
             authorities: the new CA certificates with keys.
-            record_key: the key that seals records, used if the Secret has none; empty: a new key is made. A replica of
-                an older version writes the Secret without the record key, and a replica that remembers the key restores
-                it.
+            record_key: the key that seals records, written if the Secret has none; empty: a new key is made. A Secret
+                that a replica of an older version wrote has no such key.
 
         Raises:
             ClusterError: the Secret has changed since (status 409), or the API server does not answer or refuses.

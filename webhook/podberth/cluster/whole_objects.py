@@ -1,4 +1,4 @@
-"""Keeps whole objects by name, and passes on all objects whenever an object changes."""
+"""Keeps whole objects by name, and calls a function with all objects whenever an object changes."""
 
 import asyncio
 import time
@@ -14,8 +14,9 @@ _TOGETHER_SECONDS: Final = 0.1
 async def rounds(wake: asyncio.Event) -> AsyncIterator[None]:
     """Yield at once, and again each time that ``wake`` has been set, without end.
 
-    A round starts at least a tenth of a second after the end of the last round, so simultaneous changes share a round.
-    After a longer quiet time a change starts a round at once: the first pod of a new Namespace or Job may be waiting.
+    After the caller's loop has handled an item, at least a tenth of a second passes before the next item, so
+    simultaneous changes are handled together. After a longer quiet time, a change is yielded at once: the first pod of
+    a new Namespace or Job may be waiting.
     """
     while True:
         wake.clear()
@@ -63,7 +64,7 @@ class _Kept:
         self._notify = notify
 
     def put(self, name: str, document: Document) -> None:
-        """Keep an object; do nothing if the object has not changed."""
+        """Keep an object, and call ``notify`` if the object has changed in more than its ``resourceVersion``."""
         known = self.objects.get(name)
         self.objects[name] = _without(document, "managedFields")
         if known is None or _without(known, *_OF_THE_WRITE) != _without(document, *_OF_THE_WRITE):

@@ -1,4 +1,4 @@
-"""Reads, once, the objects that ``podberth why`` needs; no request writes or reads a Secret.
+"""Reads, once, the objects that ``podberth why`` needs; writes nothing, and reads no Secret.
 
 The number of requests depends on the objects that one pod names, and not on the size of the cluster. The nodes are one
 list, and so are all pods, unless only the pods of a few nodes are listed; other objects are read one by one.
@@ -130,7 +130,7 @@ class WhyReader:
         return found
 
     async def _of_workload(self, picture: Picture) -> Picture:
-        """Return the picture with the controllers and the pods of the workload that the picture names."""
+        """Return ``picture`` with the controllers and pods of its workload, and the pod to explain, filled in."""
         inside = pods_in(picture.namespace)
         pods, listed = await asyncio.gather(self._ref(inside), self._controllers(picture.namespace))
         known: dict[str, Document] = {}
@@ -224,7 +224,7 @@ async def read_picture(kubeconfig: Kubeconfig | None, text: str, namespace: str,
 
 
 def _versions(groups: Document | NotRead | None) -> dict[str, tuple[str, ...]]:
-    """Return the API versions that the cluster serves, by API group, from an answer to /apis (meta/v1 APIGroupList)."""
+    """Return a mapping from API group to served versions, from the answer ``groups`` to /apis (an APIGroupList)."""
     return {
         text_at(each, "name"): tuple(text_at(one, "version") for one in list_at(each, "versions"))
         for each in list_at(groups, "groups")
@@ -272,7 +272,7 @@ def _chosen(pods: Iterable[Document]) -> Document | None:
 
 
 def _check_there(picture: Picture) -> None:
-    """Raise ClusterError if nothing of the workload that the picture names was found: no pod, controller or Event."""
+    """Raise ClusterError if nothing of the workload ``picture.name`` was found: no pod, controller or Event."""
     if picture.pod is not None or picture.controllers:
         return
     names = {text_at(each, "involvedObject", "name") for each in picture.listed(picture.refusals)}

@@ -1,4 +1,4 @@
-"""Keeps facts about owners, PodGroups, DRA objects and PriorityClasses, and passes the facts on after each change.
+"""Keeps facts about owners, PodGroups, DRA objects and PriorityClasses, and reports the facts after each change.
 
 Unlike nodes, such objects come and go with every job, in tens of thousands. So only the fields that decisions read are
 kept, and a batch of changes copies only the tables of the changed kinds.
@@ -42,7 +42,7 @@ class LiveKinds:
 
 
 class LiveWorkloads(LiveKinds):
-    """Keeps facts about the objects that a review may need, and passes the facts on."""
+    """Keeps facts about the objects that a review may need, and calls ``on_change`` with all facts after a change."""
 
     def __init__(self, kinds: Sequence[Kind], on_change: Callable[[ClusterFacts], None], log: Log) -> None:
         """Create the object without facts. ``on_change`` receives all facts, first when all served kinds are listed."""
@@ -179,9 +179,9 @@ class Filed(Documents):
         self._let_in()
 
     def _let_in(self) -> None:
-        """Add objects that were left out, as far as there is room now. The object that was left out first comes first.
+        """Keep objects that were left out for lack of room, the earliest first, until ``MOST_OBJECTS`` are kept.
 
-        Left-out objects are kept until then, because the watch does not report an unchanged object again.
+        The left-out objects wait in ``_waiting``, because the watch does not report an unchanged object again.
         """
         while self._waiting and self._count < MOST_OBJECTS:
             name = next(iter(self._waiting))

@@ -82,6 +82,6 @@ class Declared:
 
 
 def templates(snapshot: Snapshot) -> Templates:
-    """Return the claim templates of the policies in a snapshot, by the names that are written on pods."""
+    """Return a mapping from the name that is written on pods to each claim template of a snapshot's policies."""
     declared = (each for policy in snapshot.policies for each in policy.source.spec.claim_templates)
     return {each.written_name: each.document for each in declared}

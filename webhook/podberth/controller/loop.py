@@ -1,7 +1,7 @@
 """The leader's loop: reads the present state, sends the plan's actions and notices, and starts again after each change.
 
-A round waits for no answer: a request in progress is not sent again, and each answer starts another round. A notice is
-sent once while the problem lasts.
+The loop does not wait for the answer to a request. It does not repeat a request in progress, and it starts again when
+an answer arrives. A notice is sent once while the problem lasts.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _LONGEST_SECONDS = 60.0
 
 @dataclass(slots=True)
 class Acting:
-    """Sends the controller's requests in the replica that leads. Each call of ``act`` starts without memory."""
+    """Sends the controller's requests in the replica that leads. ``act`` first forgets all earlier results."""
 
     sight: ObservedCluster
     requests: Requests
@@ -150,7 +150,7 @@ class Acting:
         self.wake.set()
 
     def _settle(self, action: Action, answer: RequestResult) -> None:
-        """Process the API server's answer to the request for an action."""
+        """Record the API server's answer to the request for an action, and decide when the request may be repeated."""
         now = time.monotonic()
         if isinstance(action, LookUp):
             self._learn(action, answer, now)

@@ -20,7 +20,7 @@ from .plan.world import Made, Owned, WaitingPod, World
 
 
 def _seen(kind: Kind) -> Kind:
-    """Return the kind with another ``read``, which returns what the controller needs to know of an object."""
+    """Return a copy of a kind whose function ``read`` returns a ``Made``, the facts that the controller needs."""
 
     def read(document: Document) -> Made:
         # A PodGroup without a minimum lets its pods start one by one.
@@ -63,7 +63,7 @@ class ObservedCluster:
         return [*pods, *self._served.unlisted()]
 
     async def listed(self) -> None:
-        """Wait until all resources have been listed."""
+        """Wait until the waiting pods, and all served kinds that podberth can read, have been listed."""
         await self._reflector.listed.wait()
         await self._served.settled.wait()
 

@@ -97,8 +97,8 @@ def _owner_path(action: LookUp) -> ApiPath:
 def keeps_minimum(action: GroupChange, answer: RequestResult) -> bool:
     """Return whether the API server refused a change of a PodGroup because the group's minimum cannot change.
 
-    The refused field is in the API server's message, which has the form of ErrorList.ToAggregate (k8s.io/apimachinery
-    pkg/util/validation/field): FIELD: text.
+    The API server's message names the refused field in the form ``FIELD: text`` (ErrorList.ToAggregate,
+    k8s.io/apimachinery pkg/util/validation/field).
     """
     system = BY_API_GROUP.get(action.kind.partition(".")[2])
     if system is None or answer.error is None or answer.error.status != HTTPStatus.UNPROCESSABLE_ENTITY:

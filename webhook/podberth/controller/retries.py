@@ -89,7 +89,7 @@ class Waits:
         return min((each.until for each in self._each.values() if each.until > after), default=float("inf"))
 
     def failed(self) -> dict[Subject, str]:
-        """Return a mapping from the object of each request that failed to the error; refusals are left out."""
+        """Return a mapping from the subject of each failed request to its error; refused writes are left out."""
         return {each.of: each.failed for each in self._each.values() if each.failed}
 
     def notices(self) -> Iterator[Notice]:

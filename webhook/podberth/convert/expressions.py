@@ -115,7 +115,7 @@ class Native:
         """The variables of the policy that were compiled before; later expressions may use these variables."""
 
     def compiled(self, source: str, names: frozenset[str] = _NAMES | {"variables"}) -> Expression:
-        """Return the compiled expression; its value may have any type.
+        """Return the compiled expression, which may use the variables ``names``; its value may have any type.
 
         Raises:
             CompileError: the expression does not compile.

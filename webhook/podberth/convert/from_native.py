@@ -212,7 +212,7 @@ def _own(variables: Iterable[Document]) -> Iterator[Document]:
 
 
 def _texts(entries: Iterable[Document]) -> Iterator[Document]:
-    """Yield validations or other items of a native policy, with fields of ``gpu`` in place of their variables.
+    """Yield items of a native policy, such as validations, with fields of ``gpu`` in place of the variables for them.
 
     A message is left out if it is the default message of a GPUPolicy.
     """

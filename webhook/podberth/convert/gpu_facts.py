@@ -83,7 +83,8 @@ def _asks_for(condition: str) -> str:
 def _one_of(groups: Mapping[str, list[str]], besides: str) -> str:
     """Return a CEL expression whose value is the key of ``groups`` that lists a resource which the pod requests.
 
-    The value is 'mixed' if several keys have a requested resource, and '' if no key has.
+    The value is 'mixed' if several keys have a requested resource, and '' if no key has. ``besides`` is a CEL condition
+    under which the key ``v`` has the resource ``k``, too.
     """
     table = "{" + ", ".join(f"'{key}': {_names(names)}" for key, names in groups.items()) + "}"
     found = f"[{table}].map(t, t.filter(v, {_asks_for(f'(k in t[v] || {besides})')}).join(','))"

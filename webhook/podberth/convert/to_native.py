@@ -50,7 +50,7 @@ def to_native(parsed: ParsedPolicy, environment: Environment) -> Converted:
 
 
 class _NotSaidError(Exception):
-    """The GPUPolicy cannot be converted at all. The reason was added to the list ``left_out`` before."""
+    """The GPUPolicy cannot be converted at all; the reason is the last problem in ``Converted.left_out``."""
 
 
 class _Conversion:

@@ -95,12 +95,12 @@ class KnownDevices:
     def in_stead(
         self, namespace: str, claim: Mapping[str, Any], resource: str, requests: Collection[str] = ()
     ) -> int | None:
-        """Return how many devices of a claim replace the devices of a requested extended resource; None if unknown.
+        """Return the number of a claim's devices that can replace an extended resource in a pod; None if unknown.
 
-        First rule: if the resource is an accelerator, only accelerators of the claim count, else only devices that are
-        no accelerators. Second rule: if the claim has no such devices, the devices count of which podberth does not
-        know what they are. Third rule: if the claim has only accelerators, and podberth does not know the resource, the
-        accelerators count.
+        First rule: if the resource is an accelerator, the claim's accelerators count, else the claim's devices that are
+        no accelerators. Second rule: if the claim has no such devices, the devices of DeviceClasses that podberth does
+        not know count. Third rule: if the claim has neither, and podberth does not know the resource, the accelerators
+        count.
 
         The result is None if the claim or a number of devices is unknown, or if the devices that count by the second or
         the third rule belong to several DeviceClasses.
@@ -244,9 +244,10 @@ def class_resources(device_class: Mapping[str, Any]) -> frozenset[str]:
 
 
 def class_accelerators(device_class: Mapping[str, Any]) -> Accelerators:
-    """Return the accelerators of a DeviceClass by extended resource, without resources that podberth knows by name.
+    """Return a mapping from each extended resource of a DeviceClass to the accelerator of the class.
 
-    Empty if neither the name of the class nor the driver in the selectors of the class is known to have accelerators.
+    Resources that podberth knows by name (``recognise``) are left out. The mapping is empty if neither the name of the
+    class nor the driver in the selectors of the class is known to have accelerators.
     """
     accelerator = _class_accelerator(device_class)
     if accelerator is None:
@@ -264,7 +265,7 @@ def hands_out_others(device_class: Mapping[str, Any]) -> bool:
 
 
 def _class_accelerator(device_class: Mapping[str, Any]) -> Accelerator | None:
-    """Return the accelerator of a DeviceClass, from the name, else from the only driver in the selectors."""
+    """Return the accelerator of a DeviceClass, from its name or the only driver in its selectors; None if unknown."""
     known = recognise_class(str(at(device_class, "metadata", "name")))
     if known is not None:
         return known

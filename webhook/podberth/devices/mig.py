@@ -2,8 +2,8 @@
 
 Drivers and people write ``1g.10gb+me``; the resource's name is ``nvidia.com/mig-1g.10gb.me``. ``devices.mig_tables``
 has the profiles of each GPU model, ``devices.mig_placement`` finds which profiles fit on one GPU together, and
-``devices.mig_nearest`` suggests names for a misspelled name. Limits always depend on the model, because one name has
-several shapes: ``1g.10gb`` fits 7 times on a GPU of 80 GB, and 4 times on an A100 of 40 GB.
+``devices.mig_nearest`` suggests names for a misspelled name. The maximum number of instances always depends on the
+model: ``1g.10gb`` fits 7 times on a GPU of 80 GB, and 4 times on an A100 of 40 GB.
 """
 
 import re

@@ -116,7 +116,7 @@ def _numbers(text: str) -> Profile | None:
 
 
 def _slips(one: str, other: str) -> int:
-    """Return the edit distance of two names (Levenshtein); all distances above ``_MOST_SLIPS`` count as one more."""
+    """Return the edit distance of two names (Levenshtein), or ``_MOST_SLIPS`` + 1 for any larger distance."""
     beyond = _MOST_SLIPS + 1
     if abs(len(one) - len(other)) > _MOST_SLIPS:
         return beyond

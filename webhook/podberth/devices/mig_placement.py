@@ -101,7 +101,7 @@ def _more(name: str, there: Sequence[str], table: MigTable, taken: int) -> int:
 
 
 def _layouts(names: Iterable[str], table: MigTable, taken: frozenset[int]) -> frozenset[int]:
-    """Return every possible set of used memory slices with instances of ``names`` placed, each as a bit mask.
+    """Return the sets of memory slices that may be in use after instances of ``names`` are placed, as bit masks.
 
     There are at most 2 ** 8 masks, so the time is bounded by the number of instances.
     """
@@ -116,11 +116,12 @@ def _mask(start: int, size: int) -> int:
 
 
 def _together(names: Sequence[str], table: MigTable) -> bool:
-    """Return whether one GPU may have so many instances and media engines; placements are not checked.
+    """Return whether one GPU of the model may have the instances ``names`` together; placements are not checked.
 
-    Only one instance may have the media engines (``+me``). An instance with ``+me.all`` takes the engines from all
-    other instances, which then have ``-me``. Thor, which has no separate GPU memory, has one compute and one graphics
-    instance (MIG user guide, "Supported MIG profiles").
+    The number of instances of each profile and their media engines are checked. Only one instance may have the media
+    engines (``+me``). An instance with ``+me.all`` takes the engines from all other instances, which then have ``-me``.
+    Thor, which has no separate GPU memory, has one compute and one graphics instance (MIG user guide, "Supported MIG
+    profiles").
     """
     for name in set(names):
         most = table.rows[name].max_instances
@@ -144,7 +145,7 @@ def _is_bare(profile: Profile) -> bool:
 
 
 def _few(names: Iterable[str], table: MigTable) -> list[str] | None:
-    """Return the profile names in canonical spelling; None if the model lacks a profile, or there are too many."""
+    """Return the profile names in canonical spelling; None if the model lacks one, or has fewer slices than names."""
     found: list[str] = []
     for name in names:
         profile = _row(name, table)

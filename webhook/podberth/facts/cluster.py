@@ -134,9 +134,9 @@ class ClusterFacts:
         return made
 
     def _known(self, *roles: KindRole) -> Mapping[Any, Any]:
-        """Return a mapping from key to fact for all Kubernetes kinds of these roles.
+        """Return a mapping from an object's key to its kept fields, for all Kubernetes kinds with one of the roles.
 
-        If two kinds have a fact for one key, the fact of the first kind is in the mapping.
+        If objects of two kinds have the same key, the mapping has the object of the first kind.
         """
         return _chained(*(self.tables[kind].known for kind in of_role(*roles) if kind in self.tables))
 
@@ -181,7 +181,7 @@ class ClusterFacts:
 
     @cached_property
     def pod_groups(self) -> Mapping[GroupKey, PodGroup]:
-        """The PodGroups of all systems by API group, namespace and name; PodGroups that state no size are included."""
+        """A mapping from (API group, namespace, name) to each known PodGroup, also to PodGroups that state no size."""
         return self._known("pod group")
 
     @property
@@ -288,7 +288,7 @@ _FOLLOWS_FROM: Final[Mapping[str, tuple[Kind, ...]]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sizes(Mapping[GroupKey, int]):
-    """The sizes of PodGroups as a view, because a copy of 100,000 PodGroups would be expensive."""
+    """A mapping from PodGroup to size, read from ``groups`` without a copy, because there may be 100,000 PodGroups."""
 
     groups: Mapping[GroupKey, PodGroup]
 
@@ -368,9 +368,10 @@ def _remarks(documents: Iterable[object]) -> Iterator[str]:
 
 
 def _stands_once(kind: Kind, document: Document) -> bool:
-    """Return whether files may have only one object of this Kubernetes kind and name.
+    """Return whether files may have only one object with the kind and name of ``document``.
 
-    Files may have other objects in two versions.
+    This is so for Nodes, Namespaces, topology documents and heartbeat Leases. Any other object may be in the files
+    twice, in two API versions.
     """
     if kind in OF_NODES and kind is not NODE and not is_at_home(document):
         return False

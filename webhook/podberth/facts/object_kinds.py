@@ -155,9 +155,9 @@ class DeviceClass(NamedTuple):
 
 
 class ComputeDomain(NamedTuple):
-    """The kept fields of a ComputeDomain.
+    """The kept fields of a ComputeDomain: the name of its channel template, and the devices that the template requests.
 
-    They state a pod's IMEX channel before the driver makes the ResourceClaimTemplate.
+    So the devices of a pod's claim are known before the driver makes the ResourceClaimTemplate.
     """
 
     template: str

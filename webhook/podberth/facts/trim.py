@@ -1,6 +1,6 @@
 """Reduces a cluster's documents to the fields that podberth reads, for a snapshot that users keep and share.
 
-The order of the documents does not vary, and fields that only show age (heartbeats, versions, managed fields) are
+The documents are sorted, and fields that change without effect on a decision (heartbeats, versions, managed fields) are
 removed. Decisions from the reduced documents equal decisions from the originals. Leases, ConfigMaps that no policy
 reads, and objects that ``facts.collect`` ignores or cannot read are left out. A workload, such as a Job, keeps only
 numbers, names and the pods' requirements on a node, because other fields may be secret.
@@ -258,7 +258,7 @@ A function returns None if the object is left out.
 
 
 def as_list(documents: Iterable[Document], write: Callable[[Document], str]) -> Iterator[str]:
-    """Return the lines of a List in JSON, one object on each line.
+    """Yield the lines of a List in JSON, one object on each line.
 
     The lines of two snapshots can then be compared. ``write`` returns one object as one line.
     """

@@ -123,8 +123,7 @@ def read_objects(path: Path) -> ClusterFacts:
     No node of the snapshot counts as stale, because the heartbeats in the snapshot are as old as the file.
 
     Raises:
-        TopologyError: a file cannot be read, is no YAML or JSON, or has no object (the command that writes it may have
-            just begun); or there is no file.
+        TopologyError: there is no file, or a file cannot be read, is no YAML or JSON, or has no object.
     """
     return collect(_documents(path), now=None)
 
@@ -137,9 +136,10 @@ def _documents(path: Path) -> list[Document]:
 
 
 def read_documents(path: Path, wanted: str) -> tuple[list[tuple[str, PositionedDocument]], list[Problem]]:
-    """Return (documents, each with its file; the first problems) of a file, or of every file below a directory.
+    """Return (pairs of file and document, problems) for one file, or for every file below a directory.
 
-    A file without a document is a problem; the message ends with the text ``wanted``.
+    Only the first ``_MAX_PROBLEMS`` problems are returned. A file without a document is a problem, whose message ends
+    with the text ``wanted``.
     """
     files, problems = _listing(path)
     texts, unreadable = _texts(path, files, MAX_FILE_BYTES, MAX_FILE_BYTES)
@@ -218,8 +218,8 @@ class PolicyFiles:
         """Read and parse the files; the result includes the problems of single policies.
 
         Raises:
-            PolicyError: a file cannot be read, or has no policies any more, unlike the last policies that could be
-                used.
+            PolicyError: a file cannot be read, or has no policies any more, although it had some when the policies
+                could last be used.
         """
         texts, unreadable = read_policy_texts(self._directory)
         if unreadable:
@@ -262,9 +262,9 @@ class FileSource:
         self._files = PolicyFiles(self.policies)
 
     def revision(self) -> Mapping[str, object]:
-        """Return (value for the policies, value for the topology).
+        """Return a mapping from ``policies``, and ``topology`` if there is a topology file, to a value.
 
-        A value changes when the files with the policies, or with the topology, change.
+        The value changes when the files with the policies, or with the topology, change.
         """
         found = {"policies": self._files.revision()}
         return found if self.topology is None else {**found, "topology": _fingerprint(self.topology)}
@@ -295,7 +295,7 @@ class FileSource:
 
 
 def _emptied(lost: Collection[str], files: Iterable[str]) -> list[Problem]:
-    """Return a problem for each file that still exists, but has no policies any more, unlike at the last good load."""
+    """Return a problem for each file in ``lost``: it had policies when they could last be used, and has none now."""
     message = "got no policy, where there was one; delete the file to have it gone, or restart podberth"
     return [Problem(file, 0, 0, "", message) for file in files if file in lost]
 
@@ -349,7 +349,7 @@ def _unreadable(path: Path, error: OSError | UnicodeDecodeError) -> Problem:
 
 
 def _listing(path: Path) -> tuple[list[Path], list[Problem]]:
-    """Return the YAML and JSON files below a directory, by path, and a problem for each unreadable folder.
+    """Return (the YAML and JSON files below a directory, sorted by path; a problem for each unreadable folder).
 
     If ``path`` is a file, only ``path`` is returned.
 

@@ -115,7 +115,7 @@ def _without_mark(start: bytes) -> str:
 
 
 def _below(top: Path) -> tuple[list[str], list[Problem]] | None:
-    """Return the manifests below a directory, and problems for unreadable folders; None if ``top`` is no directory."""
+    """Return (manifests below a directory, problems for unreadable folders); None if ``top`` is no directory."""
     if not top.is_dir():
         return None
     problems: list[Problem] = []

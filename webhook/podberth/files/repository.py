@@ -18,7 +18,7 @@ _CHARTS: Final = "charts"
 
 
 def charts(files: Iterable[str]) -> dict[str, str]:
-    """Return the folder of the Helm chart for each file that is a template of a chart.
+    """Return a mapping from each file that is a template of a Helm chart to the folder of the chart.
 
     If a chart is inside another, the folder is the outer chart's.
     """
@@ -44,7 +44,7 @@ def _outermost(chart: Path) -> Path:
 
 
 def patches(files: Iterable[str]) -> dict[str, str]:
-    """Return, for each file that a kustomization uses as a patch, the path of the kustomization."""
+    """Return a mapping from each file that a kustomization uses as a patch to the path of the kustomization."""
     found: dict[str, str] = {}
     for file in files:
         path = Path(file)

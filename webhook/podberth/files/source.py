@@ -54,9 +54,9 @@ class SnapshotSource(Protocol):
     """
 
     def revision(self) -> Mapping[str, object]:
-        """Return (value for the policies, value for the topology).
+        """Return a mapping from each source (``policies``, ``topology``) to a value.
 
-        The values change if ``load`` may return a new snapshot.
+        A value changes when the source has changed, so that ``load`` may return a new snapshot.
         """
 
     def load(self) -> Loaded:

@@ -201,7 +201,7 @@ class GroupCase:
         yield from map(tuple, found.values())
 
     def own_member(self, pods: Pods) -> Member | None:
-        """Return the pods' membership in a gang as the workload's operator defines the gang.
+        """Return the pods' membership in a gang as the workload's operator defines the gang; None without a gang.
 
         Labels and annotations of podberth are ignored.
         """

@@ -15,7 +15,7 @@ from .levels import LevelDemand, affinity_levels, exclusive_levels, native_level
 
 
 def too_large_groups(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for each gang that fits into no known domain, or not on all known nodes together."""
+    """Yield a problem for each required level without enough room, and each gang too large for all known nodes."""
     if not case.known.topology.known:
         return
     reported: set[tuple[object, ...]] = set()

@@ -90,10 +90,9 @@ def _of_jobs(case: GroupCase, name: str) -> Iterator[LevelDemand]:
 
 
 def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, Path | None]:
-    """Return (the level of a role's exclusive topology, the path of the annotation in the object).
+    """Return (the level of a role's exclusive topology, the path of the annotated part of the object).
 
-    The annotation is on the role in the object, or on the whole object. If the annotation is on the pod, the path is
-    None.
+    The part is the role, or the whole object (an empty path). If the annotation is on the pod, the path is None.
     """
     if own := text_at(pods.template.own, *steps):
         return own, None
@@ -125,7 +124,7 @@ def _of_groups(case: GroupCase, name: str, pods: Sequence[Pods], groups: int) ->
 
 
 def _of_its_part(case: GroupCase, pods: Pods) -> Path:
-    """Return the path of the list item or map entry that has this pod template and annotations; else an empty path."""
+    """Return the path, in the object, of the part that has the pods' template and annotations of its own; else ()."""
     rules = _RULES.get(case.kind)
     if rules is None or rules.annotated_part is None:
         return ()
@@ -186,9 +185,9 @@ def _pod_sets(case: GroupCase, form: PodSets, name: str) -> Iterator[list[Pods]]
 
 
 def _pod_set(case: GroupCase, form: PodSets, pods: Pods) -> Start[Pods]:
-    """Return the pods of a template that the group system counts.
+    """Return the pods of a template that start together, as the group system of the pod set counts them.
 
-    The minimums that other group systems read are ignored.
+    Minimums that only other group systems read are ignored.
     """
     rules = _RULES.get(case.kind)
     if rules is not None and rules.whole_groups:

@@ -68,8 +68,8 @@ def _named(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
 def _labelled(case: GroupCase, key: str) -> Iterator[_Named]:
     """Yield the queues that a label names, without duplicates.
 
-    The label is read from the object and from objects that wrap the object. If none of them has the label, the label is
-    read from the object's pods.
+    The label of the outermost object around the object counts, else the object's own label. If neither has the label,
+    the labels of the object's pods count.
     """
     steps = ("metadata", "labels", key)
     own = text_at(case.document, *steps)

@@ -26,7 +26,7 @@ _NETWORK: Final = "a NetworkPolicy may be in between (docs/status.md)"
 
 
 def certificates(observed: InstallationState) -> Iterator[Row]:
-    """Yield lines of the status report about trusted and served certificates, silent replicas, and the rotation."""
+    """Yield the report's lines about trusted and served certificates, silent replicas, and the rotation of the CA."""
     registrations = [
         Registration.of(kind, found)
         for kind, found in observed.configurations.items()

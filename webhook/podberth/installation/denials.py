@@ -141,7 +141,7 @@ def _times(event: Document) -> int:
 
 
 def _last(event: Document) -> datetime | None:
-    """Return the time at which an Event occurred last; the old and the new API of Events fill different fields."""
+    """Return when an Event occurred last, from the fields of the old and the new API of Events; None if unknown."""
     series = event.get("series") or {}
     moments = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
     return _moment(*moments, event["metadata"].get("creationTimestamp"))
@@ -154,7 +154,7 @@ def _first(event: Document, last: datetime) -> datetime:
 
 
 def _moment(*said: object) -> datetime | None:
-    """Return the first of several field values that is a time; None if all values are no time."""
+    """Return the time in the first nonempty field of an Event's fields ``said``; None if all fields are empty."""
     return next((datetime.fromisoformat(str(each)).astimezone(UTC) for each in said if each), None)
 
 

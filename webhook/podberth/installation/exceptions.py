@@ -18,7 +18,7 @@ _State: TypeAlias = Literal["active", "soon", "expired", "tooLong", "broken"]
 
 
 def exceptions(observed: InstallationState) -> Iterator[Row]:
-    """Yield the line about the GPUPolicyExceptions of the cluster; nothing if the cluster has none."""
+    """Yield the report's line about the GPUPolicyExceptions of the cluster; nothing if the cluster has none."""
     objects = observed.exceptions
     if isinstance(objects, Unread):
         yield unread("exceptions", objects)

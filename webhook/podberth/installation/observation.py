@@ -183,7 +183,7 @@ class StatusReport:
 
 
 def as_list(found: Read[tuple[Document, ...]], version: str, kind: str) -> Iterator[dict[str, Any]]:
-    """Return a List of the objects, such as a NodeList, as the API server returns it; nothing if ``found`` is unread.
+    """Yield a List of the objects, such as a NodeList, as the API server returns it; nothing if ``found`` is unread.
 
     ``version`` and ``kind`` are the apiVersion and the kind of each object. The API server writes neither of the two on
     the objects in a list.

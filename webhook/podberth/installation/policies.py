@@ -1,4 +1,4 @@
-"""Judges the policies in force: the GPUPolicies of the cluster, and the policies from files, which replicas count."""
+"""Judges the policies in force: GPUPolicies, and policies from files, whose number is in the replicas' metrics."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -74,7 +74,7 @@ def _reloads(replicas: tuple[Replica, ...]) -> Row:
 
 
 def _every_pod(observed: InstallationState, replicas: tuple[Replica, ...]) -> Iterator[Row]:
-    """Yield the report's line that compares: webhook entries send every pod, and a policy of scope All needs that."""
+    """Yield the report's line on whether every pod is sent to podberth, and whether a policy of scope All needs it."""
     found = {kind: each for kind, each in observed.configurations.items() if each and not isinstance(each, Unread)}
     entries = {kind: sends_every_pod(each) for kind, each in found.items()}
     needing = _needing(observed, replicas)
@@ -100,11 +100,11 @@ def _every_pod(observed: InstallationState, replicas: tuple[Replica, ...]) -> It
 
 
 def _needing(observed: InstallationState, replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None:
-    """Return the names of the GPUPolicies that need a webhook entry for every pod.
+    """Return, for each kind of webhook configuration, the names of the GPUPolicies that need an entry for every pod.
 
-    The result is a mapping from MutatingWebhookConfiguration and ValidatingWebhookConfiguration to the names. Where no
-    name is known, the mapping has the number of policies that replicas report, which includes policies of files. None
-    if no GPUPolicy needs the entry and no replica reports a number.
+    The result is a mapping from MutatingWebhookConfiguration and ValidatingWebhookConfiguration to the names. If no
+    GPUPolicy needs an entry, the mapping has the text of the number that replicas report, which includes policies of
+    files; the result is None if no replica reports a number.
     """
     objects = () if isinstance(observed.policies, Unread) else observed.policies
     wanted = [(str(each["metadata"]["name"]), entries_wanted(each)) for each in objects]

@@ -24,7 +24,7 @@ _PACKAGED: Final = "crd-fields.json"
 
 @cache
 def crd_fields() -> Mapping[tuple[str, str], Fields]:
-    """Return a mapping from (apiVersion, kind) to the names of the fields.
+    """Return a mapping from (apiVersion, kind) to the names of the fields that such objects may have.
 
     The packaged file is read at the first call.
     """
@@ -33,7 +33,7 @@ def crd_fields() -> Mapping[tuple[str, str], Fields]:
 
 
 def decoded(document: Mapping[str, Any]) -> Mapping[tuple[str, str], Fields]:
-    """Return the fields that ``encoded`` has written as JSON; objects with equal fields are shared."""
+    """Return a mapping from (apiVersion, kind) to the names of the fields, from the JSON of ``encoded``."""
     made: list[dict[str, Any]] = []
     for names in document["objects"]:  # each object refers only to earlier objects
         made.append({name: made[number] for name, number in names.items()})

@@ -121,7 +121,7 @@ def read(document: object, path: Path, form: Form) -> dict[str, Any]:
 
 
 def _misfit(place: object, key: str, form: Form) -> Any:
-    """Return the value at a key of an object if the value's type is wrong, so that a caller reports the value.
+    """Return the value at a key of an object if the value's type is wrong, so that it can be reported.
 
     None if the type is right.
     """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRules:
-    """The rules for the gangs of one Kubernetes kind of workload, such as JobSet, in all versions of the kind."""
+    """The facts about the gangs of a kind of workload, such as JobSet: minimums, roles, and what starts together."""
 
     kind: tuple[str, str]
     """The API group and the name of the kind."""

@@ -24,10 +24,11 @@ def scheduler_of(serving: object) -> str:
 def stamp_member(pod: dict[str, Any], serving: Found, role: Found, *, entry: bool) -> None:
     """Add to a pod Kthena's fields for the entry pod of a role or, if ``entry`` is False, for the role's first worker.
 
-    The pod belongs to the role's first replica in the first serving group. If a label has two values, the template's
-    counts, and if an annotation has two, Kthena's. If the scheduler is Volcano, Kthena makes a PodGroup, with or
-    without a gangPolicy. Sources: pkg/model-serving-controller/utils/utils.go createBasePod, GenerateEntryPod,
-    GenerateWorkerPod (labels); podgroupmanager/manager.go AnnotatePodWithPodGroup, shouldCreatePodGroup.
+    The pod belongs to the role's first replica in the first serving group. A label of the template replaces Kthena's
+    label of equal key; an annotation of Kthena replaces the template's. If the scheduler is Volcano, Kthena makes a
+    PodGroup, with or without a gangPolicy. Sources: pkg/model-serving-controller/utils/utils.go createBasePod,
+    GenerateEntryPod, GenerateWorkerPod (labels); podgroupmanager/manager.go AnnotatePodWithPodGroup,
+    shouldCreatePodGroup.
     """
     name, key = text_at(serving, "metadata", "name"), text(role.get("name"))
     group, replica = f"{name}-0", f"{key}-0"

@@ -31,10 +31,7 @@ PLACEHOLDERS: Final = (PLACEHOLDER_UID, PLACEHOLDER_HASH)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """A pod template and its path in a document, as functions that write an operator's fields read both.
-
-    The document is unchecked.
-    """
+    """A pod template in an unchecked document: the input of functions that write an operator's fields on the pod."""
 
     document: Found
     name: str

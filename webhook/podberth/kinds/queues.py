@@ -27,7 +27,7 @@ class Queue:
 class QueueForm:
     """The queues of one Kubernetes kind, such as LocalQueue.
 
-    The fields are the ways to name a queue in a workload, and the facts that a queue states.
+    The fields say how a workload names a queue, and which facts podberth reads from a queue.
     """
 
     source: str

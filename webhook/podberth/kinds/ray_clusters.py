@@ -98,10 +98,10 @@ def _stamp_submitter(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def ray_kind(kind: str, submitter: tuple[str, ...] = ()) -> WorkloadKind:
-    """Return the row for a kind that is a RayCluster, or from whose objects KubeRay makes RayClusters.
+    """Return the facts about the kind RayCluster, or about a kind from whose objects KubeRay makes RayClusters.
 
-    The row has the paths of the pod templates. ``submitter`` is the path of the template of the pod that submits a
-    RayJob; empty if the kind has no such template.
+    The facts are the paths of the kind's pod templates. ``submitter`` is the path of the template of the pod that
+    submits a RayJob; empty if the kind has no such template.
     """
     path = ("spec", *CLUSTERS.get(kind, ()))
     places = [

@@ -66,9 +66,9 @@ def stamp_replica(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def replica_owner(kind: str, *versions: str, group: str = "kubeflow.org") -> OwnerKind:
-    """Return the row for a Kubeflow job kind, such as PyTorchJob, whose objects own pods.
+    """Return the facts about a Kubeflow job kind, such as PyTorchJob, as an owner of pods.
 
-    The row names the fields of a job that podberth keeps.
+    The facts include the fields of a job that podberth keeps.
     """
     return OwnerKind(
         source="kubeflow/training-operator pkg/apis/kubeflow.org/v1, kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1",

@@ -66,8 +66,8 @@ class Role:
 class Predicted(dict[str, Any]):
     """An owner of pods that does not exist yet, but that a controller will make.
 
-    Each template's pod is described separately and reads the owner. So results of reading the owner are cached in
-    ``found``.
+    The pod of each template is described separately, and each description reads the owner. So ``read_once`` caches its
+    results in ``found``.
     """
 
     __slots__ = ("found",)
@@ -162,7 +162,7 @@ def _choice(pod_spec: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=4096)
 def _shared(asks: Asks) -> Asks:
-    """Return the first of all equal requirements that this function was called with."""
+    """Return one object for all equal requirements (the first of them), so that equal requirements share memory."""
     return asks
 
 

@@ -42,7 +42,7 @@ def patched(jobs: list[Any], train_job: Found) -> list[Any]:
 
 
 def _patches(train_job: Found) -> Iterator[Found]:
-    """Yield the patches of replicated jobs in order, with only the fields that the schema has."""
+    """Yield the patches of replicated jobs in order, with only the fields that a patch may have in Trainer's schema."""
     for each in list_at(train_job, "spec", "runtimePatches"):
         for job in list_at(each, "trainingRuntimeSpec", "template", "spec", "replicatedJobs"):
             template = mapping_at(job, "template", "spec", "template")

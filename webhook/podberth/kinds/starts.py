@@ -1,8 +1,7 @@
 """Computes which pods of a gang start together: the stated minimum, else all pods.
 
-The dossier of each workload has a rule for this.
-
 If an operator adds and removes pods one by one, or a scheduler places pods one by one, no pods have to start together.
+The dossiers of workloads compute this with the classes and functions of this module.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +25,7 @@ class FromTemplate(Protocol):
 
     @property
     def owners(self) -> Mapping[str, Found]:
-        """The owners of the template's pods, by uid."""
+        """A mapping from uid to each owner of the template's pods."""
         ...
 
 
@@ -66,7 +65,7 @@ class Start(Generic[P]):
     """The least number of pods that start together; 0: none have to."""
 
     def of(self, some: Sequence[P]) -> "Start[P]":
-        """Return the rule for only the pods ``some``, a part of the gang's pods.
+        """Return the least numbers for only the pods ``some``, a part of the gang's pods.
 
         ``least`` of the result is the number of pods in ``some`` that must start together even if all other pods of the
         gang start.

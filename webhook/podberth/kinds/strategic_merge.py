@@ -73,6 +73,6 @@ def replaced_lists(below: object, patch: object, holder: str, other: str) -> Ite
 
 
 def is_same(value: object, patch: object, key: str) -> bool:
-    """Return whether the items of two lists have one name, by the field ``key``."""
+    """Return whether two list items have an equal value in the field ``key``; False if ``patch`` lacks the field."""
     named = at(patch, key)
     return named is not None and at(value, key) == named

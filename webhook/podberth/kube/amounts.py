@@ -30,10 +30,10 @@ def amount(value: str | float | None) -> int:
 
 
 def requested(pod: Mapping[str, Any]) -> dict[str, int]:
-    """Return the amounts that the scheduler reserves for a pod on a node, with 1 of the resource ``pods``.
+    """Return a mapping from resource to the amount that the scheduler reserves for a pod on a node, in thousandths.
 
-    Amounts of zero are left out. Source: PodRequests, component-helpers resource/helpers.go; pod-level resources of
-    KEP-2837 replace the sum of the containers' requests.
+    The resource ``pods`` has the amount of one pod. Amounts of zero are left out. Source: PodRequests,
+    component-helpers resource/helpers.go; pod-level resources of KEP-2837 replace the sum of the containers' requests.
     """
     spec = mapping_at(pod, "spec")
     found = reserved(_each(pod))
@@ -53,7 +53,7 @@ def _each(pod: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
 
 
 def amounts(found: Mapping[str, Any]) -> dict[str, int]:
-    """Return the amounts in the field ``allocatable`` of a node, in thousandths of a unit."""
+    """Return a node's field ``allocatable`` as a mapping from resource to amount, in thousandths of a unit."""
     return {name: amount(value) for name, value in found.items()}
 
 

@@ -45,7 +45,7 @@ class PositionedDocument:
 
 
 def load_documents(text: str, file: str, *, last_wins: bool = False) -> tuple[list[PositionedDocument], list[Problem]]:
-    """Return the documents of ``text`` and the sorted problems; ``file`` is the file's name in the problems.
+    """Return (documents of ``text``, sorted problems); ``file`` is the file's name in the problems.
 
     A document with a problem is left out; all other documents are returned. A duplicate key is a problem. With
     ``last_wins``, the last value of a duplicate key counts, as for kubectl, and the document's attribute ``repeated``
@@ -95,9 +95,9 @@ def _positions(place: Place) -> Positions:
 
 
 def _chunks(text: str, marks: Iterable[int]) -> Iterator[Chunk]:
-    """Split the text at the offsets ``marks``, into one chunk for each document.
+    """Yield the parts of a YAML text between the offsets ``marks``, without parts that have no document.
 
-    A syntax error affects one document only.
+    Each part is parsed by itself, so a syntax error affects only the part that has the error.
     """
     starts = [0, *filter(None, marks)]
     line = 0
@@ -109,7 +109,7 @@ def _chunks(text: str, marks: Iterable[int]) -> Iterator[Chunk]:
 
 
 def _composed(chunk: Chunk) -> "list[Composed]":
-    """Return the parsed documents of a chunk."""
+    """Return the parsed documents of a part of a YAML file, usually one."""
     from .yaml_parser import compose  # noqa: PLC0415 - importing PyYAML takes 14 ms, and JSON does without
 
     return compose(chunk)

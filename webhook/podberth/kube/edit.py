@@ -27,7 +27,7 @@ _BREAK = re.compile(r"\r\n|\r|\n")
 def edited(
     text: str, file: str, wanted: Sequence[tuple[PositionedDocument, Sequence[Operation]]]
 ) -> tuple[str, list[Problem]]:
-    """Return ``text`` with its documents edited, and a Problem for each document that cannot be edited in place.
+    """Return (``text`` with its documents edited, a Problem for each document that cannot be edited in place).
 
     A document with a Problem keeps its text.
 
@@ -81,7 +81,7 @@ def _proved(chunk: Chunk, found: Sequence[Splice], root: int, new: Mapping[str, 
 
 
 class _Lines:
-    """Translates offsets in a chunk's text, whose lines all end in a line feed, to offsets in the file's text."""
+    """Translates offsets in the text of one document, whose lines end in line feeds, to offsets in the file's text."""
 
     def __init__(self, text: str) -> None:
         breaks = list(_BREAK.finditer(text))
@@ -90,7 +90,7 @@ class _Lines:
         self._text = text
 
     def placed(self, chunk: Chunk, found: Sequence[Splice]) -> list[Splice]:
-        """Return the replacements of text of a chunk, with the offsets and line ends of the file."""
+        """Return the text replacements ``found`` of a document, with the offsets and line ends of the file."""
         starts = [0, *(match.end() for match in re.finditer("\n", chunk.text))]
         first = self._starts[chunk.lines_before]
         mark = 1 if self._text.startswith("\ufeff", first) else 0

@@ -101,7 +101,7 @@ def _merged_list(schema: PodSchema, kind: Schema, live: list[Any], applied: list
 def _order(theirs: list[bytes], ours: list[bytes]) -> Iterator[tuple[int, int | None]]:
     """Yield the order of the merged list, as in the API server's function visitListItems.
 
-    The value is (index in ``theirs``, None) for an item that only ``theirs`` has, and (-1, index in ``ours``) for any
+    Each value is (index in ``theirs``, None) for an item that only ``theirs`` has, and (-1, index in ``ours``) for any
     other item.
     """
     wanted, there = set(ours), set(theirs)

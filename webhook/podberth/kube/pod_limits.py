@@ -284,7 +284,10 @@ def values_up_to(most: int, document: object) -> int:
 
 
 def excess_of_template(template: object) -> str:
-    """Return the message for the first limit that a pod template exceeds, except the limit for bytes; empty if none."""
+    """Return the message for the first limit that a pod template exceeds; empty if it exceeds no limit.
+
+    The limits for the template's bytes and for the characters of its annotations are not checked.
+    """
     found = excess(template, at_most_bytes=0)
     if not found and values_in(template) > MOST_VALUES:
         return f"{TOO_LARGE}: got more than {MOST_VALUES:,} values, want so many at most"
@@ -305,7 +308,7 @@ TOO_LARGE: Final = "the pod is too large to be decided on"
 def beyond(bound: Bound, got: int, what: str = TOO_LARGE) -> str:
     """Return a message if the number ``got`` of entries or characters is above the limit ``bound``; else empty.
 
-    The message starts with ``what``, the name of the object to which the limit belongs.
+    ``what`` is the start of the message, such as ``TOO_LARGE``.
     """
     return _said(bound.path, got, bound.most, bound.unit, what) if got > bound.most else ""
 

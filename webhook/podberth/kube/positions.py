@@ -36,7 +36,7 @@ class Position(NamedTuple):
 
 
 class PlacedPart(NamedTuple):
-    """An entry of an object or an item of a list: the offsets of the part's text in the chunk, and the part's value.
+    """An entry of an object or an item of a list: the place of its value, and the offsets of its text.
 
     For a value from an alias or a merge key, ``place`` is where the anchor's value is written. ``start`` and ``end``
     are always the offsets of the entry itself.
@@ -55,7 +55,7 @@ class PlacedPart(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Place:
-    """The position, offsets and style of a value in the text of a chunk, with the positions of the value's parts.
+    """The position, offsets and style of a value in a YAML text, with the positions of the value's parts.
 
     The YAML parser creates the object, and nothing changes the object afterwards.
     """
@@ -81,10 +81,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The text of one document, from its ``---`` on, and the number of lines before the document in the file."""
+    """A part of a YAML file, from one ``---`` to the next: usually one document."""
 
     text: str
     lines_before: int
+    """The number of lines of the file before this part."""
 
 
 # The characters that one escape of a double-quoted scalar takes, backslash included. YAML 1.2.2, 5.7
@@ -160,7 +161,7 @@ class Positions:
     __slots__ = ("_load", "_root")
 
     def __init__(self, load: Callable[[], Place]) -> None:
-        """Create the object. ``load`` is called when a position is first needed, and returns the root's place."""
+        """Create the object. ``load`` returns the place of the whole document; it is called when it is first needed."""
         self._load = load
         self._root: Place | None = None
 

@@ -96,7 +96,7 @@ larger.
 
 
 def reserved(found: Iterable[tuple[str, str, int]]) -> dict[str, int]:
-    """Return the amount of each resource that the scheduler reserves for a pod, by the resource's name.
+    """Return a mapping from resource to the amount that the scheduler reserves for a pod.
 
     The amount is the larger of two sums: the requests of one init container and the sidecars before the init container,
     or the requests of all main containers and sidecars.
@@ -175,7 +175,10 @@ def _binary(number: int) -> str:
 
 
 def _decimal(amount: Fraction) -> tuple[int, int]:
-    """Return an amount as a whole number and a power of ten, the largest multiple of three and at least -9 (nano)."""
+    """Return (number, exponent) for the amount number * 10**exponent, with the largest possible exponent.
+
+    The exponent is a multiple of three, and at least -9 (nano).
+    """
     number, exponent = int(amount * 10**-_FINEST), _FINEST
     while number % 1000 == 0:
         number, exponent = number // 1000, exponent + 3

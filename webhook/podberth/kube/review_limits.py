@@ -1,8 +1,9 @@
-"""The limits of an AdmissionReview outside its pod: the density of the JSON text, and the lists of the envelope.
+"""The limits of an AdmissionReview besides the limits of its pod: for the JSON text, and for the envelope.
 
-``excess_of_text`` runs before the text is parsed, because parsing takes time and memory for each value.
-``excess_of_envelope`` runs before any other code iterates over the envelope. A review above a limit is an error of
-every policy that would be evaluated, as is a pod above the limits of ``kube.pod_limits``.
+The envelope is the request without ``object`` and ``oldObject``. ``excess_of_text`` runs before the text is parsed,
+because parsing takes time and memory for each value. ``excess_of_envelope`` runs before any other code iterates over
+the envelope. A review above a limit is an error of every policy that would be evaluated, as is a pod above the limits
+of ``kube.pod_limits``.
 """
 
 from collections.abc import Mapping
@@ -53,13 +54,13 @@ _OLD_OBJECT: Final = b'"oldObject":{'
 
 
 def excess_of_text(body: bytes, size: int | None = None) -> str:
-    """Return a message if a review's JSON text is too large or too dense to be parsed; otherwise empty.
+    """Return a message if a review's JSON text has too many bytes or values to be parsed; otherwise empty.
 
-    ``size`` is the length of the text in bytes, if ``body`` has only the text's ends.
+    ``size`` is the length of the whole text in bytes; None if ``body`` is the whole text and not only its two ends.
 
-    The text need not be valid JSON, and the time is the time for counting bytes. Commas and brackets in strings do not
-    count. Finding the strings takes longest, so a text with more bytes than the objects and the envelope may have is
-    refused before the search.
+    The text need not be valid JSON. Values are counted by the commas and opening brackets outside of strings, so the
+    time is the time for counting bytes. Finding the strings takes longest, so a text with more bytes than the objects
+    and the envelope may have is refused before the search.
     """
     # A text of fewer bytes cannot have more marks; that is every ordinary review.
     if (size := size or len(body)) <= MARKS:
@@ -85,7 +86,7 @@ def _excess_of_size(got: int, most: int) -> str:
 
 
 def marks_outside_strings(body: bytes, most: int) -> int | None:
-    """Return the number of commas and opening brackets outside of strings; None if the strings alone show too many."""
+    """Return the number of commas and opening brackets outside of strings; None if certainly more than ``most``."""
     if b"\\" in body:
         body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     # Two quotes that are neighbors now are a string without marks, or stand between two strings: either way they
@@ -136,7 +137,7 @@ def _excess_of_all(request: Mapping[str, Any], size_bytes: int | None) -> str:
 
 
 def outline(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a review's request without the lists of the envelope."""
+    """Return the fields of a review's request that podberth reads even if a limit of the envelope is exceeded."""
     found = {key: value for key, value in request.items() if key in _KEPT}
     user = request.get("userInfo")
     if isinstance(user, dict):

@@ -106,7 +106,7 @@ def workload_definitions() -> Mapping[str, Definition]:
 
 
 def _definitions(found: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Definition]:
-    """Return the definitions in ``found``, parsed; ``document`` has all definitions to which ``found`` may refer."""
+    """Return a mapping from name to parsed definition for ``found``, whose references lead into ``document``."""
     return {
         name: Definition(name, {field: _read(each, document) for field, each in body["properties"].items()})
         for name, body in found.items()

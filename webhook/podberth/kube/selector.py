@@ -46,7 +46,7 @@ class LabelRequirements:
     def match(self, labels: Mapping[str, str]) -> bool:
         """Return whether the selector selects these labels.
 
-        A review may evaluate hundreds of selectors, so the code uses loops: a generator takes longer than a comparison.
+        The code has loops in place of generators, which take longer: a review may evaluate hundreds of selectors.
         """
         for key, value in self._wanted:
             if labels.get(key) != value:

@@ -106,12 +106,12 @@ def _a(kind: type) -> _Check:
 
 
 def _scalar(value: Any) -> _Faults | None:
-    """Return a fault if a value is neither a string, a number nor null. A quantity may be a string or a number."""
+    """Return a fault if a value is neither a string, a number nor null, as a quantity may be; else None."""
     return None if type(value) in _SCALARS else _fault(value, "string or number")
 
 
 def _word(value: Any) -> _Faults | None:
-    """Return a fault if a value is neither a string nor null.
+    """Return a fault if a value is neither a string nor null; else None.
 
     The API server decodes null in a list of strings to "".
     """

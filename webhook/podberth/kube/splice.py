@@ -20,9 +20,9 @@ from .yaml_text import Flow, Indents, block, entry, flow, flow_key, indented, li
 
 
 def paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
-    """Return a mapping from the index of an item in a changed list to the index of the old item that becomes the item.
+    """Return a mapping from the index of an item in ``new`` to the index of the item in ``old`` that becomes this item.
 
-    The text of the old item is kept, or edited, to become the new item. Equal items are paired first, then items with
+    The text of the old item is kept if the items are equal, else edited. Equal items are paired first, then items with
     equal fields ``name``, then the other items in their order. A new item without a pair is inserted, and an old item
     without a pair is removed. The pairs only decide how many lines of the document change.
     """
@@ -108,7 +108,7 @@ class _Collection:
 def splices(place: Place, old: dict[str, Any], new: dict[str, Any]) -> list[Splice]:
     """Return the sorted replacements of text that turn the document ``old``, whose text is at ``place``, into ``new``.
 
-    Offsets count in the text of the document's chunk.
+    The offsets count from the start of the document's text (``Chunk.text``).
     """
     writer = _Writer(place)
     if not writer.change(place, old, new):
@@ -119,7 +119,7 @@ def splices(place: Place, old: dict[str, Any], new: dict[str, Any]) -> list[Spli
 
 
 class _Writer:
-    """Collects the changes of the text of a document."""
+    """Collects the text edits (``Splice``) that change a document."""
 
     def __init__(self, root: Place) -> None:
         self.text = root.chunk.text
@@ -133,7 +133,7 @@ class _Writer:
         self.indents = _indents(root)
 
     def cut(self, start: int, end: int, text: str = "") -> None:
-        """Replace the range from ``start`` to ``end`` by ``text``."""
+        """Replace the document's text from the offset ``start`` to the offset ``end`` by ``text``."""
         self.found.append(Splice(start, end, text))
 
     def _insert(self, offset: int, text: str) -> None:
@@ -202,7 +202,7 @@ class _Writer:
         return brought
 
     def _survive(self, place: Place, old: Mapping[str, Any]) -> None:
-        """Record the values of an object that a merge key copies, because later aliases may refer to their anchors."""
+        """Record the values of an object that is written at a merge key: later aliases may refer to anchors in it."""
         for key, part in place.parts.items():
             if part.start >= place.index and key in old:
                 self._now[id(part.place)] = old[str(key)]

@@ -57,7 +57,7 @@ _BREAKS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """One document of a chunk of YAML: its value, the positions in the text, the errors and the duplicate keys.
+    """One parsed YAML document: its value, the positions in the text, the errors and the duplicate keys.
 
     The value is None if the document is empty or cannot be read.
     """
@@ -70,7 +70,7 @@ class Composed:
 
 
 class _RefusedError(Exception):
-    """The parser stops reading the chunk because of an error."""
+    """An error because of which the parser stops reading a text."""
 
     def __init__(self, position: Position, message: str) -> None:
         super().__init__(message)
@@ -78,7 +78,7 @@ class _RefusedError(Exception):
 
 
 def compose(chunk: Chunk) -> list[Composed]:
-    """Return the parsed documents of one chunk of YAML. Syntax errors are in the last document."""
+    """Return the parsed documents of a part of a YAML file, usually one. A syntax error is in the last document."""
     composer = _Composer(chunk)
     found: list[Composed] = []
     try:
@@ -97,7 +97,7 @@ def compose(chunk: Chunk) -> list[Composed]:
 
 
 class _Composer:
-    """Turns the events of the YAML parser for one chunk into values, with the position of each value."""
+    """Turns the events of the YAML parser for a part of a file into values, with the position of each value."""
 
     def __init__(self, chunk: Chunk) -> None:
         self._chunk = chunk
@@ -112,7 +112,7 @@ class _Composer:
         self._lines = [0, *(match.end() for match in re.finditer("\n", chunk.text))]
 
     def at(self, index: int) -> Position:
-        """Return the position in the file of an offset in the chunk.
+        """Return the position in the file of an offset in the parsed text.
 
         Only a line feed ends a line; the parser's own line numbers also count U+0085, U+2028 and U+2029.
         """
@@ -120,7 +120,7 @@ class _Composer:
         return Position(self._chunk.lines_before + line, index - self._lines[line - 1] + 1)
 
     def syntax(self, error: yaml.MarkedYAMLError) -> tuple[Position, str]:
-        """Return the position of a syntax error, and its reason in kubectl's words with the text at that position."""
+        """Return (position of a syntax error, the reason in kubectl's words with the text at that position)."""
         text, mark, start = self._chunk.text, error.problem_mark, error.context_mark
         index = mark.index if mark else 0
         position = self.at(index)
@@ -134,7 +134,7 @@ class _Composer:
         return position, f"this is no YAML: {error.problem}{context}; got {got}{hint}"
 
     def documents(self) -> Iterator[Composed]:
-        """Yield each document of the chunk once it is complete; an empty document has the value None."""
+        """Yield each document of the parsed text once it is complete; an empty document has the value None."""
         last: list[Composed] = []
         for event in self._events:
             begins = isinstance(event, yaml.DocumentStartEvent)
@@ -317,7 +317,7 @@ class _Composer:
 
 
 def _end(event: Any, place: Place) -> int:
-    """Return the offset behind a value in the chunk; for an alias, the offset behind the alias."""
+    """Return the offset behind a value in the parsed text; for an alias, the offset behind the alias."""
     end: int = event.end_mark.index
     return end if isinstance(event, yaml.AliasEvent) else place.end
 

@@ -1,8 +1,9 @@
-"""Translates CEL conditions to logical statements, with the values that podberth's variables can have.
+"""Translates CEL conditions to logical formulas (``lint.formula``), with the values that podberth's variables can have.
 
 ``&&``, ``||``, ``!``, ``? :``, comparisons with constants, ``in`` a list of constants, ``has()`` and optional
-selections of fields are translated. Any other expression is one term that is true or false. In fact, the evaluation of
-a condition may also fail. So "can never be true" is certain, and "is never false" does not exclude an error.
+selections of fields are translated. Any other expression is one term that is true or false. A formula does not express
+that the evaluation of a condition may fail. So "can never be true" is certain, and "is never false" does not exclude an
+error.
 """
 
 import operator
@@ -44,9 +45,9 @@ _TEXTS: Mapping[str, Callable[[str, str], str | bool]] = {
 
 
 def folded(tree: Tree) -> Tree:  # noqa: PLR0911 - one for each kind of call
-    """Return a literal with the value of an expression of constants, such as ``1 + 1``.
+    """Return the literal to which an expression of constants, such as ``1 + 1``, evaluates.
 
-    Other expressions are returned unchanged, and so is a call that overflows or that the CEL engine would refuse.
+    Any other expression is returned unchanged, and so is one that overflows or that the CEL engine would refuse.
     """
     if not isinstance(tree, Call):
         return tree
@@ -80,7 +81,7 @@ _STEPS: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 
 @dataclass(frozen=True, slots=True)
 class PresentTerm:
-    """A term of a statement: the fact that the pod has a value at the path ``where``."""
+    """A term of a logical formula: whether the pod has a value at the path ``where``."""
 
     where: Path
 
@@ -102,12 +103,12 @@ _KNOWN: Final[tuple[Formula, ...]] = (
     AnyOf((_GANG, Compares(("gang", "size"), "==", 0))),
 )
 _FOR_GPUS: Final = AnyOf((Compares(_KIND, "!=", "none"), _GANG))
-"""The statement that is true of the pods to which a policy with ``scope: GPU`` applies."""
+"""The formula that is true for the pods to which a policy with ``scope: GPU`` applies."""
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """The matchConditions of a policy as logical statements, to be combined with further statements."""
+    """The matchConditions of a policy as logical formulas."""
 
     variables: Mapping[str, Tree]
     trees: tuple[Tree, ...]
@@ -116,12 +117,12 @@ class Conditions:
 
     @cached_property
     def formulas(self) -> tuple[Formula, ...]:
-        """The logical statement of each matchCondition."""
+        """The logical formula of each matchCondition."""
         return tuple(self.says(tree) for tree in self.trees)
 
     @property
     def given(self) -> tuple[Formula, ...]:
-        """The statements that are true of every pod for which podberth evaluates the matchConditions."""
+        """The formulas that are true for every pod for which podberth evaluates the matchConditions."""
         return (*_KNOWN, _FOR_GPUS) if self.for_gpus else _KNOWN
 
     def can_hold(self, *formulas: Formula) -> bool:
@@ -129,7 +130,7 @@ class Conditions:
         return possible(*self.given, *self.formulas, *formulas)
 
     def says(self, tree: Tree, *, wanted: bool = True) -> Formula:  # noqa: PLR0911 - one for each form
-        """Return the statement that a CEL expression is true or, if ``wanted`` is False, that it is false."""
+        """Return the formula that a CEL expression is true or, if ``wanted`` is False, that it is false."""
         match self.resolved(tree):
             case Literal(value=bool() as value):
                 return TRUE if value is wanted else FALSE
@@ -200,9 +201,9 @@ class Conditions:
         return Holds(Call(function="@in", operands=(item, among)), wanted)
 
     def _of_term(self, term: Tree, fact: Compares | Among) -> Formula:
-        """Return the statement that ``fact`` is true of the CEL expression ``term``.
+        """Return the formula that ``fact`` is true for the CEL expression ``term``.
 
-        A field is represented by its path.
+        In the formula, the path of a field stands for the field's value.
         """
         default: Tree | None = None
         if isinstance(term, Call) and term.function == "orValue" and _where(term.operands[0]):
@@ -225,7 +226,10 @@ def _about(term: Path, fact: Compares | Among) -> Formula:
 
 
 def _at_least_nothing(term: Tree, fact: Compares | Among) -> Formula:
-    """Return a fact about a number, with the fact that the number is not negative if the number is a ``size()``."""
+    """Return the formula of a fact about an expression that reads no field; a ``size()`` is never negative.
+
+    A constant integer becomes a float for any other expression, because its value may have fractions.
+    """
     if isinstance(term, Call) and term.function == "size":
         return AllOf((fact, Compares(term, ">=", 0)))
     if isinstance(fact, Compares) and isinstance(fact.value, int):

@@ -38,7 +38,7 @@ class ExpressionCost:
 def costs_of(policy: Linted) -> Iterator[ExpressionCost]:
     """Yield the cost of each expression of a policy.
 
-    An expression that is just a scalar field of the variable ``gpu`` or ``gang`` is left out: no engine evaluates it.
+    An expression that is just a scalar field of the variable ``gpu`` or ``gang`` is left out: it is read without CEL.
     """
     for placed in policy.expressions:
         if placed.bound is not None:  # else a scalar of gpu or gang: it is never evaluated

@@ -93,7 +93,7 @@ class Linted:
 
     @cached_property
     def conditions(self) -> Conditions:
-        """The matchConditions of the policy as logical statements."""
+        """The matchConditions of the policy as logical formulas."""
         sources = [item.expression for item in self.spec.match_conditions]
         return Conditions(self.variables, tuple(map(self.tree, sources)), for_gpus=self.spec.scope == "GPU")
 

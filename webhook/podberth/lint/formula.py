@@ -1,8 +1,8 @@
-"""Logical statements about unknown values, and a search for values that make all statements true.
+"""Logical formulas about unknown values, and a search for values that make several formulas true.
 
-A statement is a fact about one term (the term is true, has a relation to a constant, or is one of several constants),
-or several statements joined by "all of" or "any of". Terms are any hashable values; equal values are one term. The
-search is bounded: if the search would take too long, the result is "possible". This module does not depend on CEL.
+A formula is a fact about one term (the term is true, has a relation to a constant, or is one of several constants), or
+several formulas joined by "all of" or "any of". A term stands for an unknown value; any hashable value may be a term.
+The search is bounded: if it would take too long, the result is "possible". This module does not depend on CEL.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ _MAX_RANGE: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """The statement that a term is true, or that the term is false."""
+    """The formula that a term (an unknown value) is true or, if ``wanted`` is False, that it is false."""
 
     term: Hashable
     wanted: bool = True
@@ -32,7 +32,7 @@ class Holds:
 
 @dataclass(frozen=True, slots=True)
 class Compares:
-    """The statement that a term has a relation to a constant, such as ``< 8``."""
+    """The formula that a term (an unknown value) has a relation to a constant, such as ``< 8``."""
 
     term: Hashable
     relation: Relation
@@ -41,7 +41,7 @@ class Compares:
 
 @dataclass(frozen=True, slots=True)
 class Among:
-    """The statement that a term equals one of several constants or, if ``wanted`` is False, equals none of them."""
+    """The formula that a term equals one of several constants or, if ``wanted`` is False, equals none of them."""
 
     term: Hashable
     values: frozenset[Constant]
@@ -50,14 +50,14 @@ class Among:
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """The statement that all statements in ``parts`` are true; true if there are none."""
+    """The formula that all formulas in ``parts`` are true; true if there are none."""
 
     parts: tuple["Formula", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """The statement that at least one statement in ``parts`` is true; false if there are none."""
+    """The formula that at least one formula in ``parts`` is true; false if there are none."""
 
     parts: tuple["Formula", ...]
 
@@ -69,13 +69,13 @@ FALSE: Final = AnyOf(())
 
 
 def possible(*formulas: Formula) -> bool:
-    """Return whether all statements can be true together; also True if the search reaches its limit."""
+    """Return whether all formulas can be true together; also True if the search reaches its limit."""
     return _possible(formulas, {}, count(1))
 
 
 @dataclass(frozen=True, slots=True)
 class _Domain:
-    """The values that a term can have according to the facts that are known so far."""
+    """The values that a term (an unknown value) can have if all facts about it are true."""
 
     allowed: frozenset[Constant] | None = None
     excluded: frozenset[Constant] = field(default_factory=frozenset)
@@ -116,14 +116,14 @@ def _possible(formulas: Iterable[Formula], known: Mapping[Hashable, bool | _Doma
                     return False
     if not choices:
         return True
-    # The statement with the fewest alternatives comes first, because its facts may exclude alternatives of the others
+    # The formula with the fewest alternatives comes first, because its facts may exclude alternatives of the others
     first = min(choices, key=lambda choice: len(choice.parts))
     rest = [choice for choice in choices if choice is not first]
     return any(_possible([*rest, part], facts, steps) for part in first.parts)
 
 
 def _learn(facts: dict[Hashable, bool | _Domain], fact: Holds | Compares | Among) -> bool:
-    """Add a fact to ``facts``; return whether the new fact is compatible with the earlier facts."""
+    """Add a fact about a term to ``facts``; return False if it contradicts the earlier facts about the term."""
     if isinstance(fact, Holds):
         key = ("holds", fact.term)
         known = facts.setdefault(key, fact.wanted)

@@ -31,7 +31,7 @@ class Suppression:
 
 
 def suppressions(text: str, file: str, known: Collection[str]) -> tuple[list[Suppression], list[Problem]]:
-    """Return the suppressions in a file's comments, and the problems of the comments.
+    """Return (the suppressions in a file's comments, the problems of the comments).
 
     ``file`` is the name of the file in problems; ``known`` has the names of all rules.
     """

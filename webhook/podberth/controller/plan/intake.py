@@ -1,4 +1,4 @@
-"""Extracts the facts about waiting pods and PodGroups that the controller keeps, so that 10,000 objects cost little."""
+"""Extracts the facts about waiting pods and PodGroups that the controller keeps, to save memory for 10,000 objects."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -26,7 +26,7 @@ _OVER: Final = frozenset({"Succeeded", "Failed"})
 
 
 def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
-    """Return the facts about a pod; None if the pod names no group or claim template, or has a node."""
+    """Return the facts about a pod; None if it names no group or claim template, has a node, or has ended."""
     named, templates = tuple(references(document)), tuple(_templates(document))
     metadata = mapping_at(document, "metadata")
     namespace, gang = text(metadata.get("namespace")), labels(document).get(GANG_LABEL) or ""

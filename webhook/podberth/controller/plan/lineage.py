@@ -1,7 +1,7 @@
 """Finds the owner of an object that podberth makes: the topmost owner of the object's pods, else the pods.
 
 The object names the owner in ``metadata.ownerReferences``. If the object cannot be made, an Event about the owner says
-so. Owners between a pod and the topmost owner may have facts about pods; such facts are passed on unchanged.
+so. ``documents`` also returns the fields of all owners of a pod that determine the pod's gang.
 
 The garbage collector deletes an object when the last owner is gone, so this module never deletes anything.
 """
@@ -50,7 +50,7 @@ def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerRef
 def on_top(pod: WaitingPod, world: World) -> OwnerReference | None:
     """Return the topmost known owner of a pod, or the pod itself if there is no owner.
 
-    None if an owner is gone or cannot exist.
+    None if one of the owners no longer exists, or has a name that no object can have.
     """
     top = pod.itself()
     for owner in _upwards(pod, world):

@@ -1,4 +1,4 @@
-"""Lists the makers in the order of the calls. Each maker plans the objects of one kind, such as PodGroups."""
+"""Lists the makers, and calls them in this order. A maker plans objects of one kind, or notices about pods."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -106,9 +106,10 @@ def _present(namespace: str, name: str, kinds: Iterable[str], world: World) -> b
 
 
 def _due(gang: WaitingGang, verdict: Consensus, said: bool) -> float:
-    """Return the time at which to make the gang's group: later than now if pods that are created later may add facts.
+    """Return the time, in seconds since the epoch, at which to make the gang's group; 0 if nothing has to be awaited.
 
-    Such facts are the required level and the size. If pods start in stages, the number of the first pods is unknown.
+    Pods that are created later may state a required level or the size. So the group is made ``GATHER_SECONDS`` after
+    the newest pod, unless all pods exist, or the facts are complete. ``said`` is whether a pod states a required level.
     """
     complete = not verdict.staged and len(gang.members) >= max(verdict.sizes, default=math.inf)
     if verdict.sizes and (said or gang.system.topology is None or complete):
@@ -132,13 +133,12 @@ def _creation(gang: WaitingGang, verdict: Consensus, level: str, world: World) -
 
 
 def _adapt(gang: WaitingGang, made: Made, world: World, now: float, found: ActionPlan) -> None:
-    """Plan the change that gives one of podberth's PodGroups the present size and all owners of the gang.
+    """Plan the change of a PodGroup that podberth made, so that it has the gang's present size and owners.
 
     The owners of the group state the size. Any other owner of the gang's pods is added unless that owner states a
-    different size. A group without owners gets the owners of the gang: the group's owner was deleted alone, or the
-    group was restored. A group that only other objects own belongs to an earlier gang: the group is left unchanged,
-    because it is deleted with those objects. The size stays if no owner states a size, or while it is unknown whether
-    the pods start in stages.
+    different size. A group without owners gets the owners of the gang's pods. A group whose owners are all other
+    objects belongs to an earlier gang: it is left unchanged, because it is deleted with these owners. The size stays if
+    no owner states a size, or while it is unknown whether the pods start in stages.
     """
     parties = {party(each) for each in made.owners} or gang.words.keys()
     if parties.isdisjoint(gang.words):
@@ -189,7 +189,7 @@ def _change(
 
 
 def _agrees(word: Word, size: int, verdict: Consensus) -> bool:
-    """Return whether the statement of a party (an owner, say) about the gang's size agrees with ``size``."""
+    """Return whether an owner's ``word`` allows ``size``: it states this size or none, or the pods start in stages."""
     return bool(verdict.staged) or word.size in {0, size}
 
 

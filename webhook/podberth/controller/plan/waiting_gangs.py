@@ -19,10 +19,10 @@ from .world import WaitingPod, World
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """The statement of one party about the size of the party's gang.
+    """The size of a gang, as one of the gang's parties states it.
 
-    A party is a topmost owner, or all pods without an owner together. The pods of one gang may have several owners,
-    which may disagree.
+    A party is a topmost owner of the gang's pods, or all pods without an owner together. A gang may have several
+    parties, which may state different sizes.
     """
 
     size: int
@@ -35,7 +35,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Consensus:
-    """The combined statement of all parties of a gang about the gang's size."""
+    """The size of a gang that follows from the statements of all its parties (the topmost owners of its pods)."""
 
     sizes: frozenset[int]
     """All sizes that parties state; empty if none states a size. Size 1 means that the pods start one by one."""
@@ -63,7 +63,7 @@ class WaitingGang:
 
     @property
     def verdict(self) -> Consensus:
-        """The combined statement of all parties about the gang's size."""
+        """The gang's size that follows from the statements of all topmost owners of its pods."""
         return judge(self.words.values())
 
     @property
@@ -73,12 +73,12 @@ class WaitingGang:
 
 
 def party(owner: OwnerReference) -> str:
-    """Return the key of the party that a pod's topmost owner is: the owner's uid; empty if the pod has no owner."""
+    """Return the key of the party that a topmost owner is: its uid; empty for a Pod, which is its own topmost owner."""
     return "" if owner.kind == "Pod" else owner.uid
 
 
 def words(members: Iterable[WaitingPod], world: World) -> dict[str, Word]:
-    """Return a mapping from each party to its statement about the gang's size.
+    """Return a mapping from the key of each party (a topmost owner) to its statement about the gang's size.
 
     Pods whose owner no longer exists are ignored.
     """
@@ -91,9 +91,9 @@ def words(members: Iterable[WaitingPod], world: World) -> dict[str, Word]:
 
 
 def _word(pods: Sequence[WaitingPod], world: World) -> Word:
-    """Return the statement about the gang's size by the party that has the pods ``pods``, the oldest pod first.
+    """Return the statement of one party (a topmost owner) about the gang's size.
 
-    The facts of the newest pod's owners count for all pods.
+    ``pods`` are all waiting pods of the party, the oldest first. The newest pod and its owners determine the gang.
     """
     newest = pods[-1]
     gang = gang_of(newest.gang_keys, newest.namespace, documents(newest, world))
@@ -103,10 +103,10 @@ def _word(pods: Sequence[WaitingPod], world: World) -> Word:
 
 
 def judge(said: Iterable[Word]) -> Consensus:
-    """Return the combined statement of all parties of a gang about the gang's size.
+    """Return the size of a gang that follows from the statements of all its parties (topmost owners).
 
-    If the pods of one party start in stages, the combined size is 1, so that the pods start one by one: a group of all
-    pods could never reach the minimum. Else the result has every size that a party states.
+    If the pods of one party start in stages, the size is 1, so that the pods start one by one: a group of all pods
+    could never reach the minimum. Else the result has every size that a party states.
     """
     said = tuple(said)
     # A field that certainly makes the pods start in stages takes precedence over one that possibly does.

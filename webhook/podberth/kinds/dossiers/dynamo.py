@@ -31,7 +31,7 @@ _SERVICE: Final = Form(
 
 
 def _stamp_dynamo(pod: dict[str, Any], scene: Scene) -> None:
-    """Add to a pod the fields that the operator and Grove write on PodCliques (operator/internal/dynamo/graph.go)."""
+    """Add to a pod the fields that the operator and Grove write on a PodClique's pods (operator/internal/dynamo)."""
     labels = {"nvidia.com/dynamo-graph-deployment-name": scene.name, "nvidia.com/dynamo-component": scene.key}
     add_labels(pod, labels)
     stamp_clique(pod, scene, _clique(scene.key, scene.item))
@@ -82,7 +82,7 @@ _DEFAULT_SIZE: Final = "8Gi"
 
 
 def _amounts(scene: Scene) -> dict[str, dict[str, Any]]:
-    """Return the limits and requests in the field ``resources`` of a service, under containers' resource names."""
+    """Return the limits and requests of a service's field ``resources``, in the form of a container's ``resources``."""
     found: dict[str, dict[str, Any]] = {}
     for side in ("limits", "requests"):
         said = mapping_at(scene.item, "resources", side)
@@ -190,7 +190,7 @@ def _components(document: Found | None) -> Iterator[tuple[str, object, object]]:
 
 
 def _joined(spec: Found, amounts: Mapping[str, Found]) -> dict[str, Any]:
-    """Return a copy of a PodSpec in which ``amounts`` are added to the resources of the main container."""
+    """Return a copy of a PodSpec whose main container has the limits and requests in ``amounts`` besides its own."""
     main, *others = list_at(spec, "containers") or [{}]
     own = mapping_at(main, "resources")
     sides = {side: {**mapping_at(own, side), **amounts.get(side, {})} for side in ("limits", "requests")}

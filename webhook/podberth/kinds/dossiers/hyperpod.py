@@ -1,6 +1,6 @@
 """HyperPodPyTorchJobs of SageMaker HyperPod's training operator, whose source is not public.
 
-The pods' labels and their group are therefore unknown; the CLI of HyperPod has the shape of the job.
+The labels and the group of the pods are therefore unknown. The source of the job's fields is HyperPod's CLI.
 """
 
 from typing import Any, Final

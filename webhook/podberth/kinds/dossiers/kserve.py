@@ -74,7 +74,7 @@ def _at_place(scene: Scene) -> Found:
 def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None:
     """Add to a pod the fields of its runtime's container and volumes that the pod lacks.
 
-    KServe merges the predictor into the runtime (kserve/kserve pkg/controller/v1beta1/inferenceservice/utils/ utils.go
+    KServe merges the predictor into the runtime (kserve/kserve pkg/controller/v1beta1/inferenceservice/utils/utils.go
     MergeRuntimeContainers, MergePodSpec). If the runtime is unknown, only a volume at /dev/shm is assumed, which
     KServe's own runtimes have (config/runtimes/kserve-{huggingfaceserver,vllmserver}.yaml).
     """
@@ -177,9 +177,9 @@ _RUNTIME: Final = replace(
 
 
 def _stamp_runtime(pod: dict[str, Any], scene: Scene) -> None:
-    """Add to a pod of a runtime's template the owner that KServe makes for it.
+    """Add to a pod of a runtime's template the fields of a Deployment's pods.
 
-    The owner is the Deployment of an InferenceService that names the runtime.
+    KServe makes such a Deployment for each InferenceService that names the runtime.
     """
     own_by_deployment(pod, scene.name)
 

@@ -32,10 +32,11 @@ def _kueue_group(pod: Subject) -> Member:
 
 
 def _suspended_set(pod: Subject) -> Member | None:
-    """Return a pod's membership in a StatefulSet that waits in a queue: all pods of the set are one pod group of Kueue.
+    """Return a pod's membership in a StatefulSet that waits in a queue of Kueue as one group; None for other pods.
 
-    Kueue's webhook writes the annotation into the template. Kueue writes the group's name and size on a pod only after
-    the pod has been created (pkg/controller/jobs/statefulset/statefulset_{webhook,pod_reconciler}.go).
+    Kueue's webhook writes the annotation ``kueue.x-k8s.io/pod-suspending-parent`` into the template. Kueue writes the
+    group's name and size on a pod only after the pod has been created
+    (pkg/controller/jobs/statefulset/statefulset_{webhook,pod_reconciler}.go).
     """
     controller = pod.controller
     if controller is None or (pod.annotations[_PARENT], controller.kind) != ("statefulset", "StatefulSet"):
@@ -68,9 +69,9 @@ def _inactive(document: Mapping[str, Any]) -> str:
 
 
 def _admission(document: Mapping[str, Any]) -> Admission:
-    """Return the admission in a Workload's status; None without admission.
+    """Return whether and why a queue has admitted the pods of a Workload, from the conditions in its status.
 
-    The condition QuotaReserved counts or, if it is absent, the condition Admitted.
+    ``state`` and ``message`` are those of the condition QuotaReserved or, if it is absent, of the condition Admitted.
     """
     conditions = {text_at(each, "type"): each for each in list_at(document, "status", "conditions")}
     reason = conditions.get("QuotaReserved") or conditions.get("Admitted") or {}

@@ -25,7 +25,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _leader_worker_set(pod: Subject) -> Member | None:
-    """Return a pod's membership in a group of a LeaderWorkerSet; the group key is the name of the gang.
+    """Return a pod's membership in a group of a LeaderWorkerSet, named by the group key; None if the key is unknown.
 
     LWS's webhook writes the key on a leader, but may run after podberth's webhook. So podberth computes the key as LWS
     does.

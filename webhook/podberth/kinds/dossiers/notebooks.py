@@ -24,7 +24,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _texts(scene: Scene, key: str) -> dict[str, str]:
-    """Return the labels or annotations of the Notebook object itself."""
+    """Return the mapping ``key`` (labels or annotations) in the metadata of the Notebook object itself."""
     said = mapping_at(scene.document, "metadata", key)
     return {name: value for name, value in said.items() if isinstance(value, str)}
 

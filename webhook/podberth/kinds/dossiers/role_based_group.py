@@ -87,7 +87,7 @@ _NONE: Final = RolePods(0, ())
 
 
 def _pods_on_top(scene: Scene) -> RolePods:
-    """Return the pods whose last template or patch is at ``scene.path``; if there are none, pods with the count 0."""
+    """Return the pods whose template or last patch is at ``scene.path``; if there are none, ``RolePods`` of count 0."""
     role, inner = _role_of(scene)
     return next((each for each in pods_of(role) if each.layers[-1:] == (inner,)), _NONE)
 
@@ -129,7 +129,7 @@ def _replaced(scene: Scene) -> Iterator[tuple[Path, str]]:
 
 
 def _referring(scene: Scene) -> list[Any]:
-    """Return the roles that use the role template of the scene without a patch."""
+    """Return the roles that use, without a patch, the role template that ``scene`` describes."""
     return read_once(scene.document, _by_template).get(scene.key, [])
 
 

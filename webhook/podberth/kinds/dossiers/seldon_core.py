@@ -117,7 +117,7 @@ def _unit(said: Found) -> _Unit:
 
 
 def _graphs(document: Found) -> tuple[Mapping[str, _Unit], ...]:
-    """Return, for each predictor, a mapping from name to unit of the predictor's graph.
+    """Return a tuple with, for each predictor, the mapping from name to unit of the predictor's graph.
 
     If two units have one name, the first counts.
     """
@@ -186,7 +186,7 @@ def _has_engine(scene: Scene) -> bool:
 
 
 def _texts(said: object, key: str) -> dict[str, str]:
-    """Return the labels or annotations of the part ``said`` of the deployment, as texts."""
+    """Return the mapping ``key`` (labels or annotations) of the part ``said`` of the deployment, with texts only."""
     return {name: value for name, value in mapping_at(said, key).items() if isinstance(value, str)}
 
 
@@ -240,7 +240,7 @@ _SCRAPED: Final = {"prometheus.io/path": "/prometheus", "prometheus.io/scrape": 
 
 
 def _replaced(scene: Scene) -> Iterator[tuple[Path, str]]:
-    """Yield (path, message) for each annotation of the predictor; it replaces the annotation in the pod template."""
+    """Yield (path, message) for each annotation of the predictor, which replaces the annotation in the pod template."""
     for key in _texts(_predictor(scene), "annotations") if _has_engine(scene) else ():
         yield (
             ("metadata", "annotations", key),

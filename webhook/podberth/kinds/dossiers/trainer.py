@@ -52,12 +52,13 @@ def _jobs_of_runtime(runtime: Found, train_job: Found) -> list[dict[str, Any]]:
 
 
 def _pods(job: Found, runtime: Found, nodes: object) -> object:
-    """Return a replicated job's number of pods if the TrainJob or the runtime states ``nodes``.
+    """Return the number of pods that a TrainJob or its runtime states for a replicated job.
 
-    None if the number in the job's own template counts. Without MPI, each pod of the trainer is a node. With MPI
-    (plugins/mpi/mpi.go EnforceMLPolicy) the replicated job called ``node`` has the nodes, and the trainer is the
-    launcher, which may be a node itself. The number in the TrainJob counts the nodes, and the number in the runtime
-    counts the pods of the trainer.
+    ``nodes`` is the number of nodes in the TrainJob, or None. The result is None if neither states a number for the
+    job, so that the number in the job's own template counts. Without MPI, each pod of the trainer is a node. With MPI
+    (plugins/mpi/mpi.go EnforceMLPolicy), the replicated job called ``node`` has the nodes, and the trainer is the
+    launcher, which may be a node itself. The TrainJob then states the number of nodes, and the runtime states the
+    number of the trainer's pods.
     """
     said = at(runtime, "spec", "mlPolicy", "numNodes")
     if not _runs_mpi(runtime):

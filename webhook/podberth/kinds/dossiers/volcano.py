@@ -1,6 +1,6 @@
 """Facts about Volcano: Jobs with tasks, which Volcano's scheduler admits as a whole.
 
-Volcano admits a PodGroup by the PodGroup's sum of resources (``minResources``). Volcano's topology are HyperNodes. For
+Volcano admits a PodGroup by the PodGroup's sum of resources (``minResources``). HyperNodes are Volcano's topology. For
 a pod without a group, Volcano's controller makes a PodGroup from the created pod's resources and annotations. The
 minimum of such a PodGroup is one pod, unless the pod's own controller has the annotation ``group-min-member``
 (pkg/controllers/podgroup/pg_controller_handler.go buildPodGroupFromPod).
@@ -148,7 +148,7 @@ _TYPES: Final = "volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/schedul
 
 
 def _minimums(job: Found) -> Iterator[tuple[Path, str]]:
-    """Yield the minimums that Volcano's webhook refuses: path and message.
+    """Yield (path, message) for each minimum that Volcano's webhook refuses.
 
     Source: volcano-sh/volcano pkg/webhooks/admission/jobs/validate.
     """

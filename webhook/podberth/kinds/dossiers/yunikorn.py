@@ -45,7 +45,7 @@ def _yunikorn_application(pod: Subject) -> Member | None:
     """Return a pod's membership in an application whose pods start together; None without task groups.
 
     An application states its task groups, and so its size, only on its first pod. Source: apache/yunikorn-k8shim
-    pkg/common/utils/utils.go GetApplicationIDFromPod, which reads the labels in this order.
+    pkg/common/utils/utils.go GetApplicationIDFromPod.
     """
     name = pod.labels.get("yunikorn.apache.org/app-id") or pod.annotations.get("yunikorn.apache.org/app-id")
     name = name or pod.labels.get("applicationId") or pod.labels.get("spark-app-selector")

@@ -28,5 +28,5 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Return a problem for each expression of the most expensive class, at the expression's most expensive part."""
+    """Yield a problem for each expression of the most expensive class, at the expression's most expensive part."""
     return problems_of(library, "dear")

@@ -28,5 +28,5 @@ LEVEL = Level.NOTE
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Return a problem for each expression of the class ``moderate``, at the expression's most expensive part."""
+    """Yield a problem for each expression of the class ``moderate``, at the expression's most expensive part."""
     return problems_of(library, "moderate")

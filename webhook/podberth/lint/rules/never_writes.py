@@ -1,8 +1,8 @@
 """A mutation that can never write anything.
 
-One of three causes: the value is always empty or null; the value is one that the pod has anyway (`default-scheduler`,
-or a resource that replaces itself); or the matchConditions and `when` are true only for pods whose user has set the
-field, and podberth keeps the user's value.
+There are three causes: the value is always empty or null; the value is one that the pod has anyway
+(`default-scheduler`, or a resource that replaces itself); or the matchConditions and `when` are true only for pods
+whose user has set the field, and podberth keeps the user's value.
 
 Bad:
 
@@ -45,7 +45,7 @@ _UNSET: Mapping[str, Formula] = {
     ),
     "runtimeClassName": Holds(PresentTerm(_RUNTIME), wanted=False),
 }
-"""A mapping from a field to the statement that a policy may write the field, because the user has not set it.
+"""A mapping from a field to the formula that a policy may write the field, because the user has not set it.
 ``priorityClassName`` is missing, because the cluster's default class is unknown to the linter.
 """
 

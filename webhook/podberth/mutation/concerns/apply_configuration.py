@@ -10,7 +10,9 @@ from ..change import Change
 
 
 def apply(draft: Draft, value: object, schema: PodSchema) -> Change | None:
-    """Merge ``value``, a map with fields of a Pod, into the pod; keys with a null value are ignored.
+    """Merge ``value``, a map with fields of a Pod, into the pod; return the change, None if nothing changes.
+
+    Keys with a null value are ignored.
 
     Raises:
         EvaluationError: ``value`` does not fit the schema, sets an atomic field, or changes a forbidden field.

@@ -40,7 +40,8 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
     the field is written on creation only (KEP-4671).
 
     Returns:
-        The change; Skipped if the pod would wait for ever, because the group would never be made or might never start.
+        The change. None if the pod is in a group already, or belongs to another group system than ``system``. Skipped
+        if the pod would wait for ever, because the group would never be made or might never start.
 
     Raises:
         EvaluationError: ``name`` is not a label value, ``size`` is not a number, or ``system`` is not a system that a

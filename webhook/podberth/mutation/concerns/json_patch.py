@@ -16,7 +16,7 @@ _WITH_SOURCE = ("move", "copy")
 
 
 def apply(draft: Draft, value: object, schema: PodSchema) -> Change | None:
-    """Apply the JSON Patch ``value``, a list of {op, path, from, value}, to the pod.
+    """Apply the JSON Patch ``value``, a list of {op, path, from, value}; return the change, None if nothing changes.
 
     If a ``test`` operation fails, no operation is applied.
 
