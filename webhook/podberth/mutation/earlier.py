@@ -39,8 +39,8 @@ class EarlierChanges:
     def patcher(self, path: Path) -> str | None:
         """Return the name of the first policy that wrote a path of a container's resources; None if no policy did.
 
-        Only mutations that can write any field count, such as ``jsonPatch``. An operation counts if its path is
-        ``path`` or leads to an object around it.
+        Only mutations that can write any field are searched, such as ``jsonPatch``. An operation is found if it wrote
+        ``path`` itself or an object that contains it.
         """
         where = pointer(path)
         for name in self.record:

@@ -20,7 +20,7 @@ Left: TypeAlias = Callable[[Draft], int]
 
 @dataclass(frozen=True, slots=True)
 class NodeChoice:
-    """The facts besides the pod that the search for conflicting node affinity needs."""
+    """The function that counts known nodes, and the record that the pod arrived with."""
 
     left: Left
     before: Record = field(default_factory=dict)
@@ -100,9 +100,14 @@ def _requirements(others: EarlierChanges) -> dict[str, list[dict[str, Any]]]:
 def _without(draft: Draft, rivals: Collection[str], wrote: Record, came_with: Collection[str]) -> Draft:
     """Return the pod with only the user's own nodeSelector and required node affinity.
 
-    ``rivals`` are the policies that wrote a nodeSelector or node affinity, and ``wrote`` is the record of the written
-    node labels. ``came_with`` are the policies that wrote terms on an earlier pass. If a rival is among ``came_with``,
-    the user's own terms are unknown, and the returned pod has no node affinity.
+    If the pod arrived with required terms of one of ``rivals``, the user's own terms are unknown, and the returned pod
+    has no required node affinity.
+
+    Args:
+        draft: the pod, with the writes of policies.
+        rivals: the policies that wrote a nodeSelector or node affinity.
+        wrote: the record, which has the node labels that each of ``rivals`` wrote.
+        came_with: the policies that wrote such terms before a reinvocation in the same request.
     """
     own = Draft(draft.original).get(affinity.REQUIRED)
     base = draft.fork()

@@ -175,7 +175,10 @@ def held(draft: Draft, record: Record) -> Record:
 
 
 def _only(record: Mapping[str, Any], keep: Callable[[str, Any], bool]) -> Record:
-    """Return the changes of a record for which ``keep(mutation, wrote)`` is true, without policies that have none."""
+    """Return the changes of a record for which ``keep(mutation, wrote)`` is true.
+
+    A policy without such changes is left out.
+    """
     kept = {
         policy: {concern: wrote for concern, wrote in concerns.items() if keep(concern, wrote)}
         for policy, concerns in record.items()

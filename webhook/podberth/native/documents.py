@@ -1,7 +1,7 @@
 """Reads native policies and bindings as strictly as the API server does at their creation: field by field.
 
-A policy is put into the form that ``policy.compile`` compiles. The paths are the paths in the document, so problems of
-expressions have the right position.
+A policy is put into the form that ``policy.compile`` compiles. The path of an expression stays its path in the
+document, so a message names the right line.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Answers of the API server's RBAC authorizer, from Roles, ClusterRoles and their bindings in files.
+"""Computes the answers of the API server's RBAC authorizer, from Roles, ClusterRoles and their bindings in files.
 
 Source: plugin/pkg/auth/authorizer/rbac, pkg/registry/rbac/validation and pkg/apis/rbac/v1 of kubernetes. As in the API
 server, the group system:masters may do everything. Other authorizers (Node, webhooks) are not known here.

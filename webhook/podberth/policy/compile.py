@@ -156,7 +156,7 @@ class CompiledPolicy:
     def __init__(
         self, parsed: ParsedPolicy, environment: Environment, room: Room, names: Names = OF_GPU_POLICIES
     ) -> None:
-        """Create the policy without compiling it; ``room`` limits the parts of the policy's compiled expressions."""
+        """Create the policy without compiling it; ``room`` is the number of syntax-tree nodes that may be compiled."""
         self.source: GPUPolicy = parsed.policy
         self._names = names
         self._parsed = parsed
@@ -273,7 +273,10 @@ class CompiledPolicy:
 
     @cached_property
     def cost_with_params(self) -> float:
-        """The maximum time of one evaluation in a review, in microseconds, with the conversion of params and pod."""
+        """The maximum time of evaluating the policy for one pod and one params object, in microseconds.
+
+        The time includes the conversion of the pod and the params object to CEL.
+        """
         cost = self.cost_microseconds + _EVALUATION_MICROSECONDS
         if any(path[0] in _WHOLE_OBJECTS for _, each in self._priced for path in each.reads):
             cost += _POD_MICROSECONDS
@@ -417,7 +420,11 @@ class CompiledPolicy:
 
 
 def _costs(path: Path, expression: Expression) -> Mapping[str, Cost]:
-    """Return a mapping from variable to cost; under "" is the cost of the expression with its conversion to Python."""
+    """Return a mapping from the name of each variable to its cost in ``expression``.
+
+    The key "" has the cost of the expression itself, with the conversion of its value to Python unless ``path`` leads
+    to a variable.
+    """
     costs = expression.costs
     return costs if path[0] == "variables" else {**costs, "": costs[""].with_result}
 

@@ -59,7 +59,7 @@ class ConditionsError(EvaluationError):
     def __init__(self, failed: Sequence[tuple[str, BoundExpression, EvaluationError]]) -> None:
         """Create the error with a message about the first failed condition.
 
-        ``failed`` has (name, error) for each failed condition.
+        ``failed`` has (name, expression, error) for each failed condition.
         """
         name, _, error = failed[0]
         super().__init__(f"matchConditions {name}: {error}")
@@ -133,7 +133,8 @@ class Evaluation:
     def mutations(self) -> list[Asked]:
         """Return the mutations that apply, in the policy's order.
 
-        An expression that only reads a field of the variable ``gpu`` or ``gang`` has no value in the results.
+        A mutation is left out if its condition ``when`` is false, or if a value is null where null means "do not
+        write".
 
         Raises:
             EvaluationError: an expression of a mutation failed; none of the policy's mutations applies then.
@@ -257,7 +258,7 @@ def failing_variables(
 
 
 def _named(mutation: CompiledMutation, value: Any) -> Any:
-    """Return a mutation's value; names of claim templates are replaced by the names of the templates' objects."""
+    """Return a mutation's value, with each claim template's name replaced by the name of the template's object."""
     if not (mutation.templates and isinstance(value, list)):
         return value
     names = mutation.templates

@@ -173,7 +173,10 @@ def _node_affinity(item: Mutation, path: Path) -> Iterator[Refusal]:
 
 
 def _system(item: Mutation, path: Path) -> Iterator[Refusal]:
-    """Yield a problem for a literal that is no group system's name; other expressions are checked for each pod."""
+    """Yield a problem if ``gang.system`` is a literal that names no group system.
+
+    The value of any other expression is checked for each pod.
+    """
     literal = _LITERAL.fullmatch((item.gang and item.gang.system) or "")
     if literal and literal["text"] not in ("", *JOINED):
         yield (*path, "gang", "system"), f"got {literal['text']!r}, want one of {', '.join(JOINED)}"

@@ -49,7 +49,7 @@ class Watched(Protocol):
         """The name of the loaded files or objects, such as "policies" or "certificate", for error messages."""
 
     async def refresh(self) -> None:
-        """Load the files or objects of the watch if they have changed since the last call.
+        """Load the files or objects if they have changed since the last call.
 
         If a load has failed, the next load follows after the next change.
 

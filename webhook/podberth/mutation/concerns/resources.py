@@ -83,7 +83,7 @@ def _holds(there: Present, item: dict[str, Any]) -> bool:
 
 
 def _conflicts(case: ConflictCase) -> Resolution:
-    """Return the conflicts with earlier policies over resources of containers.
+    """Return (conflicts with earlier policies, the proposal without the replacements that conflict).
 
     Policies conflict if they replace a resource differently, or if one policy writes a resource that another policy
     replaces.
@@ -114,7 +114,11 @@ def _rewritten(case: ConflictCase, item: dict[str, Any], path: Path) -> Conflict
 
 
 def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two replacements of a container's resources conflict: the order of the two matters."""
+    """Return whether two replacements of resources in one container conflict.
+
+    They conflict if they replace one resource differently, if one replaces the resource that the other writes, or if
+    both write one resource with different quantities.
+    """
     if one["from"] == other.get("from"):
         return any(one[key] != other.get(key) for key in ("to", "quantity"))
     if one["to"] == other.get("from") or one["from"] == other.get("to"):
