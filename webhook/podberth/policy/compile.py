@@ -265,10 +265,7 @@ class CompiledPolicy:
 
     @cached_property
     def most_params(self) -> int:
-        """The maximum number of params objects that the policy's selector may select within the cost limit of a policy.
-
-        For each params object, the engine converts again all parts of the pod that expressions read.
-        """
+        """The largest number of params objects for which the policy's cost in one review stays within the limit."""
         return max(1, int(MAX_MICROSECONDS // self.cost_with_params))
 
     @cached_property

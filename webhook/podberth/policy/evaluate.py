@@ -133,8 +133,8 @@ class Evaluation:
     def mutations(self) -> list[Asked]:
         """Return the mutations that apply, in the policy's order.
 
-        A mutation is left out if its condition ``when`` is false, or if a value is null where null means "do not
-        write".
+        A mutation is left out if its condition ``when`` is false, or if an expression is null where null means no
+        change. The fields in ``CompiledMutation.facts`` are not evaluated, and have no value in the results.
 
         Raises:
             EvaluationError: an expression of a mutation failed; none of the policy's mutations applies then.

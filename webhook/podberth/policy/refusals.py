@@ -272,7 +272,7 @@ def _rule(rule: Rule, path: Path, resources: Callable[[tuple[str, ...], Path], I
 
 
 def _resources(resources: tuple[str, ...], path: Path) -> Iterator[Refusal]:
-    """Yield a problem for a wildcard together with a resource that it includes, as upstream (validateResources)."""
+    """Yield a problem for a wildcard beside a resource that it includes, as kubernetes does (validateResources)."""
     if "*/*" in resources and len(resources) > 1:
         yield path, "got '*/*' and more, want '*/*' alone"
         return

@@ -175,7 +175,11 @@ def _is_condition(expression: Expression) -> bool:
 
 
 def _of_fact(placed: Placed, counts: Mapping[Path, _Count], *, applied: bool) -> _Count:
-    """Return the count of an expression that is not evaluated: 1 if a case applied the mutation, else 0."""
+    """Return the count for an expression that is read without CEL, such as ``gang.name``: 1 if it was used, else 0.
+
+    ``applied`` is whether a case applied the policy. An expression is used if its mutation has no condition ``when``
+    and the policy was applied, or if ``when`` was true in any case.
+    """
     when = counts.get(("spec", "mutations", placed.mutation or 0, "when"))
     used = applied if when is None else True in when.values
     return _Count(times=int(used))

@@ -1,4 +1,4 @@
-"""Finds the nodes that a pod's nodeSelector and node affinity match. Requirements are checked for each label value.
+"""Finds the nodes that a pod's nodeSelector and node affinity match.
 
 A set of node classes, or of nodes, is an integer with one bit for each class or node. So a term of node affinity costs
 a few operations on integers, whatever the number of nodes. A pod may have hundreds of terms with thousands of values,

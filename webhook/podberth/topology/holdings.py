@@ -78,7 +78,7 @@ class DeviceUse:
 
 
 class FreeLinked(NamedTuple):
-    """The bounds of a number: the largest number of free GPUs of a node that are all linked with each other."""
+    """The bounds of the largest number of free GPUs of a node that are all linked with each other."""
 
     resource: str
     """The resource of the node's whole GPUs."""
@@ -102,7 +102,7 @@ class NodeUse:
 
     @property
     def accelerators(self) -> Iterator[DeviceUse]:
-        """The use of devices and parts of devices, without NICs and without resources that modify a request."""
+        """The use of each resource whose units are devices or parts of devices; NICs, for example, are left out."""
         return (each for each in self.devices if each.kind in COUNTED_KINDS)
 
     def free_of(self, resource: str) -> int:
@@ -183,10 +183,7 @@ class Holdings:
         return len({pod.namespace for pod in self.pods})
 
     def with_room(self, names: Iterable[str], totals: Iterable[tuple[str, int]]) -> tuple[str, ...]:
-        """Return the names in ``names`` of the nodes on which the amounts ``totals`` are free.
-
-        Resources that ``totals`` does not name are ignored.
-        """
+        """Return the nodes in ``names`` on which ``totals``, the amounts of (resource, units), are free."""
         wanted = tuple(totals)
         return tuple(
             name

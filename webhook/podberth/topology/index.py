@@ -213,7 +213,7 @@ class _Members(dict[_Key, dict[str, OwnLabels]]):
     def classes(self, keys: Mapping[_Key, _Key]) -> dict[_Key, NodeClass]:
         """Return the node classes of the index after the update, without classes that have no node any more.
 
-        ``keys`` are the keys of classes to which the update added nodes.
+        If a class is in ``keys``, its key is replaced by the equal key in ``keys``.
         """
         classes = dict(self._classes)
         for key, members in self.items():

@@ -85,7 +85,7 @@ def _most_counts(roles: Roles) -> list[tuple[Need, int]]:
 def _always_hold(machines: Machines, counts: Sequence[tuple[Need, int]]) -> bool:
     """Return whether the nodes ``machines`` hold all pods, wherever the scheduler places each pod.
 
-    ``counts`` has for each role (need, number of pods that take the room of all pods of the gang).
+    ``counts`` has (need, number of pods) for each role, as ``_most_counts`` returns them.
     """
     return all(
         sum(
@@ -103,10 +103,7 @@ def _room(amounts: Mapping[str, int], need: Need) -> int:
 
 
 def _takes(other: Need, need: Need) -> int:
-    """Return the number of pods with ``need`` that a node can lose room for because of one pod with the need ``other``.
-
-    The number is the largest over all nodes.
-    """
+    """Return for how many pods with ``need`` one pod with the need ``other`` can take the room of a node, at most."""
     asked = dict(other.requests)
     return max(-(-asked.get(name, 0) // amount) for name, amount in need.requests)
 

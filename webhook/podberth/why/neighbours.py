@@ -125,7 +125,7 @@ class Around:
     def _matches(term: Document, of: Document, pod: Document) -> bool:
         """Return whether a pod affinity term of the pod ``of`` selects the pod ``pod``.
 
-        A namespaceSelector counts as every namespace.
+        A term with a namespaceSelector is taken to select pods of every namespace.
         """
         spaces: Sequence[Any] = list_at(term, "namespaces")
         mine = text_at(of, "metadata", "namespace")

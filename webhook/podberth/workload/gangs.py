@@ -305,7 +305,7 @@ def _asks(pod: Subject, devices: KnownDevices, system: str) -> bool:
 
 
 def _is_asked(row: System, pod: Subject) -> bool:
-    """Return whether a known owner of the pod asks the system for topology."""
+    """Return whether an owner of the pod has a field that requests topology-aware placement by the system ``row``."""
     return bool(row.asked_above) and any(at(each, *path) for each in pod.lineage() for path in row.asked_above)
 
 

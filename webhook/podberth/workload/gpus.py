@@ -173,8 +173,8 @@ def facts_of(
 ) -> GpuFacts:
     """Return the accelerators that a pod asks for, if only ``asks`` is known about the pod.
 
-    ``asks`` has the amounts of resources, and the claims. ``namespace`` is the pod's, and ``devices`` has the known
-    claims. If ``believe_claims`` is False, the result does not depend on the content of claims.
+    ``asks`` has the amounts of resources, and the claims. ``namespace`` is the pod's namespace, and ``devices`` has the
+    known claims. If ``believe_claims`` is False, the result does not depend on the content of claims.
     """
     if not (asks.amounts or asks.claims):
         return _NO_GPUS
@@ -206,8 +206,8 @@ def _requests(
 ) -> Iterator[GpuRequest]:
     """Yield the accelerator requests of one container.
 
-    The limit of a device counts: the API server sets an absent request to the limit and refuses a different request. If
-    the limit is absent or null, the request counts, because ``podberth check`` reports such a manifest, too.
+    The amount is the limit, which the API server copies to an absent request. Without a limit, the amount is the
+    request: the API server would refuse the pod, but ``podberth check`` reports on such manifests, too.
     """
     limits, requested = resources.get("limits") or {}, resources.get("requests") or {}
     for resource in {**limits, **requested}:
