@@ -1,4 +1,4 @@
-"""Iterates over the containers of a pod that mutations may change."""
+"""Iterates over the containers that mutations may change: all containers of a pod but ephemeral containers."""
 
 from collections.abc import Iterator
 from typing import Any

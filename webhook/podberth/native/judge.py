@@ -114,7 +114,10 @@ class NativeJudge:
         return validating, mutating, tuple(sorted(problems)), found.notes
 
     def within(self, surroundings: Surroundings) -> "NativeJudge":
-        """Return a copy with other surroundings. CustomResourceDefinitions of the earlier surroundings do not count."""
+        """Return a copy that evaluates the policies with other surroundings.
+
+        The CustomResourceDefinitions of the earlier surroundings are not used any more.
+        """
         made = copy(self)
         made._given = surroundings  # noqa: SLF001 - of this class
         made._resources, world = _world_of(surroundings)  # noqa: SLF001 - as above

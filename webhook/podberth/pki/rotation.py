@@ -74,7 +74,7 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A replica's observation that every webhook configuration trusts the next authority, with the time since when.
+    """A replica's observation that every webhook configuration trusts the next authority, and since when.
 
     ``serial`` is the authority's serial number, and ``generations`` has the generation of each webhook configuration:
     if a serial number or generation changes, the time starts again.

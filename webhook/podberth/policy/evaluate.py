@@ -244,7 +244,10 @@ def combine(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -
 def failing_variables(
     policy: CompiledPolicy, bound: BoundExpression, error: EvaluationError, activation: Activation
 ) -> Iterator[str]:
-    """Yield the names of the variables through which an expression fails with ``error``, the outermost first."""
+    """Yield the names of the variables through which an expression fails with ``error``, the outermost first.
+
+    Each variable reads the next one, and the last one is the variable whose own expression fails.
+    """
     used = {path[1] for path in bound.expression.reads if path[0] == "variables" and len(path) > 1}
     for name, variable in policy.variables.items():
         if name in used:

@@ -101,7 +101,7 @@ def _names(spec: Spec) -> Iterator[Refusal]:
 
 
 def repeated(names: Iterable[str | None], path: Path, key: str) -> Iterator[Refusal]:
-    """Yield a problem for each name that occurs before in the list at ``path``; ``key`` is the field with the name."""
+    """Yield a problem for each name that an earlier item of the list at ``path`` has; ``key`` is the name's field."""
     seen: set[str] = set()
     for index, name in enumerate(names):
         if name is not None and name in seen:

@@ -311,7 +311,10 @@ def _second_pass(request: AdmissionRequest, result: CaseResult, snapshot: Snapsh
 
 
 def _with_golden(name: str, result: CaseResult, goldens: Mapping[str, str]) -> tuple[CaseResult, list[PlacedMessage]]:
-    """Compare the whole pod with a golden file; return the result with the file's content, and the findings."""
+    """Compare the mutated pod with the golden file ``name``, and return (``result``, findings about the difference).
+
+    If the pods differ, the returned result has the pod of the file, too.
+    """
     path = ("expect", "golden")
     if result.pod is None:
         return result, [(path, "got no pod, because it was denied")]

@@ -66,8 +66,8 @@ _NEEDS_FABRIC: frozenset[str] = frozenset({"NVIDIA-GB200", "NVIDIA-GB300"})
 class Capability:
     """The accelerators that a node offers, for each resource.
 
-    Two nodes with equal offers have equal capabilities. The tuples are sorted by resource name. For each tuple, a
-    mapping has equal content, for fast look-ups.
+    Two nodes with equal offers have equal capabilities. The tuples of pairs are sorted by resource name; a mapping with
+    the same content stands beside each of them, for fast look-ups.
     """
 
     amounts: tuple[tuple[str, int], ...] = ()

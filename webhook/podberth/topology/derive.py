@@ -164,7 +164,10 @@ def _profile(name: str) -> str:
 
 
 def _unseen(all_of: Iterable[Unseen]) -> tuple[Unseen, ...]:
-    """Return the first unreadable values, sorted, up to a limit. Equal values become one entry with the GPUs of all."""
+    """Return the values that the agent could not read, sorted, at most ``_MOST_UNSEEN``.
+
+    Entries with an equal value and reason become one entry with the GPUs of all.
+    """
     gpus: dict[tuple[str, str], set[int]] = {}
     for each in all_of:
         gpus.setdefault((_text(each.what), _text(each.why)), set()).update(each.gpus)

@@ -213,7 +213,7 @@ class _Members(dict[_Key, dict[str, OwnLabels]]):
     def classes(self, keys: Mapping[_Key, _Key]) -> dict[_Key, NodeClass]:
         """Return the node classes of the index after the update, without classes that have no node any more.
 
-        If a class is in ``keys``, its key is replaced by the equal key in ``keys``.
+        ``keys`` is a mapping from a class key to the equal object that the class has as its key from now on.
         """
         classes = dict(self._classes)
         for key, members in self.items():

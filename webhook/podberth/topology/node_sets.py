@@ -371,9 +371,10 @@ class NodeSet:
 
 
 def _of_single_nodes(counted: Sequence[tuple[Part, int]], level: str) -> dict[str, int]:
-    """Return the number of pods that each domain of a level holds, if the label of the level is an ignored label.
+    """Return a mapping from each domain of a level to the number of pods that the domain holds.
 
-    For the hostname level, all domains of one size are returned as a single domain.
+    The level's label is an ignored label. For the hostname level, all domains of one size are returned as a single
+    domain.
     """
     sizes: dict[str, int] = {}
     for part, each in counted:

@@ -82,7 +82,7 @@ def absent(step: Step) -> Diagnosis:
 
 
 def _offered(step: Step) -> Counter[str]:
-    """Return the number of nodes that offer each extended resource."""
+    """Return a mapping from each device resource to the number of nodes that offer it."""
     return Counter(
         name for each in step.every for name, amount in each.offers.items() if amount > 0 and is_device(name)
     )

@@ -107,9 +107,9 @@ def near(step: Step, machine: Machine, name: str) -> str:
 
 
 def _holders(nodes: tuple[Machine, ...], name: str) -> Iterator[str]:
-    """Yield a line with the namespaces that hold most of a resource.
+    """Yield a line with the four namespaces whose pods hold most of a resource on ``nodes``.
 
-    There is no line if only one namespace holds some and there are few nodes.
+    There is no line if there are few nodes and one namespace holds all that is held.
     """
     by_namespace: Counter[str] = Counter()
     for machine in nodes:

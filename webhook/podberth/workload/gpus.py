@@ -70,7 +70,7 @@ class GpuClaim:
 class GpuFacts:
     """The accelerators that a Pod asks for.
 
-    The variable ``gpu`` of policies has the fields without ``totals``, ``dialect`` and ``problems``.
+    The variable ``gpu`` of policies has all fields but ``totals``, ``dialect`` and ``problems``.
     """
 
     count: int = 0
@@ -191,8 +191,7 @@ _NO_GPUS: Final = GpuFacts()
 def may_ask_for_accelerators(asks: Asks, namespace: str, devices: KnownDevices, *, believe_claims: bool) -> bool:
     """Return whether ``asks`` has an accelerator resource, or a claim that is or may be for accelerators.
 
-    Each review calls the function for each role. If ``believe_claims`` is False, the content of the known claims is
-    ignored.
+    If ``believe_claims`` is False, the content of the known claims is ignored.
     """
     for name, _ in asks.amounts:
         found = recognise(name) or devices.resources.get(name)
