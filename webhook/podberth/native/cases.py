@@ -110,7 +110,10 @@ class Case:
         )
 
     def enforced(self, message: str, reason: str) -> Iterator[NativeDecision]:
-        """Yield a decision for each of the binding's validationActions."""
+        """Yield a decision with ``message`` for each action in the binding's validationActions.
+
+        The binding of a mutating policy has no such field, and counts as having the action Deny.
+        """
         stated = self.binding.spec
         for action in stated.validation_actions if isinstance(stated, ValidatingBindingSpec) else ("Deny",):
             yield self.decision(_ACTIONS[action], message, reason)

@@ -69,8 +69,8 @@ class Judgement:
 
 
 _REST_OF_TENANTS = 9.0
-"""How many times as long as judging a policy of a namespace took no other is judged: the work takes a tenth of a
-processor's time. Any tenant may ask for it without end, and with a dry run nothing needs to change."""
+"""The pause after a policy of a namespace, as a multiple of the time that judging the policy took: so this work takes a
+tenth of a processor's time at most. Any tenant may send policies without end, and with a dry run none of them is kept."""
 _LONGEST_REST_SECONDS = 1.0
 """The longest rest. A request waits for three rests at most, which is within the webhook's 5 s."""
 

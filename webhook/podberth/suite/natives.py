@@ -105,7 +105,7 @@ class NativelyMutated:
     """The object of a case after the MutatingAdmissionPolicies."""
 
     object: Document
-    """The object as the case states it, with what they wrote."""
+    """The object as the case states it, with the changes that the policies made."""
     denials: tuple[str, ...] = ()
     wrote: bool = False
     mutated: Mutated | None = None

@@ -1,13 +1,14 @@
 """Searches for the fewest and most meaningful nodeSelectorTerms that select the wanted nodes and no unwanted node.
 
-The search first uses only the labels with a configured meaning, because such labels also hold for future nodes. If they
-do not suffice, the search uses all labels. Each search returns the fewest terms. Among results with equally few terms,
-it prefers fewer expressions, then better ranked labels, and then simpler expressions. The result is always exact, or
-``Cover.exact`` is False: exact terms select every wanted label set and no unwanted label set. Three kinds of labels are
-never used: the hostname, ignored labels, and a label without configured meaning whose every value belongs to one node.
+The search first uses only the labels with a configured meaning, because future nodes will have these labels, too. If
+they do not suffice, the search uses all labels. Each search returns the fewest terms. Among results with equally few
+terms, it prefers fewer expressions, then better ranked labels, and then simpler expressions. The result is always
+exact, or ``Cover.exact`` is False: exact terms select every wanted label set and no unwanted label set. Three kinds of
+labels are never used: the hostname, ignored labels, and a label without configured meaning whose every value belongs to
+one node.
 
-The work of each search is limited, and there are two searches at most. If a result has more than MAX_TERMS terms, or an
-expression with more than MAX_VALUES values, no terms are returned: people could not read them.
+The work of each search is limited, and there are two searches at most. If a result has more than MAX_TERMS terms, or
+more than MAX_VALUES values in all terms together, no terms are returned: people could not read them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

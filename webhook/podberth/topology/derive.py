@@ -38,8 +38,7 @@ APPLICATION_XIDS: frozenset[int] = frozenset({13, 31, 43, 45, 68, 109})
 def derive(observation: Observation) -> NodeTopology:
     """Return the topology document of a node.
 
-    The field ``observed``, a time, is left empty; the publisher sets the time, because only the publisher knows what
-    has changed.
+    The field ``observed``, the time of the last change, is left empty; the caller sets it.
     """
     gpus = sorted(observation.gpus, key=lambda gpu: gpu.index)
     fabric, unknown = _fabric([gpu.fabric for gpu in gpus if gpu.fabric is not None])

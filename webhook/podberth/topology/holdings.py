@@ -88,7 +88,7 @@ class FreeLinked(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeUse:
-    """The use of the accelerators of one node."""
+    """The amounts of each accelerator resource of one node that pods hold, and that are free."""
 
     devices: tuple[DeviceUse, ...]
     """The use of each resource in the node's allocatable or capacity, sorted by name."""

@@ -105,7 +105,7 @@ class NodeSet:
 
     @property
     def durable_parts(self) -> list[Part]:
-        """The durable nodes by class."""
+        """The durable nodes of the set, as parts of their classes."""
         return _durable(self.parts)
 
     @property

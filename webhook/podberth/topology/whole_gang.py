@@ -103,7 +103,7 @@ def _room(amounts: Mapping[str, int], need: Need) -> int:
 
 
 def _takes(other: Need, need: Need) -> int:
-    """Return for how many pods with ``need`` one pod with the need ``other`` can take the room of a node, at most."""
+    """Return how many pods with ``need`` no longer fit on a node, at most, because of one pod with ``other``."""
     asked = dict(other.requests)
     return max(-(-asked.get(name, 0) // amount) for name, amount in need.requests)
 

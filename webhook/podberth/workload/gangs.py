@@ -103,7 +103,7 @@ def gang_of(
 
     Args:
         pod: the Pod.
-        namespace: the namespace of the review, because the pod of a controller may name none.
+        namespace: the namespace of the review; a pod that a controller creates may have no ``metadata.namespace``.
         owners: the known owners by uid.
         pod_groups: the names of the native PodGroups in the namespace.
         group_sizes: the smallest number of pods that each PodGroup starts together, by API group, namespace and name.
@@ -198,7 +198,7 @@ def _are_read(roles: tuple[Role, ...], problems: list[str]) -> bool:
 
 
 def _of_few_kinds(groups: tuple[Role, ...], problems: list[str]) -> tuple[Role, ...]:
-    """Return the roles ``groups``, which have different requests, if their number is within a limit.
+    """Return the roles ``groups``, which have different requests, if there are at most ``MOST_KINDS`` of them.
 
     With more roles, the result is empty, and a problem is added to ``problems``.
     """

@@ -131,7 +131,7 @@ def gpu_facts(
 
     Args:
         pod: the Pod.
-        namespace: the namespace of the review, because the pod of a controller may name none.
+        namespace: the namespace of the review; a pod that a controller creates may have no ``metadata.namespace``.
         devices: the known claims.
         believe_claims: whether the result depends on the content of the claims. If False, two pods of one group get
             equal results even if the content of a claim becomes known after the first pod's review.
