@@ -24,7 +24,7 @@ class NodeChoice:
 
     left: Left
     before: Record = field(default_factory=dict)
-    """The record that the pod arrived with: the changes that policies made before a reinvocation in the same request."""
+    """The record that the pod arrived with: the changes of policies before a reinvocation in the same request."""
 
 
 @dataclass(frozen=True, slots=True)

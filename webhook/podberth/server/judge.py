@@ -70,7 +70,7 @@ class Judgement:
 
 _REST_OF_TENANTS = 9.0
 """The pause after a policy of a namespace, as a multiple of the time that judging the policy took: so this work takes a
-tenth of a processor's time at most. Any tenant may send policies without end, and with a dry run none of them is kept."""
+tenth of a processor's time. Any tenant may send policies without end, as dry runs that change nothing."""
 _LONGEST_REST_SECONDS = 1.0
 """The longest rest. A request waits for three rests at most, which is within the webhook's 5 s."""
 
