@@ -42,7 +42,7 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes
     The result is the first policy with which no node is left. If no recorded terms explain why no node is left, the
     result is the last policy whose JSON Patch operations wrote node affinity, or else the last policy with terms. If
     the later policy's terms are preferred, nodes are not counted: only a contradiction between the preferred and the
-    required terms counts.
+    required terms is a conflict.
 
     Args:
         draft: the pod, with the writes of the earlier policies.

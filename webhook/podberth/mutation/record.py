@@ -2,7 +2,7 @@
 
 The annotation's value is ``{"<policy>": {"<concern>": <Change.wrote>}, "=": "<seal>"}`` as compact JSON, policies in
 the order in which they wrote, the seal last (``seal``). Any user can write an annotation, so only ``find`` reads
-records, and ``find`` ignores a record without podberth's seal for the pod. A recorded change counts only if the pod
+records, and ``find`` ignores a record without podberth's seal for the pod. A recorded change is used only if the pod
 still has the written values (``held``).
 """
 

@@ -165,7 +165,7 @@ def others_of(texts: Sequence[tuple[str, str]]) -> Callable[[Mapping[str, Any]],
 
 
 def read(documents: Iterator[Located] | list[Located]) -> Read:
-    """Return the policies and bindings in native documents; of several with an equal name, the last counts."""
+    """Return the policies and bindings in native documents; of several with an equal name, the last is used."""
     policies: dict[tuple[str, str], Policy] = {}
     bindings: dict[tuple[str, str], AnyBinding] = {}
     problems: list[Problem] = []

@@ -2,7 +2,7 @@
 
 A condition counts as two points: a point if a case made the condition true, and a point if a case made the condition
 false. Any other expression counts as one point. A variable counts as evaluated if an evaluated expression needed it. A
-variable inside a loop counts if the loop ran at least once.
+variable inside a loop counts as evaluated if the loop ran at least once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -148,7 +148,11 @@ class _Search:
         return [tuple(rows) for rows in members]
 
     def _place(self, number: int, members: list[tuple[Row, ...]], inside: list[tuple[int, ...]], count: int) -> None:
-        """Try to put the wanted row ``number`` into each box, or into a new box if there are fewer than ``count``."""
+        """Put the wanted rows from ``number`` on into at most ``count`` boxes, in all possible ways; keep the best.
+
+        ``members`` has the rows of each box so far. A row is the label values of a node; a box is a set of allowed
+        values for each label key.
+        """
         if number == len(self.wanted):
             self._take(members)
             return

@@ -1,6 +1,6 @@
 """Computes the accelerators that a node offers to pods: amounts, memory, shares, link domains and MIG profiles.
 
-If sources disagree, the source closest to the hardware counts: first the node agent's document, then the labels of GPU
+If sources disagree, the source closest to the hardware is used: first the node agent's document, then the labels of GPU
 feature discovery (GFD), then tables. A resource of unknown memory fits every pod. A node with unknown link domains fits
 no pod that requires NVLink, because the pod's GPUs might not be linked there.
 """
@@ -186,7 +186,7 @@ def _least_memory(node: Node) -> int:
 
 
 def _profile_memory(node: Node, profile: str, labelled: int) -> int:
-    """Return the MiB of a MIG profile on a node; 0 if the name is no profile.
+    """Return the MiB of the MIG profile ``profile`` on a node; 0 if that is no known profile.
 
     ``labelled`` is the memory in GFD's label; 0 if there is no such label.
     """

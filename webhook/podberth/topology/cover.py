@@ -74,9 +74,9 @@ def cover(wanted: Sequence[LabelledNodes], others: Sequence[LabelledNodes], *, c
 
 
 def _incidental(kinds: Iterable[LabelledNodes], unusable: frozenset[str]) -> list[str]:
-    """Return the label keys, sorted, that have no configured meaning, are usable, and have a value on several nodes.
+    """Return the label keys, sorted, that have no configured meaning and of which several nodes share a value.
 
-    ``unusable`` are the keys with a configured meaning and the keys that the search must not use.
+    ``unusable`` are the keys to leave out: keys with a configured meaning, and keys that the search must not use.
     """
     seen: dict[str, set[str]] = {}
     shared: set[str] = set()

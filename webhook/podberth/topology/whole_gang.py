@@ -1,6 +1,6 @@
 """Checks whether the empty nodes of a domain can hold a whole gang with different roles.
 
-Only durable nodes and their accelerators count. All pods of the gang get one result.
+Only durable nodes and their accelerators are used. All pods of the gang get one result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,10 +18,10 @@ Roles: TypeAlias = tuple[tuple[int, Need], ...]
 def narrowest_levels(roles: Roles, found: Sequence[NodeSet], conventions: Conventions) -> tuple[str, str]:
     """Return (narrowest level with a domain that holds all pods, narrowest level with only such domains).
 
-    ``found`` has, for each role, the nodes that fit a pod of the role. For the second level, every domain counts that
-    has a node which fits any role, because the scheduler may place any pod first. Each of these domains must hold all
-    pods in any order of placement and on any nodes: small pods that are spread leave fewer whole nodes for large pods.
-    A level is empty if there is no such level, or if it is unknown how much of a node a role takes.
+    ``found`` has, for each role, the nodes that fit a pod of the role. For the second level, each domain with a node
+    that fits any role must hold all pods, because the scheduler may place any pod first. It must hold them in any order
+    of placement and on any nodes: small pods that are spread leave fewer whole nodes for large pods. A level is empty
+    if there is no such level, or if it is unknown how much of a node a role takes.
     """
     if not all(need.requests for _, need in roles):
         return "", ""

@@ -204,7 +204,11 @@ def _queued_refs(picture: Picture) -> Iterator[Ref]:
 
 
 def _is_queued(picture: Picture, form: QueuedKind) -> bool:
-    """Return whether an object names a queue of the group system, or the system holds the pod by a scheduling gate."""
+    """Return whether a queue may hold the pod: a queue's name is on the pod or its controllers, or a gate on the pod.
+
+    ``form`` has the label and the annotation for the queue's name, and the prefix of the group system's scheduling
+    gates.
+    """
     objects = [*picture.controllers, *([picture.pod] if picture.pod else [])]
     queued = any(form.queue_label in labels(each) or form.named_by in annotations(each) for each in objects)
     gates = list_at(picture.spec, "schedulingGates")

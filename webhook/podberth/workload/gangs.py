@@ -169,7 +169,7 @@ def _system(pod: Subject, pod_groups: Collection[str]) -> str:
 def _named_by_label(name: str, member: Member | None, pod: Subject, pod_groups: Collection[str]) -> Member:
     """Return the pod's membership in the gang that the user's label names.
 
-    If the label names another gang than the owner, the label counts, and the owner's size is ignored. If both name one
+    If the label names another gang than the owner, the label is used, and the owner's size is ignored. If both name one
     gang, as after podberth has written the label, the owner's facts are kept. The pod's role and the index in the role
     are kept in either case.
     """

@@ -74,7 +74,7 @@ def system_of(
 ) -> str:
     """Return the name of the group system that places a pod's group; ``plain`` if no group system is recognised.
 
-    If several are recognised, the first in SYSTEMS counts. ``owner_labels`` are the label keys of the pod's owners.
+    If several are recognised, the first in SYSTEMS is used. ``owner_labels`` are the label keys of the pod's owners.
     """
     ranks = [_BY_LABEL[key] for key in labels if key in _BY_LABEL]
     ranks += [_BY_ANNOTATION[key] for key in annotations if key in _BY_ANNOTATION]

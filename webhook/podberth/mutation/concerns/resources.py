@@ -54,7 +54,7 @@ def _rewrite_one(draft: Draft, resources: Path, old: str, wanted: tuple[str, str
 
 
 def _container_paths(draft: Draft) -> dict[str, Path]:
-    """Return a mapping from name to path of containers and init containers; if two have one name, the first counts."""
+    """Return a mapping from name to path of containers and init containers; if two have one name, the first is used."""
     found: dict[str, Path] = {}
     for path, container in containers(draft):
         if isinstance(name := container.get("name"), str):
