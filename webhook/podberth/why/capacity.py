@@ -164,7 +164,7 @@ def _too_large(step: Step, name: str, wanted: int, nodes: tuple[Machine, ...]) -
 
 
 def _plugged(step: Step) -> dict[str, int]:
-    """Return the resources that the pod asks of a node, without pod slots and resources that DeviceClasses serve."""
+    """Return the resources that the pod requests, without pod slots and resources that DeviceClasses serve."""
     mine = devices(step)
     return {
         name: each for name, each in step.wants.items() if name != POD_SLOTS and (name in mine or not is_device(name))

@@ -249,7 +249,7 @@ def _one_of(words: set[str]) -> str:
 
 
 def _kind_of(claims: tuple[GpuClaim, ...], *, believe_claims: bool) -> Kind:
-    """Return the field ``kind`` of ``gpu`` for a Pod that asks only by claims.
+    """Return the field ``kind`` of ``gpu`` for a Pod that requests accelerators only by claims.
 
     The result is ``none`` if all claims are for NICs or IMEX channels, and ``claim`` otherwise.
     """
