@@ -81,7 +81,7 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes
 
 
 def _requirements(others: EarlierChanges) -> dict[str, list[dict[str, Any]]]:
-    """Return a mapping from each policy, in order, to the node affinity terms that the policy required.
+    """Return a mapping from each policy, in the record's order, to the node affinity terms that the policy required.
 
     A policy that wrote terms by JSON Patch has an empty list. Labels that a policy wrote into the nodeSelector are
     added to each term of the policy.

@@ -204,7 +204,7 @@ class BoundPolicies:
         return tuple(each.policy.name for each in self.bound if each.bindings and not each.never)
 
     def may_match(self, api_version: str) -> bool:
-        """Return whether a policy with a binding may match objects of an apiVersion, of any resource.
+        """Return whether any policy with a binding may match objects of an apiVersion, whatever their resource.
 
         With matchPolicy Equivalent the version is ignored, since the API server may serve the resource under several
         versions.

@@ -119,7 +119,8 @@ def plan(
     """Return the next action of a rotation.
 
     ``authorities`` is None if there is no Secret. ``held`` is the observation that the last call returned, None for the
-    first call. ``profile`` has the durations to comply with.
+    first call. ``profile`` has the lifetimes of certificates, and the time to wait until all API servers use a
+    caBundle.
     """
     if authorities is None:
         return RotationPlan(Store(_first(registrations, now, profile), "there was no Secret"), None)

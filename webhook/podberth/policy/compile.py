@@ -179,7 +179,7 @@ class CompiledPolicy:
 
     @property
     def file(self) -> str:
-        """The name of the policy's file; for an object of the cluster, a text that stands for a file name."""
+        """The policy's file name in messages; for an object of the cluster, a name in its place."""
         return self._parsed.file
 
     @cached_property
@@ -302,14 +302,14 @@ class CompiledPolicy:
             getattr(self, part)
 
     def _cost_of(self, fields: Container[object]) -> float:
-        """Return the cost of the expressions in these fields of the spec, in microseconds."""
+        """Return the cost of all expressions in the fields ``fields`` of the policy's spec, in microseconds."""
         self._compile()
         return total_of(
             cost for path, each in self._priced if path[0] in fields for cost in _costs(path, each).values()
         )
 
     def _price(self) -> None:
-        """Add a problem at the most expensive part of the policy, if the policy exceeds the limit of cost."""
+        """Add a problem at the most expensive expression of the policy if the policy's cost exceeds the limit."""
         if self.cost_microseconds > MAX_MICROSECONDS:
             found = [(path, _costs(path, each)[""]) for path, each in self._priced]
             path, cost = max(found, key=lambda each: each[1].worst)

@@ -247,7 +247,10 @@ def _kind(resource: str, known: Accelerator, capability: Capability) -> Accelera
 
 
 def _linked(node: Node, devices: Iterable[DeviceUse], capability: Capability) -> FreeLinked | None:
-    """Return the bounds of the largest free link domain of a node, from the topology document, else from the labels."""
+    """Return the bounds of the largest number of free GPUs in one link domain of a node; None if that is unknown.
+
+    The link domains come from the topology document, else from the node's labels.
+    """
     # Only the resource of whole GPUs has a link domain.
     whole = next((each for each in devices if each.resource in capability.domain_of), None)
     if whole is None:

@@ -79,7 +79,10 @@ def _not_admitted(picture: Picture, system: str, form: QueuedKind) -> Diagnosis 
 
 
 def wrong_queue(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis that the pod's queue or group can never admit the pod, by the checks of gangs; else None."""
+    """Return the diagnosis that the pod's queue or group can never admit the pod; else None.
+
+    The queue or group is checked as by ``podberth check``.
+    """
     if picture.pod is None or not picture.is_waiting:
         return None
     forms = list(_forms(picture.pod))

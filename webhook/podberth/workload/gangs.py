@@ -221,7 +221,7 @@ def own_member_in(
     owners: Mapping[str, Mapping[str, Any]],
     group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
 ) -> Member | None:
-    """Return the pod's membership in a gang as the operator that makes the pod states the gang.
+    """Return the pod's membership in the gang that the operator of the pod states.
 
     None if the pod is in no gang, or if a PodGroup states the gang. podberth's annotation for the size of the gang is
     ignored. ``owners`` are the known owners by uid, and ``group_sizes`` the least number of pods of each PodGroup.

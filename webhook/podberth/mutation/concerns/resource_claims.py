@@ -189,7 +189,10 @@ def _templates(draft: Draft) -> dict[str, str]:
 
 
 def _todo(draft: Draft, claim: dict[str, Any]) -> list[_Todo]:
-    """Return the changes of the containers that lack the claim, or that still request the replaced resource."""
+    """Return the edits for each container that lacks the claim of the item ``claim``.
+
+    If the item has ``instead``, the result has the containers that request the replaced resource.
+    """
     wanted, instead = claim.get("containers"), claim.get("instead")
     found: list[_Todo] = []
     for path, container in containers(draft):
