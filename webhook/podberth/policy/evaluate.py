@@ -24,7 +24,7 @@ Params: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A mutation that applies to the pod: the entry, the expressions' values by name, and the reason to show users."""
+    """A mutation of a policy that applies to the pod, with the values of its expressions and the reason to show."""
 
     mutation: CompiledMutation
     leaves: Mapping[str, Any]
