@@ -16,9 +16,9 @@ _WITH_SOURCE = ("move", "copy")
 
 
 def apply(draft: Draft, value: object, schema: PodSchema) -> Change | None:
-    """Apply the JSON Patch ``value``, a list of {op, path, from, value}, to the pod, and return the change.
+    """Apply the JSON Patch ``value``, a list of {op, path, from, value}; return the change, None if nothing changes.
 
-    None if nothing has changed, or if a ``test`` operation fails: then no operation is applied.
+    If a ``test`` operation fails, no operation is applied.
 
     Raises:
         EvaluationError: an operation is malformed or does not apply, a value does not fit the schema, or the patch
