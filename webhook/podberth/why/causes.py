@@ -242,8 +242,8 @@ def _early(picture: Picture) -> Iterator[Confirmable]:
 def _walk(picture: Picture) -> tuple[list[Confirmable], Step]:
     """Return (diagnoses about nodes, the last step).
 
-    A step that no node passes gives a diagnosis and excludes no node. So the nodes of the last step pass all other
-    steps. A step that depends on pods is left out if the pods on its nodes were not read.
+    A step that no node passes gives a diagnosis and excludes no node. So the nodes of the last step pass every other
+    step that was taken. A step that depends on pods is left out if the pods on its nodes were not read.
     """
     every = machines(picture)
     step = Step(picture=picture, every=every, nodes=every, gone={})
