@@ -1,4 +1,4 @@
-"""The conflicts of a policy's proposal with earlier policies, and the input of the functions that find conflicts."""
+"""A conflict of a policy's proposal with an earlier policy, and the data from which mutations find conflicts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -48,7 +48,7 @@ class ConflictCase:
 
     @property
     def items(self) -> list[Any]:
-        """The items of the proposal's only value; empty if the value is no list, an error that is found later."""
+        """The items of the proposal's only value; empty if the value is no list, which the mutation refuses later."""
         return self.value if isinstance(self.value, list) else []
 
     def fields(self, wanted: Mapping[Path, object]) -> list[Conflict]:

@@ -1,4 +1,4 @@
-"""Iterates over the containers of a pod that mutations may change."""
+"""Iterates over the containers that mutations may change: all containers of a pod but ephemeral containers."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,9 +12,9 @@ SIDES = ("limits", "requests")
 
 
 def containers(draft: Draft) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield each container, init container and sidecar with its path.
+    """Yield (path, container) for each container, init container and sidecar of the pod.
 
-    If a list is changed during the iteration, the change is seen only before the list's first container is yielded.
+    Once the first container of a list has been yielded, changes of that list are not seen.
     """
     for kind in RESOURCED_LISTS:
         for index, container in enumerate(draft.get(("spec", kind)) or ()):

@@ -25,8 +25,9 @@ class EarlierChanges:
     def writer(self, path: Path, present: object) -> str | None:
         """Return the name of the first policy that wrote a path; None if no policy did.
 
-        ``present`` is the pod's present value at the path. A mutation of a single field counts only if the mutation
-        wrote this value; a JSON Patch operation at the path, or at an object around it, counts with any value.
+        A mutation of a single field is taken for the writer only if it wrote ``present``, the pod's present value at
+        the path. A JSON Patch operation at the path, or at an object that contains the path, is taken for the writer
+        with any value.
         """
         where = pointer(path)
         for name, concerns in self.record.items():
@@ -39,8 +40,8 @@ class EarlierChanges:
     def patcher(self, path: Path) -> str | None:
         """Return the name of the first policy that wrote a path of a container's resources; None if no policy did.
 
-        Only mutations that can write any field count, such as ``jsonPatch``. An operation counts if its path is
-        ``path`` or leads to an object around it.
+        Only mutations that can write any field are searched, such as ``jsonPatch``. An operation is found if it wrote
+        ``path`` itself or an object that contains it.
         """
         where = pointer(path)
         for name in self.record:

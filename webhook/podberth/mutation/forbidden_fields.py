@@ -74,7 +74,7 @@ def _short(operation: dict[str, Any]) -> dict[str, Any]:
 
 
 def _hosts(draft: Draft) -> Iterator[str]:
-    """Yield the pod's node affinity expressions that name one host, by the hostname label or the node's name."""
+    """Yield, as text, each requirement of the pod's node affinity that names a host, by label or ``matchFields``."""
     preferred = [item.get("preference") or {} for item in draft.get(affinity.PREFERRED) or ()]
     for term in (*(draft.get(affinity.REQUIRED) or ()), *preferred):
         # matchFields can match the node's name alone (core/v1 NodeSelectorTerm).

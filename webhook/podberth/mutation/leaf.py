@@ -88,6 +88,6 @@ def label_value(value: object, where: str) -> str:
 
 
 def kind(value: object) -> str:
-    """Return a value as text for "got ...": "a map", "a list" or "null"; any other value itself, cut if long."""
+    """Return a value as text to follow "got" in a message: "a map", "a list", "null" or the value, cut if long."""
     names = {dict: "a map", list: "a list", bool: str(value).lower(), type(None): "null"}
     return names.get(type(value)) or repr(value)[:40]

@@ -74,8 +74,7 @@ def draws(term: Mapping[str, Any]) -> bool:
 def is_made_of_members(draft: Draft, known: GangFacts) -> bool:
     """Return whether ``podberth controller`` creates the pod's native PodGroup from the fields of the group's members.
 
-    The group need not exist yet. An existing group counts, too, because it may belong to a deleted owner: then the
-    group is deleted as well, and the pod's own workload needs a new group.
+    True even if the group exists: it may belong to a deleted workload, and be deleted with that workload.
     """
     group = draft.get(REFERENCES[NATIVE])
     sized = draft.get(SIZE) is not None or known.sized_by_owner == group

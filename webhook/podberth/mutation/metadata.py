@@ -13,7 +13,7 @@ from .conflict import ConflictCase, Resolution
 
 
 def concern(field: str, word: str, check: Callable[[str, object], object] = lambda _key, _value: None) -> Concern:
-    """Return the functions of the mutation that writes labels, or of the mutation that writes annotations.
+    """Return the mutation ``labels``, or the mutation ``annotations``.
 
     Args:
         field: the name of the mutation and of the field of ``metadata``: "labels" or "annotations".

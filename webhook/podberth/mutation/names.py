@@ -15,13 +15,13 @@ PRIORITY_CLASS = ("spec", "priorityClassName")
 
 
 def concern(field: str, *, default: str = "", build: Builder | None = None, decides: Decides = "") -> Concern:
-    """Return the functions of the mutation that writes a name into a field of a pod's ``spec``.
+    """Return the mutation that writes a name into a field of a pod's ``spec``.
 
     Args:
         field: the name of the field, and of the mutation.
         default: the name that the API server fills in; empty if none.
         build: the function that applies the mutation, if the mutation writes more than the name.
-        decides: the part of scheduling that the mutation decides; empty if none.
+        decides: the value of ``Concern.decides``: the part of scheduling that a group system decides instead.
     """
     path = ("spec", field)
 

@@ -20,11 +20,11 @@ Left: TypeAlias = Callable[[Draft], int]
 
 @dataclass(frozen=True, slots=True)
 class NodeChoice:
-    """The facts besides the pod that the search for conflicting node affinity needs."""
+    """The function that counts known nodes, and the record that the pod arrived with."""
 
     left: Left
     before: Record = field(default_factory=dict)
-    """The record that the pod arrived with: the changes of an earlier pass of the same request."""
+    """The record that the pod arrived with: the changes of policies before a reinvocation in the same request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes
     The result is the first policy with which no node is left. If no recorded terms explain why no node is left, the
     result is the last policy whose JSON Patch operations wrote node affinity, or else the last policy with terms. If
     the later policy's terms are preferred, nodes are not counted: only a contradiction between the preferred and the
-    required terms counts.
+    required terms is a conflict.
 
     Args:
         draft: the pod, with the writes of the earlier policies.
@@ -81,7 +81,7 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes
 
 
 def _requirements(others: EarlierChanges) -> dict[str, list[dict[str, Any]]]:
-    """Return a mapping from each policy, in order, to the node affinity terms that the policy required.
+    """Return a mapping from each policy, in the record's order, to the node affinity terms that the policy required.
 
     A policy that wrote terms by JSON Patch has an empty list. Labels that a policy wrote into the nodeSelector are
     added to each term of the policy.
@@ -100,9 +100,14 @@ def _requirements(others: EarlierChanges) -> dict[str, list[dict[str, Any]]]:
 def _without(draft: Draft, rivals: Collection[str], wrote: Record, came_with: Collection[str]) -> Draft:
     """Return the pod with only the user's own nodeSelector and required node affinity.
 
-    ``rivals`` are the policies that wrote a nodeSelector or node affinity, and ``wrote`` is the record of the written
-    node labels. ``came_with`` are the policies that wrote terms on an earlier pass. If a rival is among ``came_with``,
-    the user's own terms are unknown, and the returned pod has no node affinity.
+    If the pod arrived with required terms of one of ``rivals``, the user's own terms are unknown, and the returned pod
+    has no required node affinity.
+
+    Args:
+        draft: the pod, with the writes of policies.
+        rivals: the policies that wrote a nodeSelector or node affinity.
+        wrote: the record, which has the node labels that each of ``rivals`` wrote.
+        came_with: the policies that wrote such terms before a reinvocation in the same request.
     """
     own = Draft(draft.original).get(affinity.REQUIRED)
     base = draft.fork()

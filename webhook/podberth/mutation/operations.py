@@ -1,4 +1,7 @@
-"""Mutations that can write all fields but ``forbidden_fields``; the record keeps the changes as RFC 6902 operations."""
+"""Makes the mutations that can write any field, such as ``jsonPatch``; the record keeps their changes as RFC 6902.
+
+They may not write the fields of ``forbidden_fields``.
+"""
 
 from collections.abc import Callable
 from typing import Any

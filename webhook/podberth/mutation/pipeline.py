@@ -56,6 +56,8 @@ _WROTE_AT = {concern.name: concern.wrote_at for concern in PIPELINE}
 def apply(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
     """Apply a policy's proposal to the pod's draft, and return the change; None if there was nothing to change.
 
+    The result is Skipped, with the reason, if the mutation cannot be applied to this pod.
+
     Raises:
         EvaluationError: a value of the proposal is invalid; the draft may then be partly edited.
     """

@@ -2,7 +2,7 @@
 
 The annotation's value is ``{"<policy>": {"<concern>": <Change.wrote>}, "=": "<seal>"}`` as compact JSON, policies in
 the order in which they wrote, the seal last (``seal``). Any user can write an annotation, so only ``find`` reads
-records, and ``find`` ignores a record without podberth's seal for the pod. A recorded change counts only if the pod
+records, and ``find`` ignores a record without podberth's seal for the pod. A recorded change is used only if the pod
 still has the written values (``held``).
 """
 
@@ -175,7 +175,10 @@ def held(draft: Draft, record: Record) -> Record:
 
 
 def _only(record: Mapping[str, Any], keep: Callable[[str, Any], bool]) -> Record:
-    """Return the changes of a record for which ``keep(mutation, wrote)`` is true, without policies that have none."""
+    """Return the changes of a record for which ``keep(mutation, wrote)`` is true.
+
+    A policy without such changes is left out.
+    """
     kept = {
         policy: {concern: wrote for concern, wrote in concerns.items() if keep(concern, wrote)}
         for policy, concerns in record.items()

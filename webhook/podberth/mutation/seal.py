@@ -23,7 +23,7 @@ RECORD_KEY: Final = "record.key"
 
 
 class Bearer(NamedTuple):
-    """The namespace and name of the pod that a record is written for, as known when the pod is created."""
+    """The identity of a pod to which a seal is bound: the namespace, and the name that webhooks know at creation."""
 
     namespace: str
     name: str

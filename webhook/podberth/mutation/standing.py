@@ -82,6 +82,9 @@ def _by_others(known: Record, policy: str) -> Record:
 
 
 def _place(operations: Iterable[Mapping[str, Any]], concern: str) -> str:
-    """Return the written paths that contain the mutation's name, as text for a message; if none does, all paths."""
+    """Return the paths that the operations wrote, joined for a message.
+
+    Only paths that contain ``/<concern>`` are returned, if there are any.
+    """
     paths = [each["path"] for each in operations]
     return ", ".join([path for path in paths if f"/{concern}" in path] or paths)

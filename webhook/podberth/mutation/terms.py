@@ -158,14 +158,15 @@ class WantedTerm:
 def product(users: Iterable[KnownTerm], ours: Sequence[WantedTerm], most: int) -> list[dict[str, Any]]:
     """Return the terms that select exactly the nodes that both the user's terms and ``ours`` select.
 
-    If terms were joined and there are more than ``most`` terms, the last terms are left out, because the caller writes
-    at most ``most`` terms.
+    Each user's term is joined with each term of ``ours`` that does not contradict it, except:
 
-    A user's term that implies a term of podberth's stays unchanged. Any other user's term is joined with each term of
-    podberth's that does not contradict the user's term. A joined term is left out if another joined term selects all
-    nodes that the first selects. If all of podberth's terms contradict a user's term, the first of podberth's terms is
-    joined nevertheless: the joined term selects no node, but keeps the user's expressions. An empty term, which selects
-    no node, stays as well. The order of a term's keys is kept.
+    - A user's term that implies a term of ``ours``, and an empty term, which selects no node, stay unchanged.
+    - A joined term is left out if another joined term selects all nodes that the first selects.
+    - If a user's term contradicts all of ``ours``, it is joined with the first of them: the result selects no node, but
+      keeps the user's expressions.
+
+    The caller writes at most ``most`` terms. So once more than ``most`` terms are found and one of them is joined, the
+    other user's terms are left out. The order of a term's keys is kept.
     """
     result: list[dict[str, Any]] = []
     is_joined = False
@@ -204,9 +205,9 @@ _Joined: TypeAlias = tuple[Mapping[str, Any], Sequence[Fact]]
 
 
 def _includes(one: _Joined, other: _Joined) -> bool:
-    """Return whether a term selects all nodes that another term selects.
+    """Return whether the term ``one`` selects all nodes that the term ``other`` selects.
 
-    Both arguments are a term of the user, joined with further expressions.
+    Each is a pair (a user's term, the expressions that were added to it).
     """
     (wide, added), (narrow, more) = one, other
     own = narrow.get("matchFields") or ()

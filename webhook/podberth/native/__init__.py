@@ -1,5 +1,5 @@
 """Evaluates Kubernetes' own admission policies on documents and pods, without a cluster.
 
 This room reads documents as strictly as the API server, and puts policies into the form that ``policy`` compiles and
-evaluates. The room adds bindings, params, resources of any kind, and the messages of the API server.
+evaluates. It also evaluates what only native policies have: bindings, and objects and params of any kind.
 """

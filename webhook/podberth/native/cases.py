@@ -1,4 +1,4 @@
-"""Evaluates validating and mutating native policies: bindings, params, matching of a creation, and decisions.
+"""Evaluates validating and mutating native policies on the creation of an object, with their bindings and params.
 
 The order of the evaluations and the messages are those of the API server (pkg/admission/plugin/policy/generic of
 apiserver). If podberth cannot evaluate a policy, the result is a decision that says so, and never an admission.
@@ -110,7 +110,10 @@ class Case:
         )
 
     def enforced(self, message: str, reason: str) -> Iterator[NativeDecision]:
-        """Yield a decision for each of the binding's validationActions."""
+        """Yield a decision with ``message`` for each action in the binding's validationActions.
+
+        The binding of a mutating policy has no such field, and counts as having the action Deny.
+        """
         stated = self.binding.spec
         for action in stated.validation_actions if isinstance(stated, ValidatingBindingSpec) else ("Deny",):
             yield self.decision(_ACTIONS[action], message, reason)
@@ -163,7 +166,7 @@ class BoundPolicies:
         return CompiledPolicy(policy.parsed, environment, Room.of_policy(None), policy.names)
 
     def evaluation(self, case: Case, params: Document | None, namespace: Document | None) -> Evaluation:
-        """Return one evaluation of a policy, with the values of the CEL variables.
+        """Return the evaluation of a case with one params object; ``namespace`` is the value of ``namespaceObject``.
 
         The API server evaluates messageExpressions and auditAnnotations, and the variables in them, without an
         authorizer (validator.Validate).
@@ -201,7 +204,7 @@ class BoundPolicies:
         return tuple(each.policy.name for each in self.bound if each.bindings and not each.never)
 
     def may_match(self, api_version: str) -> bool:
-        """Return whether a policy with a binding may match objects of an apiVersion, of any resource.
+        """Return whether any policy with a binding may match objects of an apiVersion, whatever their resource.
 
         With matchPolicy Equivalent the version is ignored, since the API server may serve the resource under several
         versions.
@@ -258,7 +261,10 @@ class BoundPolicies:
         return made
 
     def may_match_route(self, route: Route) -> Iterator[str]:
-        """Yield the names of the policies with a binding that may match a request such as an update or a deletion."""
+        """Yield the names of the policies with a binding that may match a request to the resource in ``route``.
+
+        ``route`` has the operation and the resource of the request.
+        """
         for each in self.bound:
             if each.bindings and applies_statically(each.policy.parsed.policy, route):
                 yield each.policy.name
@@ -309,7 +315,7 @@ def is_exempt(kind: ResourceKind) -> bool:
 
 
 def _never_asked(policy: Policy, resources: Resources) -> str:
-    """Return the reason why a policy matches no creation of a known resource; empty if the policy may match one."""
+    """Return why a policy matches the creation of no known resource, as a message; empty if it may match one."""
     if not any({"*", "CREATE"} & set(rule.operations) for rule in policy.constraints.resource_rules):
         return "has no rule about creations, so it judges nothing: a manifest is judged as created"
     routes = (("CREATE", each.group, each.version, each.plural, "") for each in resources.every if not is_exempt(each))
@@ -347,7 +353,7 @@ def leading(bound: BoundExpression) -> str:
 
 
 def cause_of(compiled: CompiledPolicy, bound: BoundExpression, error: EvaluationError, activation: Activation) -> str:
-    """Return the text of an error, after the names of the variables that have the error (composition.go)."""
+    """Return an error's text after the names of the variables in which the error occurred (composition.go)."""
     names = failing_variables(compiled, bound, error, activation)
     return "".join(f'composited variable "{name}" fails to evaluate: ' for name in names) + str(error)
 

@@ -1,7 +1,7 @@
 """Reads native policies and bindings as strictly as the API server does at their creation: field by field.
 
-A policy is put into the form that ``policy.compile`` compiles. The paths are the paths in the document, so problems of
-expressions have the right position.
+A policy is put into the form that ``policy.compile`` compiles. The path of an expression stays its path in the
+document, so a message names the right line.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -165,7 +165,7 @@ def others_of(texts: Sequence[tuple[str, str]]) -> Callable[[Mapping[str, Any]],
 
 
 def read(documents: Iterator[Located] | list[Located]) -> Read:
-    """Return the policies and bindings in native documents; of several with an equal name, the last counts."""
+    """Return the policies and bindings in native documents; of several with an equal name, the last is used."""
     policies: dict[tuple[str, str], Policy] = {}
     bindings: dict[tuple[str, str], AnyBinding] = {}
     problems: list[Problem] = []

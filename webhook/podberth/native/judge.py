@@ -1,4 +1,4 @@
-"""Compiles the native policies of some files, and decides by these policies on the creation of objects.
+"""Compiles the native policies of some files, and evaluates them on the creation of objects.
 
 The caller evaluates the mutating policies (``mutated``), then podberth's policies, then the mutating policies that are
 evaluated again (``asked_again``), then the validating policies (``judged``).
@@ -80,7 +80,7 @@ class Judged:
 
 
 class NativeJudge:
-    """The compiled ValidatingAdmissionPolicies and MutatingAdmissionPolicies of a check."""
+    """The compiled ValidatingAdmissionPolicies and MutatingAdmissionPolicies of one command or test suite."""
 
     def __init__(
         self,
@@ -114,7 +114,10 @@ class NativeJudge:
         return validating, mutating, tuple(sorted(problems)), found.notes
 
     def within(self, surroundings: Surroundings) -> "NativeJudge":
-        """Return a copy with other surroundings. CustomResourceDefinitions of the earlier surroundings do not count."""
+        """Return a copy that evaluates the policies with other surroundings.
+
+        The CustomResourceDefinitions of the earlier surroundings are not used any more.
+        """
         made = copy(self)
         made._given = surroundings  # noqa: SLF001 - of this class
         made._resources, world = _world_of(surroundings)  # noqa: SLF001 - as above
@@ -129,12 +132,15 @@ class NativeJudge:
         return made
 
     def matching(self, route: Route) -> Iterator[str]:
-        """Yield (as "kind name") the policies that may match a request such as an update, which is not judged."""
+        """Yield "kind name" for each policy that may match a request of the operation and resource in ``route``.
+
+        podberth does not evaluate native policies on requests other than creations.
+        """
         for each in (self.mutating, self.validating):
             yield from (f"{each.kind} {name}" for name in each.may_match_route(route))
 
     def talk(self) -> Iterator[str]:
-        """Yield lines for the user about the policies that are evaluated, and about assumptions."""
+        """Yield lines for the user: the policies that are evaluated, notes about them, and the user that is assumed."""
         both = (self.mutating, self.validating)
         for each in both:
             if names := each.names:
@@ -194,7 +200,10 @@ class NativeJudge:
 
 
 def _world_of(given: Surroundings) -> tuple[Resources, tuple[ReviewContext, Objects, Mapping[str, Document]]]:
-    """Return (the known resources, values); ``values`` is (review, objects, Namespaces) for evaluating policies."""
+    """Return (the known resources, the values with which policies are evaluated).
+
+    The values are (the review's context, the objects that may be params, the Namespaces by name).
+    """
     resources = Resources(given.documents)
     review = ReviewContext(TopologyIndex.build([]), Need(), authorizer=given.requester.rights)
     objects = Objects([*given.namespaces.values(), *given.documents], resources, given.namespace)

@@ -1,4 +1,4 @@
-"""Evaluates MutatingAdmissionPolicies: returns the object after the policies' mutations, before the object's creation.
+"""Evaluates MutatingAdmissionPolicies on the creation of an object, and returns the object with their mutations.
 
 Source: pkg/admission/plugin/policy/mutating/dispatcher.go of apiserver. The policies are evaluated in the order of
 their names: each policy with each of its bindings and each params object. A mutation gets the object with the changes
@@ -164,7 +164,7 @@ class MutatingPolicies(BoundPolicies):
         return done
 
     def _pass(self, done: Mutated, only: set[Key] | None, bound: Sequence[Bound]) -> bool:
-        """Evaluate all policies, or the policies in ``only``.
+        """Evaluate all policies of ``bound``, or those in ``only``, and add their changes and decisions to ``done``.
 
         Return whether a mutation was evaluated without an error.
         """
@@ -186,7 +186,7 @@ class MutatingPolicies(BoundPolicies):
         return evaluated
 
     def _invocations(self, done: Mutated, every: Sequence[Bound]) -> Iterator[tuple[Case, Document | None]]:
-        """Yield (case, params object) for each matching policy: a case has one binding of the policy.
+        """Yield (case, params object) for each policy, binding and params object that match the creation in ``done``.
 
         An error that prevents an evaluation is added to ``done`` as a decision.
         """

@@ -22,7 +22,7 @@ class Objects:
     """The given objects that may be params, by resource, namespace and name."""
 
     def __init__(self, documents: Iterable[Document], resources: Resources, namespace: str) -> None:
-        """Index the objects; if two objects have an equal name, the last object counts.
+        """Index the objects; if two objects have an equal name, the last object is used.
 
         ``namespace`` is used for namespaced objects that name no namespace.
         """

@@ -1,4 +1,4 @@
-"""Answers of the API server's RBAC authorizer, from Roles, ClusterRoles and their bindings in files.
+"""Computes the answers of the API server's RBAC authorizer, from Roles, ClusterRoles and their bindings in files.
 
 Source: plugin/pkg/auth/authorizer/rbac, pkg/registry/rbac/validation and pkg/apis/rbac/v1 of kubernetes. As in the API
 server, the group system:masters may do everything. Other authorizers (Node, webhooks) are not known here.
@@ -196,7 +196,7 @@ def rights_of(documents: Iterable[tuple[str, PositionedDocument]]) -> tuple[Righ
     """Return (the rights in documents, the problems of documents that the API server refuses).
 
     ``documents`` are pairs of (file name, document). Documents that are no roles and bindings are ignored. Of two
-    objects of equal kind and name the last counts, as in kubectl apply.
+    objects of equal kind and name the last is used, as in kubectl apply.
     """
     found: dict[tuple[str, str, str], _Object] = {}
     problems: list[Problem] = []

@@ -125,7 +125,7 @@ def _match_resources(resources: MatchResources, path: Path) -> Refusals:
 def _resources(resources: tuple[str, ...], path: Path) -> Refusals:
     """Yield the problems of a rule's resources, such as names that an earlier wildcard includes.
 
-    The order of the resources counts, as for the API server.
+    The order of the resources matters, as for the API server.
     """
     last_plain, of_resource, of_sub_resource = "*", set[str](), set[str]()
     for index, item in enumerate(resources):

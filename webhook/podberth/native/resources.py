@@ -1,7 +1,8 @@
-"""Finds the resource of a kind: plural, scope and equivalents, for Kubernetes' kinds and CustomResourceDefinitions.
+"""Finds the resource of a kind: its plural, its scope and its equivalents in other API groups and versions.
 
-A native policy names resources (such as deployments), and a document names its kind (such as Deployment). An end-to-end
-test compares the table with the discovery of a real API server.
+The kinds are Kubernetes' own and those of CustomResourceDefinitions. A native policy names resources (such as
+deployments), and a document names its kind (such as Deployment). An end-to-end test compares the table with the
+discovery of a real API server.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -56,8 +56,9 @@ class Retired:
 class Authorities:
     """All certificate authorities that the replicas share.
 
-    ``current`` is None until the first authority is trusted. ``next`` is None if no authority is being introduced. If
-    ``hurried`` is True, the current authority is soon no longer trusted once ``next`` has replaced it.
+    ``current`` is None until the first authority is trusted. ``next`` is None if no authority is being introduced.
+    ``hurried`` is for a leaked key: once ``next`` has replaced the current authority, the API server trusts the
+    replaced authority only for a short time, and not until the last of its leaves has expired.
     """
 
     current: Signer | None
@@ -83,7 +84,11 @@ def validity(certificate: x509.Certificate) -> Validity:
 
 
 def life_of(certificate: x509.Certificate) -> timedelta:
-    """Return the intended lifetime of a certificate that podberth made, without the time before its creation."""
+    """Return the lifetime that podberth intended for a certificate that it made.
+
+    The validity of the certificate starts earlier, because clocks differ (``clock_tolerance``); that time is
+    subtracted.
+    """
     lives = validity(certificate)
     whole = lives.not_after - lives.not_before
     return max(whole - CLOCKS, whole * CLOCKS_SHARE / (CLOCKS_SHARE + 1))

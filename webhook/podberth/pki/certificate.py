@@ -1,4 +1,4 @@
-"""Reads certificates and keys that other programs made, and checks that a key belongs to a certificate."""
+"""Reads certificates and keys that other programs made, such as cert-manager, and checks that both belong together."""
 
 from dataclasses import dataclass
 

@@ -62,7 +62,11 @@ class Presented:
 
 @dataclass(frozen=True, slots=True)
 class CertificateReport:
-    """The report on all certificates. ``stage`` is None if no Secret is used; ``problems`` are for a person to fix."""
+    """The report on the certificates of a podberth webhook.
+
+    ``stage`` is the stage of the rotation; None if no Secret is used. ``problems`` are texts about problems that only a
+    person can fix.
+    """
 
     stage: Stage | None
     authorities: tuple[ShownCertificate, ...]
@@ -77,7 +81,7 @@ def inspect(
     presented: Presented | None,
     now: datetime,
 ) -> CertificateReport:
-    """Return the report on the certificates in the objects that were read.
+    """Return the report on the authorities, on the webhook configurations, and on the certificate of a server.
 
     ``authorities`` is None if podberth keeps no Secret, because other programs make the certificates. ``presented`` is
     None if no server was connected to.

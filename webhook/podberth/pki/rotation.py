@@ -74,7 +74,7 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A replica's observation that every webhook configuration trusts the next authority, with the time since when.
+    """A replica's observation that every webhook configuration trusts the next authority, and since when.
 
     ``serial`` is the authority's serial number, and ``generations`` has the generation of each webhook configuration:
     if a serial number or generation changes, the time starts again.
@@ -119,7 +119,8 @@ def plan(
     """Return the next action of a rotation.
 
     ``authorities`` is None if there is no Secret. ``held`` is the observation that the last call returned, None for the
-    first call. ``profile`` has the durations to comply with.
+    first call. ``profile`` has the lifetimes of certificates, and the time to wait until all API servers use a
+    caBundle.
     """
     if authorities is None:
         return RotationPlan(Store(_first(registrations, now, profile), "there was no Secret"), None)

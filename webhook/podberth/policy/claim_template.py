@@ -178,6 +178,6 @@ class ClaimTemplate(DocumentPart):
 
     @cached_property
     def written_name(self) -> str:
-        """The name of the ResourceClaimTemplate, with a digest of the spec, since an object's spec is immutable."""
+        """The name of the ResourceClaimTemplate, with a digest of the spec: a changed spec gets a new object."""
         digest = hashlib.sha256(orjson.dumps(self.document, option=orjson.OPT_SORT_KEYS)).hexdigest()
         return f"{self.name}-{digest[:_DIGITS]}"

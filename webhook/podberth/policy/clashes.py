@@ -35,7 +35,7 @@ def clashes(parsed: Iterable[ParsedPolicy]) -> tuple[Problem, ...]:
 
 
 def comes_first(winner: str) -> str:
-    """Return the note for the later of two policies that write a field.
+    """Return the text of the note about the later of two policies that write one field.
 
     ``winner`` is the name of the earlier policy.
     """

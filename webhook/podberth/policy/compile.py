@@ -156,7 +156,7 @@ class CompiledPolicy:
     def __init__(
         self, parsed: ParsedPolicy, environment: Environment, room: Room, names: Names = OF_GPU_POLICIES
     ) -> None:
-        """Create the policy without compiling it; ``room`` limits the parts of the policy's compiled expressions."""
+        """Create the policy without compiling it; ``room`` is the number of syntax-tree nodes that may be compiled."""
         self.source: GPUPolicy = parsed.policy
         self._names = names
         self._parsed = parsed
@@ -179,7 +179,7 @@ class CompiledPolicy:
 
     @property
     def file(self) -> str:
-        """The name of the policy's file; for an object of the cluster, a text that stands for a file name."""
+        """The policy's file name in messages; for an object of the cluster, a name in its place."""
         return self._parsed.file
 
     @cached_property
@@ -265,15 +265,15 @@ class CompiledPolicy:
 
     @cached_property
     def most_params(self) -> int:
-        """The maximum number of params objects that the policy's selector may select within the cost limit of a policy.
-
-        For each params object, the engine converts again all parts of the pod that expressions read.
-        """
+        """The largest number of params objects for which the policy's cost in one review stays within the limit."""
         return max(1, int(MAX_MICROSECONDS // self.cost_with_params))
 
     @cached_property
     def cost_with_params(self) -> float:
-        """The maximum time of one evaluation in a review, in microseconds, with the conversion of params and pod."""
+        """The maximum time of evaluating the policy for one pod and one params object, in microseconds.
+
+        The time includes the conversion of the pod and the params object to CEL.
+        """
         cost = self.cost_microseconds + _EVALUATION_MICROSECONDS
         if any(path[0] in _WHOLE_OBJECTS for _, each in self._priced for path in each.reads):
             cost += _POD_MICROSECONDS
@@ -302,14 +302,14 @@ class CompiledPolicy:
             getattr(self, part)
 
     def _cost_of(self, fields: Container[object]) -> float:
-        """Return the cost of the expressions in these fields of the spec, in microseconds."""
+        """Return the cost of all expressions in the fields ``fields`` of the policy's spec, in microseconds."""
         self._compile()
         return total_of(
             cost for path, each in self._priced if path[0] in fields for cost in _costs(path, each).values()
         )
 
     def _price(self) -> None:
-        """Add a problem at the most expensive part of the policy, if the policy exceeds the limit of cost."""
+        """Add a problem at the most expensive expression of the policy if the policy's cost exceeds the limit."""
         if self.cost_microseconds > MAX_MICROSECONDS:
             found = [(path, _costs(path, each)[""]) for path, each in self._priced]
             path, cost = max(found, key=lambda each: each[1].worst)
@@ -417,7 +417,11 @@ class CompiledPolicy:
 
 
 def _costs(path: Path, expression: Expression) -> Mapping[str, Cost]:
-    """Return a mapping from variable to cost; under "" is the cost of the expression with its conversion to Python."""
+    """Return a mapping from the name of each variable to its cost in ``expression``.
+
+    The key "" has the cost of the expression itself, with the conversion of its value to Python unless ``path`` leads
+    to a variable.
+    """
     costs = expression.costs
     return costs if path[0] == "variables" else {**costs, "": costs[""].with_result}
 

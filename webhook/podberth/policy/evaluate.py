@@ -24,7 +24,7 @@ Params: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A mutation that applies to the pod: the entry, the expressions' values by name, and the reason to show users."""
+    """A mutation of a policy that applies to the pod, with the values of its expressions and the reason to show."""
 
     mutation: CompiledMutation
     leaves: Mapping[str, Any]
@@ -59,7 +59,7 @@ class ConditionsError(EvaluationError):
     def __init__(self, failed: Sequence[tuple[str, BoundExpression, EvaluationError]]) -> None:
         """Create the error with a message about the first failed condition.
 
-        ``failed`` has (name, error) for each failed condition.
+        ``failed`` has (name, expression, error) for each failed condition.
         """
         name, _, error = failed[0]
         super().__init__(f"matchConditions {name}: {error}")
@@ -133,7 +133,8 @@ class Evaluation:
     def mutations(self) -> list[Asked]:
         """Return the mutations that apply, in the policy's order.
 
-        An expression that only reads a field of the variable ``gpu`` or ``gang`` has no value in the results.
+        A mutation is left out if its condition ``when`` is false, or if an expression is null where null means no
+        change. The fields in ``CompiledMutation.facts`` are not evaluated, and have no value in the results.
 
         Raises:
             EvaluationError: an expression of a mutation failed; none of the policy's mutations applies then.
@@ -243,7 +244,10 @@ def combine(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -
 def failing_variables(
     policy: CompiledPolicy, bound: BoundExpression, error: EvaluationError, activation: Activation
 ) -> Iterator[str]:
-    """Yield the names of the variables through which an expression fails with ``error``, the outermost first."""
+    """Yield the names of the variables through which an expression fails with ``error``, the outermost first.
+
+    Each variable reads the next one, and the last one is the variable whose own expression fails.
+    """
     used = {path[1] for path in bound.expression.reads if path[0] == "variables" and len(path) > 1}
     for name, variable in policy.variables.items():
         if name in used:
@@ -257,7 +261,7 @@ def failing_variables(
 
 
 def _named(mutation: CompiledMutation, value: Any) -> Any:
-    """Return a mutation's value; names of claim templates are replaced by the names of the templates' objects."""
+    """Return a mutation's value, with each claim template's name replaced by the name of the template's object."""
     if not (mutation.templates and isinstance(value, list)):
         return value
     names = mutation.templates

@@ -1,4 +1,4 @@
-"""Reads from webhook configurations whether all new pods are sent, as policies of ``scope: All`` need.
+"""Reads from webhook configurations whether all new pods are sent to podberth, as policies of ``scope: All`` need.
 
 The shipped webhook entries send pods with GPUs and pods of gangs, by the match conditions ``asks-for-accelerators`` and
 ``gpu-or-gang``. An entry for pod creations with neither condition sends all other pods, too
@@ -41,7 +41,7 @@ def needs_every_pod(annotations: Mapping[str, str]) -> bool:
 
 
 def sends_every_pod(configuration: Mapping[str, Any]) -> bool:
-    """Return whether a webhook configuration has an entry that sends new pods without GPUs."""
+    """Return whether an entry of a webhook configuration sends podberth new pods without GPUs."""
     return any(
         _of_new_pods(entry.get("rules") or ())
         and not any(each.get("name") in _NARROWED_BY for each in entry.get("matchConditions") or ())
@@ -50,7 +50,10 @@ def sends_every_pod(configuration: Mapping[str, Any]) -> bool:
 
 
 def sends_namespace(configuration: Mapping[str, Any], name: str, labels: Mapping[str, str]) -> bool:
-    """Return whether a webhook configuration has an entry that sends new pods of a namespace with ``labels``."""
+    """Return whether an entry of a webhook configuration sends podberth new pods of the namespace ``name``.
+
+    ``labels`` are the labels of the namespace. Only the entry's rules and namespaceSelector are read.
+    """
     named = {**labels, NAME_LABEL: name}
     return any(
         _of_new_pods(entry.get("rules") or ()) and label_selector_matches(entry.get("namespaceSelector"), named)

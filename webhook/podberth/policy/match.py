@@ -1,8 +1,8 @@
 """Decides whether a policy's matchConstraints match a request, with the API server's semantics.
 
 Source: the apiserver's pkg/admission/plugin/policy/matching/matching.go and pkg/admission/plugin/webhook/predicates
-(rules, namespace, object). One function needs only the operation and the resource, because a server groups its policies
-by them once. This module does not read expressions, scope and params.
+(rules, namespace, object). ``applies_statically`` needs only the operation and the resource, so the policies that may
+match can be selected once for each operation and resource. This module does not read expressions, scope and params.
 """
 
 from collections.abc import Iterable, Mapping
@@ -115,9 +115,10 @@ def _among(allowed: tuple[str, ...], value: str) -> bool:
 
 
 def _resource_matches(item: str, resource: str, sub_resource: str) -> bool:
-    """Return whether a rule's ``item`` matches a resource.
+    """Return whether ``item``, an item of a rule's ``resources``, matches a resource.
 
-    ``pods`` matches pods without subresources, ``pods/*`` matches subresources too, and ``*`` any resource itself.
+    ``pods`` matches pods without subresources, ``pods/*`` also their subresources, ``*`` any resource without
+    subresource.
     """
     wanted, _, sub = item.partition("/")
     return wanted in ("*", resource) and sub in ("*", sub_resource)

@@ -1,9 +1,9 @@
-"""Compiles the policies of namespaces, within bounds for each namespace.
+"""Compiles the policies of namespaces, within limits for each namespace.
 
-Tenants write these policies, and a review pays for them after the cluster's policies. So all policies of a namespace
-together have a smaller bound than one GPUPolicy. The oldest have room first, so that a new policy never puts one out of
-force. A policy that does not compile, or has no room, decides nothing: nothing in the namespace is tightened by it, and
-no other policy is affected.
+Tenants write these policies, and each review of a pod evaluates them after the cluster's policies. So all policies of a
+namespace together have a smaller limit than one GPUPolicy. Older policies are accepted first, so a new policy never
+takes an older one out of force. A policy that does not compile, or exceeds the limits, has no effect on any pod or
+policy.
 """
 
 from collections import defaultdict
@@ -22,10 +22,10 @@ MOST_MICROSECONDS: Final = 40_000
 """The maximum cost of all policies of a namespace in one review. The shipped policies take up to 80 ms for the
 slowest known pod (``bench.hostile``); the two together have not been measured on one pod."""
 _EXPRESSION_MICROSECONDS: Final = 10
-"""What evaluating an expression takes besides its price. In a GPUPolicy it is little beside the bound; here a thousand
-validations may fail, each with a message."""
+"""The time of evaluating an expression, in addition to its computed cost. It matters here and not for a GPUPolicy,
+because the limit is smaller and a thousand validations may fail, each with a message."""
 _PART_MICROSECONDS: Final = 7
-"""What loading a part takes, in the first review after a change; 5,000 parts of conditions took 36 ms."""
+"""The time of loading a part, in the first review after a change; 5,000 parts of conditions took 36 ms."""
 MOST_PARTS: Final = 5_000
 """The maximum number of parts (``cel.compile_limits``) of all policies of a namespace: twice the largest shipped one.
 Compiling so many takes an eighth of a second and 2 MiB."""
@@ -41,7 +41,7 @@ class NamespacedPolicy(CompiledPolicy):
     """A NamespacedGPUPolicy that is ready for evaluation."""
 
     def __init__(self, parsed: ParsedNamespaced, environment: Environment, room: Room) -> None:
-        """Keep the arguments; nothing is compiled yet."""
+        """Create the policy without compiling it."""
         super().__init__(parsed, environment, room, _NAMES)
         self.namespace = parsed.namespace
 
@@ -116,7 +116,10 @@ class _Taken:
         return (parsed.problem(_SPEC, 1, 1, f"{got}; make one of several"),)
 
     def take(self, policy: NamespacedPolicy, parsed: ParsedNamespaced, parts: int) -> tuple[Problem, ...]:
-        """Count an accepted policy of so many parts; return a problem if it costs more than the namespace has left."""
+        """Add an accepted policy to the sums, or return a problem if its cost exceeds the rest of the limit.
+
+        ``parts`` is the number of syntax-tree nodes in the policy's expressions.
+        """
         conversion = policy.cost_with_params - policy.cost_microseconds
         has_params = policy.source.spec.param_ref is not None
         added = conversion if has_params else max(0.0, conversion - self._shared)

@@ -1,8 +1,8 @@
 """The policy of one namespace: the content of a NamespacedGPUPolicy document, as frozen models.
 
-The policy can deny pods of its own namespace, or warn about pods, and nothing else. It writes nothing, exempts nobody,
-reads no other namespace, and neither audits nor asks for nodes. The docstring of a field is also its description in the
-CRD.
+The policy can deny pods of its own namespace, or warn about pods, and nothing else. It has no mutations and no
+auditAnnotations, makes no exceptions, and cannot read other namespaces or nodes. The docstring of a field is also its
+description in the CRD.
 """
 
 from typing import Annotated, Any, Literal

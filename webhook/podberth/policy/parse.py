@@ -75,7 +75,11 @@ class ParsedException:
 
 @dataclass(frozen=True, slots=True)
 class ParsedPolicies:
-    """The content of policy files. ``params`` has ConfigMaps by (namespace, name); only the first problems are kept."""
+    """The content of policy files.
+
+    ``params`` is a mapping from (namespace, name) to a ConfigMap. If there are very many problems, only the first are
+    kept.
+    """
 
     policies: tuple[ParsedPolicy, ...] = ()
     params: Mapping[tuple[str, str], dict[str, Any]] = field(default_factory=dict)

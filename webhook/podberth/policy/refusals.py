@@ -101,7 +101,7 @@ def _names(spec: Spec) -> Iterator[Refusal]:
 
 
 def repeated(names: Iterable[str | None], path: Path, key: str) -> Iterator[Refusal]:
-    """Yield a problem for each name that occurs before in the list at ``path``; ``key`` is the field with the name."""
+    """Yield a problem for each name that an earlier item of the list at ``path`` has; ``key`` is the name's field."""
     seen: set[str] = set()
     for index, name in enumerate(names):
         if name is not None and name in seen:
@@ -173,7 +173,10 @@ def _node_affinity(item: Mutation, path: Path) -> Iterator[Refusal]:
 
 
 def _system(item: Mutation, path: Path) -> Iterator[Refusal]:
-    """Yield a problem for a literal that is no group system's name; other expressions are checked for each pod."""
+    """Yield a problem if ``gang.system`` is a literal that names no group system.
+
+    The value of any other expression is checked for each pod.
+    """
     literal = _LITERAL.fullmatch((item.gang and item.gang.system) or "")
     if literal and literal["text"] not in ("", *JOINED):
         yield (*path, "gang", "system"), f"got {literal['text']!r}, want one of {', '.join(JOINED)}"
@@ -269,7 +272,7 @@ def _rule(rule: Rule, path: Path, resources: Callable[[tuple[str, ...], Path], I
 
 
 def _resources(resources: tuple[str, ...], path: Path) -> Iterator[Refusal]:
-    """Yield a problem for a wildcard together with a resource that it includes, as upstream (validateResources)."""
+    """Yield a problem for a wildcard beside a resource that it includes, as kubernetes does (validateResources)."""
     if "*/*" in resources and len(resources) > 1:
         yield path, "got '*/*' and more, want '*/*' alone"
         return

@@ -1,6 +1,6 @@
 """Rewrites pydantic's errors as ``got X, want Y``, with the most similar known name for a misspelled name.
 
-This module knows pydantic's error types but nothing about policies; test suites use it, too.
+This module knows pydantic's error types but nothing about policies; the models of test suites use it, too.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -113,7 +113,7 @@ class Hold:
         self._documents = 0
 
     def release(self) -> None:
-        """Free all bytes of the request."""
+        """Free all bytes that were charged for the request."""
         self.drop_document()
         self._budget.give_back("bodies", self._bodies)
         self._bodies = 0

@@ -1,4 +1,4 @@
 """The HTTP server of the webhook: reads requests, calls the core for decisions, and writes the answers.
 
-The code is async and thin, and does not interpret pods.
+The code is async. It does not interpret pods: ``admission`` does.
 """

@@ -1,8 +1,8 @@
 """Compiles policies for ``/validate-policy`` in two threads: cluster policies, and policies of namespaces.
 
-docs/adr/0040-bounds-of-compilation.md says why a thread is enough. Compiling a policy within its bounds takes up to a
-second of one core. Meanwhile, reviews of pods are answered: the thread gives up the interpreter lock between its steps,
-the longest of which is the check of one expression.
+Compiling a policy within its limits takes up to a second of one core. Meanwhile, reviews of pods are answered: the
+thread gives up the interpreter lock between its steps, the longest of which is the check of one expression.
+docs/adr/0040-bounds-of-compilation.md says why no separate process is needed.
 """
 
 import asyncio
@@ -69,18 +69,18 @@ class Judgement:
 
 
 _REST_OF_TENANTS = 9.0
-"""How many times as long as judging a policy of a namespace took no other is judged: the work takes a tenth of a
-processor's time. Any tenant may ask for it without end, and with a dry run nothing needs to change."""
+"""The pause after a policy of a namespace, as a multiple of the time that judging the policy took: so this work takes a
+tenth of a processor's time. Any tenant may send policies without end, as dry runs that change nothing."""
 _LONGEST_REST_SECONDS = 1.0
 """The longest rest. A request waits for three rests at most, which is within the webhook's 5 s."""
 
 
 class _Worker:
-    """A thread that compiles policies one by one, with a CEL environment and a limit of waiting policies."""
+    """A thread that compiles policies one by one, with a CEL environment and a limit on waiting policies."""
 
     def __init__(self, rest: float = 0.0) -> None:
         self.rest = rest
-        """How many times as long as the last policy took the thread rests before the next one."""
+        """The length of the pause after a policy, as a multiple of the policy's time of compilation."""
         self.rests_until = 0.0
         self.thread = ThreadPoolExecutor(1, "policies")
         self.places = BoundedSemaphore(MOST_AT_ONCE)
@@ -88,10 +88,10 @@ class _Worker:
 
 
 class PolicyJudge:
-    """Decides on reviews of policies, in separate threads.
+    """Decides on reviews of policies, in two threads with a queue each.
 
-    Policies of namespaces have another thread than the cluster's, so that tenants cannot take the places of these. That
-    thread rests after each policy.
+    Policies of namespaces have a thread of their own, so that tenants cannot fill the queue of the cluster's policies.
+    That thread pauses after each policy, to leave time for other work.
     """
 
     def __init__(self, validate: Callable[[AdmissionRequest, Environment, Late], Outcome] | None = None) -> None:

@@ -49,7 +49,7 @@ class Watched(Protocol):
         """The name of the loaded files or objects, such as "policies" or "certificate", for error messages."""
 
     async def refresh(self) -> None:
-        """Load the files or objects of the watch if they have changed since the last call.
+        """Load the files or objects if they have changed since the last call.
 
         If a load has failed, the next load follows after the next change.
 
@@ -150,7 +150,7 @@ class WatchedSnapshot:
         self._state.wake_waiting()
 
     def adopt_namespaced(self, policies: Mapping[str, tuple[NamespacedPolicy, ...]]) -> None:
-        """Decide by the NamespacedGPUPolicies ``policies`` of the cluster from now on; policies of files stay."""
+        """Use ``policies``, the cluster's NamespacedGPUPolicies, from now on; the policies of files stay in force."""
         first, self._namespaced = self._namespaced is None, policies
         if self._state.snapshot is None or self._loaded is None or first:
             self._put_in_force()
@@ -158,7 +158,7 @@ class WatchedSnapshot:
             self._state.snapshot = self._state.snapshot.with_namespaced(self._all_namespaced(self._loaded.snapshot))
 
     def _all_namespaced(self, loaded: Snapshot) -> Mapping[str, tuple[NamespacedPolicy, ...]]:
-        """Return the policies of namespaces: the cluster's policies, and policies of files with other names."""
+        """Return a mapping from namespace to policies: those of the cluster, then those of files with other names."""
         found = dict(self._namespaced or {})
         for namespace, of_files in loaded.namespaced.items():
             live = found.get(namespace, ())
@@ -169,7 +169,7 @@ class WatchedSnapshot:
     def adopt_params(self, params: Mapping[str, NamespaceParams] | str) -> None:
         """Make decisions from the ConfigMaps of tenants in ``params`` from now on.
 
-        If podberth cannot follow the ConfigMaps, ``params`` is the reason.
+        If podberth cannot watch the ConfigMaps, ``params`` is the reason as text.
         """
         self._params = params
         if self._state.snapshot is not None:

@@ -26,7 +26,7 @@ _KEY_BYTES = 32
 
 
 def ensure(directory: Path, names: Sequence[str], now: datetime) -> tuple[CertificateFiles, str]:
-    """Return the files of a serving certificate for ``names``, and the reason why it was created now.
+    """Return (the files of a serving certificate for ``names``, the reason why the certificate was created now).
 
     The reason is "" if the present certificate is kept.
 

@@ -64,7 +64,7 @@ class ServingState:
         news.set()
 
     def lacks(self, review: AdmissionRequest) -> Sought | None:
-        """Return the objects that a review needs and that a watch may still report; None if it need not wait."""
+        """Return the objects that a review needs and that a watch may still report; None if it can be decided now."""
         return self.awaited(review, self.snapshot) if self.awaited and self.snapshot else None
 
     async def wait_for(self, sought: Sought, seconds: float) -> None:

@@ -33,7 +33,7 @@ def documents(suite: Suite, case: Case, namespace: str) -> list[Document]:
 
 
 def with_values(suite: Suite, case: Case, policies: ParsedPolicies, namespace: str) -> dict[tuple[str, str], Document]:
-    """Return the params of the policies' files, with the single values that the case states, or else the suite.
+    """Return the ConfigMaps of the policies' files, with the values of the field ``params`` of the case or the suite.
 
     A ConfigMap that does not exist is added. It is added in the pod's namespace ``namespace`` if a policy's paramRef
     leads there, else in podberth's own namespace. The keys of the result are (namespace, name).

@@ -90,7 +90,7 @@ class User(DocumentPart):
 
 
 def _short_for(field: str) -> BeforeValidator:
-    """Return a validator that accepts a string in place of an object that has only the field ``field``."""
+    """Return a validator that turns a string into an object: the string becomes the value of its field ``field``."""
     return BeforeValidator(lambda value: {field: value} if isinstance(value, str) else value)
 
 

@@ -2,7 +2,7 @@
 
 A condition counts as two points: a point if a case made the condition true, and a point if a case made the condition
 false. Any other expression counts as one point. A variable counts as evaluated if an evaluated expression needed it. A
-variable inside a loop counts if the loop ran at least once.
+variable inside a loop counts as evaluated if the loop ran at least once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -175,7 +175,11 @@ def _is_condition(expression: Expression) -> bool:
 
 
 def _of_fact(placed: Placed, counts: Mapping[Path, _Count], *, applied: bool) -> _Count:
-    """Return the count of an expression that is not evaluated: 1 if a case applied the mutation, else 0."""
+    """Return the count for an expression that is read without CEL, such as ``gang.name``: 1 if it was used, else 0.
+
+    ``applied`` is whether a case applied the policy. An expression is used if its mutation has no condition ``when``
+    and the policy was applied, or if ``when`` was true in any case.
+    """
     when = counts.get(("spec", "mutations", placed.mutation or 0, "when"))
     used = applied if when is None else True in when.values
     return _Count(times=int(used))

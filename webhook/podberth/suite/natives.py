@@ -1,4 +1,4 @@
-"""The native policies of a suite: compiled once, and asked about the objects of each case in the case's cluster."""
+"""The native policies of a suite: compiled once, and evaluated on the objects of each case in the case's cluster."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,12 +45,15 @@ class SuiteNatives:
             self._observers[kind].policies[bound.policy.name] = bound.compiled
 
     def needs(self, document: Document) -> bool:
-        """Return whether an object of a case's cluster is one that only native policies read."""
+        """Return whether only native policies read an object: an RBAC object, a CustomResourceDefinition or params."""
         kind = (str(document.get("apiVersion") or "").rpartition("/")[0], document.get("kind"))
         return is_rbac(document) or document.get("kind") == "CustomResourceDefinition" or kind in self._param_kinds
 
     def in_case(self, case: Case, snapshot: Snapshot, objects: Sequence[Document], namespace: str) -> "CaseNatives":
-        """Return the policies in the cluster of a case, which has these objects; ``namespace`` is the object's."""
+        """Return the native policies for one case, whose cluster has ``objects``.
+
+        ``namespace`` is used for objects that name no namespace.
+        """
         facts = snapshot.facts
         user = {"username": AUTHOR} if case.user is None else case.user.model_dump(mode="json")
         surroundings = Surroundings(
@@ -62,10 +65,10 @@ class SuiteNatives:
         return CaseNatives(self.judge.within(surroundings))
 
     def _rights(self, objects: Sequence[Document]) -> Rights | None:
-        """Return the rights in the objects of a case; None if none of them is about rights.
+        """Return the RBAC rights that the roles and bindings in ``objects`` grant; None if there are no such objects.
 
         Raises:
-            UnusableError: the API server would refuse one.
+            UnusableError: the API server would refuse a role or binding.
         """
         found = [PositionedDocument(each, self._source.positions) for each in objects if is_rbac(each)]
         if not found:
@@ -99,10 +102,10 @@ class SuiteNatives:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NativelyMutated:
-    """An object after MutatingAdmissionPolicies."""
+    """The object of a case after the MutatingAdmissionPolicies."""
 
     object: Document
-    """The object as the case states it, with what they wrote."""
+    """The object as the case states it, with the changes that the policies made."""
     denials: tuple[str, ...] = ()
     wrote: bool = False
     mutated: Mutated | None = None
@@ -115,7 +118,9 @@ class CaseNatives:
     _judge: NativeJudge
 
     def refuse(self, request: AdmissionRequest, place: Path) -> None:
-        """Refuse a request that podberth cannot predict the native policies for; a creation is never refused.
+        """Raise an error for a request that is not a creation, if a native policy may match the request.
+
+        podberth evaluates native policies on creations alone.
 
         Raises:
             UnusableError: the request is no creation, and a native policy may match the request.
@@ -127,10 +132,12 @@ class CaseNatives:
             raise UnusableError(place, f"got {asked}, which {names[0]} may match; podberth judges creations alone")
 
     def mutate(self, given: Document, place: Path) -> NativelyMutated:
-        """Return an object as MutatingAdmissionPolicies leave it.
+        """Return the object ``given`` with the changes of MutatingAdmissionPolicies, or unchanged if one denies it.
+
+        ``place`` is the path of the object in the suite, for messages.
 
         Raises:
-            UnusableError: podberth cannot predict what the API server would make of it.
+            UnusableError: podberth cannot predict the object that the API server would make of it.
         """
         mutated = self._judge.mutated(given)
         if mutated is None:
@@ -157,10 +164,10 @@ class CaseNatives:
             _want_judged(place, self._judge.asked_again(before.mutated, after))
 
     def judge(self, document: Mapping[str, Any], place: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the denials and the warnings of ValidatingAdmissionPolicies.
+        """Return (denials, warnings) of ValidatingAdmissionPolicies for an object; ``place`` is its path in the suite.
 
         Raises:
-            UnusableError: podberth cannot predict what the API server would decide.
+            UnusableError: podberth cannot predict the API server's decision.
         """
         judged = self._judge.judged(document)
         if judged.problems:

@@ -183,7 +183,10 @@ class _Runner:
         return replace(result, verdict=verdict, warnings=warnings, denial=denial, pod=pod)
 
     def _of_object(self, result: CaseResult, given: Document, of: tuple[Path, Case]) -> CaseResult:
-        """Return ``result`` with the decisions of native policies on an object that is no pod."""
+        """Return ``result`` with the decisions of native policies on ``given``, the object of a case that has no pod.
+
+        ``of`` is (the path of the case in the suite, the case).
+        """
         path, case = of
         place, metadata = (*path, "object"), given.get("metadata")
         if (given.get("apiVersion"), given.get("kind")) == ("v1", "Pod"):
@@ -233,7 +236,10 @@ class _Runner:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The native policies that are asked about the pod at ``place`` of a case; None: there are none."""
+    """The native policies that are evaluated on the pod of one case; ``natives`` is None if the suite has none.
+
+    ``place`` is the path of the pod in the suite.
+    """
 
     natives: CaseNatives | None
     place: Path
@@ -305,7 +311,10 @@ def _second_pass(request: AdmissionRequest, result: CaseResult, snapshot: Snapsh
 
 
 def _with_golden(name: str, result: CaseResult, goldens: Mapping[str, str]) -> tuple[CaseResult, list[PlacedMessage]]:
-    """Compare the whole pod with a golden file; return the result with the file's content, and the findings."""
+    """Compare the mutated pod with the golden file ``name``, and return (``result``, findings about the difference).
+
+    If the pods differ, the returned result has the pod of the file, too.
+    """
     path = ("expect", "golden")
     if result.pod is None:
         return result, [(path, "got no pod, because it was denied")]

@@ -66,9 +66,9 @@ def _changed(expect: Expectation, case: CaseResult) -> Iterator[tuple[Path, Any]
 
 
 def _texts(wanted: tuple[str, ...], actual: tuple[str, ...]) -> list[str]:
-    """Return new expected texts: wanted texts that occur in an actual text, and actual texts that match no wanted text.
+    """Return the texts to expect: the wanted texts that occur in an actual text, and new texts from ``actual``.
 
-    Actual texts are added only if a wanted text does not occur, or if no text was wanted.
+    If a wanted text does not occur, or no text was wanted, each actual text that contains no wanted text is added.
     """
     kept = [part for part in wanted if any(part in text for text in actual)]
     if len(kept) == len(wanted) and (wanted or not actual):

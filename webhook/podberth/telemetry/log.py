@@ -1,4 +1,4 @@
-"""The log, with one JSON object in each line. The module ``reviews`` uses it for reviews."""
+"""The log of a process: one JSON object in each line. The module ``reviews`` writes a line for each review."""
 
 import logging
 import os

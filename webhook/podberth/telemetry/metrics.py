@@ -3,8 +3,8 @@
 ``read_samples`` reads the metrics that another process has exposed.
 
 No module outside this package imports ``prometheus_client``. Each ``Metrics`` has its own registry, so importing this
-module declares no metric. Series for label values that are known beforehand exist from the start, so that a rate can
-rise from zero.
+module declares no metric. Series for label values that are known beforehand exist from the start with the value 0, so
+that ``rate()`` sees their first increase.
 
 The counts of each review are plain numbers, which the library reads at each scrape. The library's own counters would
 take 5 us a review, because each counter has a lock; the plain numbers take 2 us. Both figures were measured under load,
@@ -187,9 +187,9 @@ class Metrics(Collector):
             self._policy_objects.labels(each).set(states.count(each))
 
     def exceptions(self, ends: Mapping[str, datetime]) -> None:
-        """Set the times at which the present GPUPolicyExceptions end, by name.
+        """Set the times at which the GPUPolicyExceptions in ``ends`` end, by name.
 
-        Times of other exceptions are removed.
+        The times of exceptions that are not in ``ends`` are removed.
         """
         self._exception_ends.clear()
         for name, end in ends.items():
@@ -357,7 +357,7 @@ def _counted(
 
 
 def _begin(metric: Counter | Gauge, *values: Iterable[str]) -> None:
-    """Create a series for every combination of label values."""
+    """Create a series for every combination of label values, so that the series exist before their first change."""
     for each in product(*values):
         metric.labels(*each)
 

@@ -20,7 +20,7 @@ block.
 
 @dataclass(slots=True)
 class ReviewRecorder:
-    """Counts and logs reviews, and passes answers to listeners."""
+    """Counts and logs reviews, and calls ``listeners`` after each answer."""
 
     metrics: Metrics
     log: Log

@@ -41,7 +41,7 @@ MOST_ROWS = 100
 class Box:
     """One nodeSelectorTerm: the wanted rows that the term selects, and the keys whose values exclude all other rows.
 
-    The keys are indexes in a row.
+    A row has the values of a node's labels, and a key is the index of a label in each row.
     """
 
     rows: tuple[Row, ...]
@@ -49,7 +49,7 @@ class Box:
     cost: float
 
     def allowed(self, key: int) -> frozenset[str | None]:
-        """Return the values that the rows in the box have for a key."""
+        """Return the values that the rows of the box have at the index ``key``; None stands for an absent label."""
         return frozenset(row[key] for row in self.rows)
 
 
@@ -126,7 +126,11 @@ class _Search:
         return Boxes(tuple(boxes), smallest=self.placements >= 0 and self.choices >= 0)
 
     def _greedy(self, most: int) -> list[tuple[Row, ...]] | None:
-        """Return at most ``most`` groups of rows that each make a box, found greedily; None if there are more."""
+        """Return at most ``most`` groups of wanted rows, found greedily; None if more groups are needed.
+
+        The rows of a group share a box: the set of allowed values for each label key, which contains no row of
+        ``others``.
+        """
         members: list[list[Row]] = []
         inside: list[tuple[int, ...]] = []
         for row in self.wanted:
@@ -144,7 +148,11 @@ class _Search:
         return [tuple(rows) for rows in members]
 
     def _place(self, number: int, members: list[tuple[Row, ...]], inside: list[tuple[int, ...]], count: int) -> None:
-        """Try to put the wanted row ``number`` into each box, or into a new box if there are fewer than ``count``."""
+        """Put the wanted rows from ``number`` on into at most ``count`` boxes, in all possible ways; keep the best.
+
+        ``members`` has the rows of each box so far. A row is the label values of a node; a box is a set of allowed
+        values for each label key.
+        """
         if number == len(self.wanted):
             self._take(members)
             return
@@ -177,7 +185,7 @@ class _Search:
         return self.made[rows]
 
     def _cheapest(self, rows: tuple[Row, ...]) -> Box:
-        """Return the box of some wanted rows that uses the fewest keys.
+        """Return the box for some wanted rows that uses the fewest label keys to exclude all rows of ``others``.
 
         If several boxes use equally few keys, the result is the box with the lowest cost. If several keys exclude equal
         sets of the rows in ``others``, only the cheapest of these keys is tried.
@@ -211,7 +219,11 @@ class _Search:
         raise AssertionError("the caller places rows only where some key keeps each other out")
 
     def _hurried(self, rows: tuple[Row, ...], usable: Sequence[tuple[float, int, int]], every: int) -> Box:
-        """Return a box whose keys are chosen greedily: each key excludes the most rows that no earlier key excludes."""
+        """Return a box for ``rows`` with greedily chosen label keys: each key excludes the most rows not excluded yet.
+
+        ``usable`` has (cost, key, bit set of the rows of ``others`` that the key excludes), and ``every`` is the set of
+        all rows of ``others``.
+        """
         chosen: list[tuple[float, int, int]] = []
         rest = every
         while rest:

@@ -1,8 +1,8 @@
 """Computes the accelerators that a node offers to pods: amounts, memory, shares, link domains and MIG profiles.
 
-If sources disagree, the source closest to the hardware counts: first the node agent's document, then the labels of GPU
-feature discovery (GFD), then tables. A resource of unknown memory fits any need. An unknown link domain fits no need,
-because a pod that requires NVLink must get it.
+If sources disagree, the source closest to the hardware is used: first the node agent's document, then the labels of GPU
+feature discovery (GFD), then tables. A resource of unknown memory fits every pod. A node with unknown link domains fits
+no pod that requires NVLink, because the pod's GPUs might not be linked there.
 """
 
 from collections.abc import Iterable, Mapping
@@ -66,8 +66,8 @@ _NEEDS_FABRIC: frozenset[str] = frozenset({"NVIDIA-GB200", "NVIDIA-GB300"})
 class Capability:
     """The accelerators that a node offers, for each resource.
 
-    Two nodes with equal offers have equal capabilities. The tuples are sorted by resource name. For each tuple, a
-    mapping has equal content, for fast look-ups.
+    Two nodes with equal offers have equal capabilities. The tuples are sorted by resource name. For fast look-ups,
+    ``amount_of``, ``memory_of`` and ``domain_of`` have the content of three of the tuples as mappings.
     """
 
     amounts: tuple[tuple[str, int], ...] = ()
@@ -186,7 +186,7 @@ def _least_memory(node: Node) -> int:
 
 
 def _profile_memory(node: Node, profile: str, labelled: int) -> int:
-    """Return the MiB of a MIG profile on a node; 0 if the name is no profile.
+    """Return the MiB of the MIG profile ``profile`` on a node; 0 if that is no known profile.
 
     ``labelled`` is the memory in GFD's label; 0 if there is no such label.
     """

@@ -1,4 +1,4 @@
-"""Finds the nodes that a pod's nodeSelector and node affinity match. Requirements are checked for each label value.
+"""Finds the nodes that a pod's nodeSelector and node affinity match.
 
 A set of node classes, or of nodes, is an integer with one bit for each class or node. So a term of node affinity costs
 a few operations on integers, whatever the number of nodes. A pod may have hundreds of terms with thousands of values,
@@ -34,7 +34,10 @@ class _Column:
     """The values of a label key: for each value, the rows (classes or nodes) that have the value."""
 
     def __init__(self, values: Iterable[tuple[int, str]]) -> None:
-        """Build the column from pairs of row number and value; rows without the label are left out."""
+        """Build the column from pairs of (row number, value); a row is a class of nodes or a node.
+
+        Rows without the label are left out.
+        """
         self._rows: dict[str, list[int]] = {}
         for row, value in values:
             self._rows.setdefault(value, []).append(row)
@@ -43,7 +46,7 @@ class _Column:
         self._ordered: tuple[list[int], list[int], list[Bits]] | None = None
 
     def having(self, values: Iterable[str]) -> Bits:
-        """Return the rows whose value is one of ``values``."""
+        """Return the rows (classes of nodes, or nodes) whose value of the label is one of ``values``."""
         found: Bits = 0
         few: list[int] = []
         for value in self._rows.keys() & frozenset(values):
@@ -58,7 +61,10 @@ class _Column:
         return found | _bits(few)
 
     def beside(self, operator: str, bound: int) -> Bits:
-        """Return the rows whose value is a number above ``bound`` (operator Gt), or below ``bound`` (operator Lt)."""
+        """Return the rows (classes of nodes, or nodes) whose value of the label is a number above or below ``bound``.
+
+        ``operator`` is Gt for above, and Lt for below.
+        """
         numbers, rows, up_to = self._ordered = self._ordered or self._in_order()
 
         def first(count: int) -> Bits:
@@ -70,9 +76,9 @@ class _Column:
         return first(len(rows)) & ~first(bisect_right(numbers, bound))
 
     def _in_order(self) -> tuple[list[int], list[int], list[Bits]]:
-        """Return (the numeric values in order, the row of each value, sets of rows).
+        """Return (the numeric values of the label in ascending order, the row of each value, sets of rows).
 
-        Set n has the first n * ``_STEP`` rows, where ``_STEP`` is a constant.
+        A row is a class of nodes, or a node. Set n has the first n * ``_STEP`` rows in that order.
         """
         parsed = ((integer(value), rows) for value, rows in self._rows.items())
         found = sorted((number, row) for number, rows in parsed if number is not None for row in rows)
@@ -91,7 +97,7 @@ class _Table:
         self.all: Bits = (1 << len(labels)) - 1
 
     def meeting(self, expression: Expression) -> Bits:
-        """Return the rows that meet a requirement on a label, as the scheduler compares."""
+        """Return the rows (classes of nodes, or nodes) that meet a requirement on a label, by the scheduler's rules."""
         key, operator, values = expression
         column = self._column(key)
         if operator == "In":
@@ -244,7 +250,7 @@ class _Nodes:
 
 
 def _all_of(table: _Table, expressions: Iterable[Expression], among: Bits) -> Bits:
-    """Return the rows in ``among`` that meet all requirements on labels."""
+    """Return the rows (classes of nodes, or nodes) in ``among`` that meet all requirements on labels."""
     for each in expressions:
         if not among:
             break

@@ -37,7 +37,7 @@ class NodeChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedNode:
-    """A node that exists in both states and differs."""
+    """A node that differs between two states of a cluster and exists in both."""
 
     name: str
     kind: MachineSummary

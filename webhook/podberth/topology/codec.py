@@ -2,9 +2,9 @@
 
 There is one ConfigMap for each node. The ConfigMap has the node's name, the label ``podberth.io/topology: v1``, and one
 canonical JSON document (sorted keys, no blanks) under ``topology.json``, so equal topologies are equal bytes. The
-writer of a ConfigMap is not trusted: every value is bounded and compared with the other values. A document that
-contradicts itself is a TopologyError, and then only the labels of the node are used. Unknown fields are ignored,
-because later versions of the format may add fields.
+writer of a ConfigMap is not trusted: the size of every value is limited, and a document that contradicts itself is a
+TopologyError. Then only the labels of the node are used. Unknown fields are ignored, because later versions of the
+format may add fields.
 """
 
 import re
@@ -259,7 +259,13 @@ def _read_links(found: Fields, indexes: list[int]) -> Links:
 
 
 def _read_row(row: object, where: str, kind: type) -> tuple[Any, ...]:
-    """Return the items of a JSON list, after a check that all items are small numbers (int) or short names (str)."""
+    """Return the items of a JSON list, after a check that all items are whole numbers or short names.
+
+    ``kind`` is int for whole numbers, and str for names.
+
+    Raises:
+        TopologyError: the list is too long, or an item is of another type or too long.
+    """
     if not isinstance(row, list) or len(row) > _MOST_GPUS or not all(type(cell) is kind for cell in row):
         raise bad(where, row, f"a list of at most {_MOST_GPUS} {'indexes' if kind is int else 'levels'}")
     if kind is str and any(len(cell) > _LONGEST_LEVEL for cell in row):

@@ -1,14 +1,14 @@
 """Searches for the fewest and most meaningful nodeSelectorTerms that select the wanted nodes and no unwanted node.
 
-The search first uses only the labels with a configured meaning, because such labels also hold for future nodes. If they
-do not suffice, the search uses all labels. Each search returns the fewest terms. Among results with equally few terms,
-it prefers fewer expressions, then better ranked labels, and then simpler expressions. The result is always exact, or
-``Cover.exact`` is False: exact terms select every wanted label set and no unwanted label set. Three labels are never
-used: a hostname, an ignored label, and a label without configured meaning whose every value belongs to one node. The
-module does not know the purpose of the wanted nodes.
+The search first uses only the labels with a configured meaning, because future nodes will have these labels, too. If
+they do not suffice, the search uses all labels. Each search returns the fewest terms. Among results with equally few
+terms, it prefers fewer expressions, then better ranked labels, and then simpler expressions. The result is always
+exact, or ``Cover.exact`` is False: exact terms select every wanted label set and no unwanted label set. Three kinds of
+labels are never used: the hostname, ignored labels, and a label without configured meaning whose every value belongs to
+one node.
 
-The work of each search is limited, and there are two searches at most. Terms beyond MAX_TERMS or MAX_VALUES are too
-long to read, so none are returned.
+The work of each search is limited, and there are two searches at most. If a result has more than MAX_TERMS terms, or
+more than MAX_VALUES values in all terms together, no terms are returned: people could not read them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -74,7 +74,10 @@ def cover(wanted: Sequence[LabelledNodes], others: Sequence[LabelledNodes], *, c
 
 
 def _incidental(kinds: Iterable[LabelledNodes], unusable: frozenset[str]) -> list[str]:
-    """Return, sorted, the usable label keys without a configured meaning of which several nodes share a value."""
+    """Return the label keys, sorted, that have no configured meaning and of which several nodes share a value.
+
+    ``unusable`` are the keys to leave out: keys with a configured meaning, and keys that the search must not use.
+    """
     seen: dict[str, set[str]] = {}
     shared: set[str] = set()
     for labels, nodes in kinds:

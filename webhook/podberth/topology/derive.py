@@ -38,8 +38,7 @@ APPLICATION_XIDS: frozenset[int] = frozenset({13, 31, 43, 45, 68, 109})
 def derive(observation: Observation) -> NodeTopology:
     """Return the topology document of a node.
 
-    The field ``observed``, a time, is left empty; the publisher sets the time, because only the publisher knows what
-    has changed.
+    The field ``observed``, the time of the last change, is left empty; the caller sets it.
     """
     gpus = sorted(observation.gpus, key=lambda gpu: gpu.index)
     fabric, unknown = _fabric([gpu.fabric for gpu in gpus if gpu.fabric is not None])
@@ -164,7 +163,10 @@ def _profile(name: str) -> str:
 
 
 def _unseen(all_of: Iterable[Unseen]) -> tuple[Unseen, ...]:
-    """Return the first unreadable values, sorted, up to a limit. Equal values become one entry with the GPUs of all."""
+    """Return the values that the agent could not read, sorted, at most ``_MOST_UNSEEN``.
+
+    Entries with an equal value and reason become one entry with the GPUs of all.
+    """
     gpus: dict[tuple[str, str], set[int]] = {}
     for each in all_of:
         gpus.setdefault((_text(each.what), _text(each.why)), set()).update(each.gpus)

@@ -75,7 +75,7 @@ class Fields:
         return bool(value)
 
     def below(self, key: str) -> "Fields":
-        """Return the fields of a field that is an object; without fields if the field is absent."""
+        """Return the fields of the object that is the value of ``key``; no fields if the key is absent."""
         value = self.values.get(key)
         if value is not None and not isinstance(value, dict):
             raise self.bad(key, "an object")

@@ -76,7 +76,7 @@ def domains(nodes: Sequence[Group], level: str, conventions: Conventions) -> Ite
 def _values(nodes: Group, level: str, conventions: Conventions) -> Mapping[str, int]:
     """Return a mapping from each value of a level's label to the number of nodes with the value.
 
-    "" for a missing label.
+    The value "" stands for nodes without the label.
     """
     if level in conventions.ignored_labels:
         return Counter(dict(own).get(level, "") for own in nodes.members)

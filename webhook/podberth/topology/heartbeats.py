@@ -1,8 +1,8 @@
 """Tracks the heartbeats of node agents. Each agent renews one Lease, which expires if the agent stops.
 
-The clocks of agents and watchers differ. So the moment when the watcher saw a Lease change counts, and not the time in
+The clocks of agents and watchers differ. So the moment when the watcher saw a Lease change is used, and not the time in
 the Lease. The node lifecycle controller (pkg/controller/nodelifecycle) does this, too. A Lease that keeps changing is
-fresh, however wrong the agent's clock is. Only when a Lease is seen for the first time, the time in the Lease counts.
+fresh, however wrong the agent's clock is. Only when a Lease is seen for the first time, the time in the Lease is used.
 
 The caller passes the time in seconds of a monotonic clock that stops while the watch is interrupted (``WatchClock``).
 """

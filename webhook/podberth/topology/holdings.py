@@ -78,7 +78,7 @@ class DeviceUse:
 
 
 class FreeLinked(NamedTuple):
-    """The bounds of a number: the largest number of free GPUs of a node that are all linked with each other."""
+    """The bounds of the largest number of free GPUs of a node that are all linked with each other."""
 
     resource: str
     """The resource of the node's whole GPUs."""
@@ -88,7 +88,7 @@ class FreeLinked(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeUse:
-    """The use of the accelerators of one node."""
+    """The amounts of each accelerator resource of one node that pods hold, and that are free."""
 
     devices: tuple[DeviceUse, ...]
     """The use of each resource in the node's allocatable or capacity, sorted by name."""
@@ -102,7 +102,7 @@ class NodeUse:
 
     @property
     def accelerators(self) -> Iterator[DeviceUse]:
-        """The use of devices and parts of devices, without NICs and without resources that modify a request."""
+        """The use of each resource whose units are devices or parts of devices; NICs, for example, are left out."""
         return (each for each in self.devices if each.kind in COUNTED_KINDS)
 
     def free_of(self, resource: str) -> int:
@@ -154,7 +154,7 @@ class Holdings:
 
     @classmethod
     def of(cls, nodes: Iterable[Node], pods: Iterable[Mapping[str, Any]]) -> "Holdings":
-        """Return the holdings from nodes and Pods. If two Pods have one name, the later Pod counts."""
+        """Return the holdings from nodes and Pods. If two Pods have one name, the later Pod is used."""
         bound: dict[tuple[str, str], BoundPod | None] = {}
         problems = []
         for pod in pods:
@@ -183,10 +183,7 @@ class Holdings:
         return len({pod.namespace for pod in self.pods})
 
     def with_room(self, names: Iterable[str], totals: Iterable[tuple[str, int]]) -> tuple[str, ...]:
-        """Return the names in ``names`` of the nodes on which the amounts ``totals`` are free.
-
-        Resources that ``totals`` does not name are ignored.
-        """
+        """Return the nodes in ``names`` on which ``totals``, the amounts of (resource, units), are free."""
         wanted = tuple(totals)
         return tuple(
             name
@@ -250,7 +247,10 @@ def _kind(resource: str, known: Accelerator, capability: Capability) -> Accelera
 
 
 def _linked(node: Node, devices: Iterable[DeviceUse], capability: Capability) -> FreeLinked | None:
-    """Return the bounds of the largest free link domain of a node, from the topology document, else from the labels."""
+    """Return the bounds of the largest number of free GPUs in one link domain of a node; None if that is unknown.
+
+    The link domains come from the topology document, else from the node's labels.
+    """
     # Only the resource of whole GPUs has a link domain.
     whole = next((each for each in devices if each.resource in capability.domain_of), None)
     if whole is None:

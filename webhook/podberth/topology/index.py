@@ -53,7 +53,7 @@ class TopologyIndex:
 
     @classmethod
     def build(cls, nodes: Iterable[Node], conventions: Conventions | None = None) -> "TopologyIndex":
-        """Return the index of all nodes. If two nodes have one name, the later node counts."""
+        """Return the index of all nodes. If two nodes have one name, the later node is used."""
         conventions = conventions or Conventions()
         entries: dict[str, _Entry] = {}
         keys: dict[_Key, _Key] = {}
@@ -127,7 +127,7 @@ class TopologyIndex:
     def memory_mib(self, product: str) -> int:
         """Return the MiB of a whole GPU of a model; 0 if unknown.
 
-        If nodes differ, the largest value counts. ``product`` is the model's name in GFD's or GKE's label.
+        If nodes differ, the largest value is used. ``product`` is the model's name in GFD's or GKE's label.
         """
         return self._memory_mib.get(product, 0)
 
@@ -135,7 +135,7 @@ class TopologyIndex:
     def _memory_mib(self) -> Mapping[str, int]:
         """A mapping from GPU model, as labels name it, to the MiB of a whole GPU.
 
-        If nodes differ, the largest value counts.
+        If nodes differ, the largest value is used.
         """
         found: dict[str, int] = {}
         for one in self._classes.values():
@@ -213,7 +213,7 @@ class _Members(dict[_Key, dict[str, OwnLabels]]):
     def classes(self, keys: Mapping[_Key, _Key]) -> dict[_Key, NodeClass]:
         """Return the node classes of the index after the update, without classes that have no node any more.
 
-        ``keys`` are the keys of classes to which the update added nodes.
+        ``keys`` is a mapping from a class key to the equal object that the class has as its key from now on.
         """
         classes = dict(self._classes)
         for key, members in self.items():

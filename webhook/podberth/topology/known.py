@@ -1,9 +1,9 @@
 """Keeps the nodes that a watch has reported, and the names of the nodes that changed since the index was updated.
 
 A Node, its topology document and its heartbeat arrive separately and in any order. Each new version replaces the
-earlier version. Only the fields that the index reads are kept, and nodes with equal fields share one object. A list of
-all objects would give equal nodes: a document that cannot be read counts as absent. So replicas agree, and a restart
-changes no answer. ADR 45 says why the facts of the cluster do not include these nodes.
+earlier version. Only the fields that the index reads are kept, and nodes with equal fields share one object. The result
+depends only on the last version of each object, and a document that cannot be read counts as absent. So two replicas
+have equal nodes, and so has a replica after a restart. ADR 45 says why ``ClusterFacts`` do not include these nodes.
 """
 
 from collections.abc import Mapping
@@ -68,7 +68,10 @@ class KnownNodes:
     """
 
     def __init__(self, conventions: Conventions) -> None:
-        """Start without nodes. Nodes may be equal but for the ignored labels of ``conventions``, kept for each node."""
+        """Create the object without nodes.
+
+        Nodes with equal fields share one object. The ignored labels of ``conventions`` are kept for each node.
+        """
         self._ignored = conventions.ignored_labels
         self._nodes: dict[str, _Filed] = {}
         self._topologies: dict[str, NodeTopology] = {}

@@ -1,4 +1,4 @@
-"""Computes the links between the GPUs of a node: the number for each pair, the matrix, the domains and the shape.
+"""Computes the links between the GPUs of a node: counts for each pair, the matrix of paths, the domains and the shape.
 
 A link leads to another GPU or to a switch. A link to a switch does not name the GPU behind the switch, so all GPUs with
 links to switches count as linked, if the driver reports that the GPUs can reach each other. Domains are disjoint,

@@ -97,7 +97,7 @@ def _read_taint(taint: Fields) -> Taint:
 
 
 def _amounts(status: Fields, key: str) -> dict[str, int]:
-    """Return the amounts of known accelerator resources; resources of amount zero are left out."""
+    """Return the amounts of accelerator resources in the field ``key`` of a node's status; zero amounts are omitted."""
     amounts = {}
     for resource, value in status.below(key).values.items():
         if recognise(str(resource)) is None:

@@ -192,8 +192,8 @@ def total(need: Need) -> int:
 def pods_per_node(capability: Capability, need: Need) -> int:
     """Return the number of pods with this need that an empty node with this capability holds.
 
-    The result is 0 if the pod asks for no accelerator. The result is 1 if the pod asks by DRA claims alone: a node with
-    such devices holds at least one pod.
+    The result is 0 if the pod requests no accelerator. The result is 1 if the pod requests accelerators by DRA claims
+    alone: a node with such devices holds at least one pod.
     """
     if need.claimed and not need.requests:
         return 1
@@ -217,7 +217,7 @@ def covers(need: Need, other: Need) -> bool:
 def link_domain(capability: Capability, need: Need) -> int:
     """Return how many units of a requested resource the largest NVLink or XGMI domain of a node has; 1 if unknown.
 
-    If the need names no resource, all resources of the node count.
+    If the need names no resource, all resources of the node are compared.
     """
     domain_of = capability.domain_of
     asked = need.requests or capability.domains

@@ -50,7 +50,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuPicture:
-    """The data for one GPU in the picture."""
+    """The data for one GPU in the picture of a node."""
 
     gpu: Gpu
     segments: tuple[Segment, ...] = ()

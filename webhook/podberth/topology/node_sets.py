@@ -83,7 +83,7 @@ class Part:
 class NodeSet:
     """The nodes that could run a pod.
 
-    Only durable nodes count in results; transient nodes are kept separately, because they may become durable.
+    The results are about durable nodes; transient nodes are kept separately, because they may become durable.
     """
 
     conventions: Conventions
@@ -105,7 +105,7 @@ class NodeSet:
 
     @property
     def durable_parts(self) -> list[Part]:
-        """The durable nodes by class."""
+        """The durable nodes of the set, as parts of their classes."""
         return _durable(self.parts)
 
     @property
@@ -202,9 +202,9 @@ class NodeSet:
         )
 
     def _why(self, capability: Capability) -> frozenset[Trait] | None:
-        """Return why nodes with enough devices do not fit: "memory" or "links", and "cut" if MIG divides the GPUs.
+        """Return why nodes with a capability do not fit, although they have enough devices; None if that is uncertain.
 
-        None if the reason is uncertain.
+        The result has "memory" or "links", and also "cut" if MIG divides the GPUs of the nodes.
         """
         why: Trait = "links" if fits(capability, self.need) else "memory"
         if why == "links" and (self.linked <= 1 or not capability.links_known):
@@ -262,10 +262,10 @@ class NodeSet:
     def narrowest_level(self, members: int) -> str:
         """Return the narrowest level, as a label key, with a domain that holds ``members`` pods; empty if none.
 
-        Only durable nodes count, and the nodes count as empty. If ``members`` is 0, the number of pods is unknown, and
-        two pods are assumed. A pod without accelerators fits anywhere, so the result is empty. For pods with DRA claims
-        one pod per node is assumed, although a node may hold more; if no level has enough nodes, the result is the
-        level with the largest domain.
+        Only durable nodes are used, and they are taken as empty. If ``members`` is 0, the number of pods is unknown,
+        and two pods are assumed. A pod without accelerators fits anywhere, so the result is empty. For pods with DRA
+        claims one pod per node is assumed, although a node may hold more; if no level has enough nodes, the result is
+        the level with the largest domain.
         """
         wanted = members or 2
         found = next((level for level, _, most in self._domain_sizes if most >= wanted), "")
@@ -371,9 +371,10 @@ class NodeSet:
 
 
 def _of_single_nodes(counted: Sequence[tuple[Part, int]], level: str) -> dict[str, int]:
-    """Return the number of pods that each domain of a level holds, if the label of the level is an ignored label.
+    """Return a mapping from each domain of a level to the number of pods that the domain holds.
 
-    For the hostname level, all domains of one size are returned as a single domain.
+    The level's label is an ignored label. For the hostname level, all domains of one size are returned as a single
+    domain.
     """
     sizes: dict[str, int] = {}
     for part, each in counted:

@@ -59,7 +59,10 @@ class Placement:
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """The nodeSelectorTerms for the wanted nodes and no other known node; empty if unneeded or impossible."""
+        """The nodeSelectorTerms that select the wanted nodes and no other known node.
+
+        Empty if there is no other known node, or if labels cannot distinguish all other nodes.
+        """
         return self._cover.terms if self._cover.exact else ()
 
     @property

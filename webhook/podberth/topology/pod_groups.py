@@ -48,7 +48,7 @@ def min_member(api_group: str, document: Mapping[str, Any]) -> int:
 
 
 def asks_topology(api_group: str, document: Mapping[str, Any]) -> bool:
-    """Return whether a PodGroup, or a group inside the PodGroup, asks the group system for topology."""
+    """Return whether a PodGroup, or a group inside it, requests topology-aware placement by the group system."""
     spec = mapping_at(document, "spec")
     for kind in POD_GROUP_KINDS:
         if api_group in kind.api_groups and kind.asked:

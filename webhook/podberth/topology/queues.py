@@ -71,7 +71,7 @@ class Queues:
 
     @cached_property
     def _first_names(self) -> Mapping[tuple[str, str, str], tuple[str, ...]]:
-        """A mapping from (API group, kind, namespace) of queues to the names of the first queues, sorted.
+        """A mapping from (API group, kind, namespace) of queues to the first ``_MOST_NAMED`` names, sorted, then "…".
 
         The mapping is cached, because a workload may name a queue for each of its roles.
         """

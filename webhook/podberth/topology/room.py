@@ -127,9 +127,9 @@ def _lack(kinds: _Kinds, together: int, machines: Mapping[int, Sequence[tuple[Ca
 
 
 def _units(wanted: Sequence[PodsWanted], pods: int, resource: str) -> int:
-    """Return the least number of units of a resource that ``pods`` of the wanted pods request.
+    """Return the least number of units of a resource that any ``pods`` of the wanted pods request together.
 
-    All required pods count first, and then the optional pods that request the fewest units.
+    The required pods are always among them; the others are the optional pods that request the fewest units.
     """
     amounts = [(dict(each.need.requests).get(resource, 0), each.least, each.most) for each in wanted]
     units, left = sum(amount * least for amount, least, _ in amounts), pods - sum(least for _, least, _ in amounts)

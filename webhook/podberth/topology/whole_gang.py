@@ -1,6 +1,6 @@
 """Checks whether the empty nodes of a domain can hold a whole gang with different roles.
 
-Only durable nodes and their accelerators count. All pods of the gang get one result.
+Only durable nodes and their accelerators are used. All pods of the gang get one result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,10 +18,10 @@ Roles: TypeAlias = tuple[tuple[int, Need], ...]
 def narrowest_levels(roles: Roles, found: Sequence[NodeSet], conventions: Conventions) -> tuple[str, str]:
     """Return (narrowest level with a domain that holds all pods, narrowest level with only such domains).
 
-    ``found`` has, for each role, the nodes that fit a pod of the role. For the second level, every domain counts that
-    has a node which fits any role, because the scheduler may place any pod first. Each of these domains must hold all
-    pods in any order of placement and on any nodes: small pods that are spread leave fewer whole nodes for large pods.
-    A level is empty if there is no such level, or if it is unknown how much of a node a role takes.
+    ``found`` has, for each role, the nodes that fit a pod of the role. For the second level, each domain with a node
+    that fits any role must hold all pods, because the scheduler may place any pod first. It must hold them in any order
+    of placement and on any nodes: small pods that are spread leave fewer whole nodes for large pods. A level is empty
+    if there is no such level, or if it is unknown how much of a node a role takes.
     """
     if not all(need.requests for _, need in roles):
         return "", ""
@@ -85,7 +85,7 @@ def _most_counts(roles: Roles) -> list[tuple[Need, int]]:
 def _always_hold(machines: Machines, counts: Sequence[tuple[Need, int]]) -> bool:
     """Return whether the nodes ``machines`` hold all pods, wherever the scheduler places each pod.
 
-    ``counts`` has for each role (need, number of pods that take the room of all pods of the gang).
+    ``counts`` has (need, number of pods) for each role, as ``_most_counts`` returns them.
     """
     return all(
         sum(
@@ -103,10 +103,7 @@ def _room(amounts: Mapping[str, int], need: Need) -> int:
 
 
 def _takes(other: Need, need: Need) -> int:
-    """Return the number of pods with ``need`` that a node can lose room for because of one pod with the need ``other``.
-
-    The number is the largest over all nodes.
-    """
+    """Return how many pods with ``need`` no longer fit on a node, at most, because of one pod with ``other``."""
     asked = dict(other.requests)
     return max(-(-asked.get(name, 0) // amount) for name, amount in need.requests)
 

@@ -82,7 +82,7 @@ def absent(step: Step) -> Diagnosis:
 
 
 def _offered(step: Step) -> Counter[str]:
-    """Return the number of nodes that offer each extended resource."""
+    """Return a mapping from each device resource to the number of nodes that offer it."""
     return Counter(
         name for each in step.every for name, amount in each.offers.items() if amount > 0 and is_device(name)
     )
@@ -164,7 +164,7 @@ def _too_large(step: Step, name: str, wanted: int, nodes: tuple[Machine, ...]) -
 
 
 def _plugged(step: Step) -> dict[str, int]:
-    """Return the resources that the pod asks of a node, without pod slots and resources that DeviceClasses serve."""
+    """Return the resources that the pod requests, without pod slots and resources that DeviceClasses serve."""
     mine = devices(step)
     return {
         name: each for name, each in step.wants.items() if name != POD_SLOTS and (name in mine or not is_device(name))

@@ -240,9 +240,10 @@ def _early(picture: Picture) -> Iterator[Confirmable]:
 
 
 def _walk(picture: Picture) -> tuple[list[Confirmable], Step]:
-    """Return (diagnoses about nodes, last step); the nodes of the last step fit wherever no diagnosis was made.
+    """Return (diagnoses about nodes, the last step).
 
-    A step that depends on pods is left out if the pods on the step's nodes were not read.
+    A step that no node passes gives a diagnosis and excludes no node. So the nodes of the last step pass every other
+    step that was taken. A step that depends on pods is left out if the pods on its nodes were not read.
     """
     every = machines(picture)
     step = Step(picture=picture, every=every, nodes=every, gone={})
@@ -280,9 +281,9 @@ def _beside(step: Step) -> Iterator[tuple[Diagnosis, tuple[str, ...]]]:
 
 
 def _precise(said: tuple[str, ...], step: Step) -> tuple[str, ...]:
-    """Return the words in the scheduler's message that confirm a step's diagnosis.
+    """Return the words in the scheduler's message that confirm a step's diagnosis: ``said``, with names of resources.
 
-    If words are about any resource, only the resources that the pod requests count.
+    Words that stand for any lacking resource are replaced by "Insufficient" with each resource that the pod requests.
     """
     if said is not _INSUFFICIENT:
         return said

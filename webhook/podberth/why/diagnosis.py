@@ -16,7 +16,7 @@ class Diagnosis:
     """The cause in one line, for the user."""
     evidence: tuple[str, ...] = ()
     do: tuple[str, ...] = ()
-    """What the user can do: a command, or a change of the manifest."""
+    """The user's options, each one a command or a change of the manifest."""
     waits: bool = True
     """Whether the pod waits because of the cause; False: the pod is not pending at all, or has no problem."""
 
@@ -36,7 +36,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The answer why one pod or workload waits."""
+    """The answer to the question why one pod or workload waits."""
 
     subject: str
     """The pod that the answer is about: ``Pod team-a/train-0``; without a pod, the workload."""

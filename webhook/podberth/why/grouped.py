@@ -79,7 +79,10 @@ def _not_admitted(picture: Picture, system: str, form: QueuedKind) -> Diagnosis 
 
 
 def wrong_queue(picture: Picture) -> Diagnosis | None:
-    """Return the diagnosis that the pod's queue or group can never admit the pod, by the checks of gangs; else None."""
+    """Return the diagnosis that the pod's queue or group can never admit the pod; else None.
+
+    The queue or group is checked as by ``podberth check``.
+    """
     if picture.pod is None or not picture.is_waiting:
         return None
     forms = list(_forms(picture.pod))
@@ -204,7 +207,11 @@ def _queued_refs(picture: Picture) -> Iterator[Ref]:
 
 
 def _is_queued(picture: Picture, form: QueuedKind) -> bool:
-    """Return whether an object names a queue of the group system, or the system holds the pod by a scheduling gate."""
+    """Return whether a queue may hold the pod: a queue's name is on the pod or its controllers, or a gate on the pod.
+
+    ``form`` has the label and the annotation for the queue's name, and the prefix of the group system's scheduling
+    gates.
+    """
     objects = [*picture.controllers, *([picture.pod] if picture.pod else [])]
     queued = any(form.queue_label in labels(each) or form.named_by in annotations(each) for each in objects)
     gates = list_at(picture.spec, "schedulingGates")

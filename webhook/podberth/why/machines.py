@@ -72,7 +72,7 @@ class Machine:
 
     @property
     def is_cordoned(self) -> bool:
-        """Whether ``kubectl cordon`` has closed the node."""
+        """Whether the node is cordoned (``spec.unschedulable``), as ``kubectl cordon`` does."""
         return mapping_at(self.document, "spec").get("unschedulable") is True
 
 

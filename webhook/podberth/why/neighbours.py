@@ -38,7 +38,7 @@ class Around:
 
     @property
     def is_asked(self) -> bool:
-        """Whether the pod has a rule about other pods, or the scheduler says that another pod's rule holds the pod."""
+        """Whether rules about other pods may keep the pod off nodes, by the pod's spec or the scheduler's message."""
         affinity = self._pod.get("spec", {}).get("affinity") or {}
         rules = [each for kind in ("podAffinity", "podAntiAffinity") for each in list_at(affinity, kind, _REQUIRED)]
         spreads = list_at(self._pod, "spec", "topologySpreadConstraints")
@@ -125,7 +125,7 @@ class Around:
     def _matches(term: Document, of: Document, pod: Document) -> bool:
         """Return whether a pod affinity term of the pod ``of`` selects the pod ``pod``.
 
-        A namespaceSelector counts as every namespace.
+        A term with a namespaceSelector is taken to select pods of every namespace.
         """
         spaces: Sequence[Any] = list_at(term, "namespaces")
         mine = text_at(of, "metadata", "namespace")

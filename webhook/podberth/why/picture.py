@@ -35,7 +35,7 @@ class Ref:
 
     @property
     def right(self) -> str:
-        """The right that is needed to read the reference, as text: ``get pods in team-a``."""
+        """The right that is needed to read the objects of the reference, as text: ``get pods in team-a``."""
         resource = f"{self.plural}.{self.group}" if self.group else self.plural
         return f"{'get' if self.name else 'list'} {resource}{f' in {self.namespace}' if self.namespace else ''}"
 

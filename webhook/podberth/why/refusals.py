@@ -43,7 +43,10 @@ def _uncalled(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _command(verb: str, name: str) -> tuple[str, ...]:
-    """Return a command about an object whose name is from an Event's text; empty if the text is no valid name."""
+    """Return a kubectl command about the object ``name``, as a tuple; empty if ``name`` is no valid name.
+
+    ``name`` is from the text of an Event.
+    """
     return (f"kubectl {verb} {name}",) if is_subdomain(name) else ()
 
 

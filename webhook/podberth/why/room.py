@@ -107,9 +107,9 @@ def near(step: Step, machine: Machine, name: str) -> str:
 
 
 def _holders(nodes: tuple[Machine, ...], name: str) -> Iterator[str]:
-    """Yield a line with the namespaces that hold most of a resource.
+    """Yield a line with the four namespaces whose pods hold most of a resource on ``nodes``.
 
-    There is no line if only one namespace holds some and there are few nodes.
+    There is no line if there are few nodes and one namespace holds all that is held.
     """
     by_namespace: Counter[str] = Counter()
     for machine in nodes:
@@ -121,7 +121,7 @@ def _holders(nodes: tuple[Machine, ...], name: str) -> Iterator[str]:
 
 
 def _elsewhere(step: Step) -> Iterator[str]:
-    """Yield a line for each earlier step that excluded nodes with enough free: the nodes, and why."""
+    """Yield a line for each earlier step that excluded nodes with enough free resources: their names and the reason."""
     for words, nodes in step.gone.items():
         if rooms := [each for each in nodes if each.pods is not None and has_room(step, each)]:
             # The step of node selection excludes a node before its taints are checked.

@@ -15,7 +15,7 @@ from .picture import Picture
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One step that narrows the nodes for a pod."""
+    """One step that narrows the nodes for a pod: by resources, selection, taints, volumes or another respect."""
 
     picture: Picture
     every: tuple[Machine, ...]
@@ -29,12 +29,12 @@ class Step:
 
     @cached_property
     def wants(self) -> dict[str, int]:
-        """The resources that the pod asks for, in thousandths of a unit, without the resources in ``waived``."""
+        """The resources that the pod requests, in thousandths of a unit, without the ignored resources (``waived``)."""
         found = requested(self.picture.pod or {})
         return {name: each for name, each in found.items() if name not in self.waived}
 
     def waiving(self) -> "Step":
-        """Return a copy of the step in which ``waived`` also has each resource of which no node offers enough."""
+        """Return a copy of the step that also ignores the resources of which no node offers enough (``waived``)."""
         most = {name: max(each.offers.get(name, 0) for each in self.every) for name in self.wants}
         gone = {name for name, wanted in self.wants.items() if most[name] < wanted}
         return replace(self, waived=self.waived | gone)

@@ -52,7 +52,7 @@ def commands(line: Sequence[str]) -> list[list[str]]:
 def flag(words: Sequence[str], names: Sequence[str]) -> str:
     """Return the value of a flag, ``--x=v`` or ``--x v``, under any of ``names``; empty if absent or without value.
 
-    If the flag occurs several times, the last value counts. In names that start with two dashes, ``_`` equals ``-``,
+    If the flag occurs several times, the last value is used. In names that start with two dashes, ``_`` equals ``-``,
     because Python programs accept both. A name without dashes may be given, too: the value of the name ``serve`` is the
     next word.
     """

@@ -35,7 +35,7 @@ templates.
 def excess_of_workload(document: Mapping[str, Any]) -> str:
     """Return a message that names the limit that a workload exceeds; empty if the workload exceeds no limit.
 
-    The time depends on the limits, and not on the size of the workload.
+    The function's time depends on the limits, and not on the size of the workload.
     """
     if len(list(islice(wrapped_in(document), MOST_OBJECTS + 1))) > MOST_OBJECTS:
         return f"it wraps too many objects to be judged: got more than {MOST_OBJECTS}, want so many at most"

@@ -103,7 +103,7 @@ def gang_of(
 
     Args:
         pod: the Pod.
-        namespace: the namespace of the review, because the pod of a controller may name none.
+        namespace: the namespace of the review; a pod that a controller creates may have no ``metadata.namespace``.
         owners: the known owners by uid.
         pod_groups: the names of the native PodGroups in the namespace.
         group_sizes: the smallest number of pods that each PodGroup starts together, by API group, namespace and name.
@@ -169,7 +169,7 @@ def _system(pod: Subject, pod_groups: Collection[str]) -> str:
 def _named_by_label(name: str, member: Member | None, pod: Subject, pod_groups: Collection[str]) -> Member:
     """Return the pod's membership in the gang that the user's label names.
 
-    If the label names another gang than the owner, the label counts, and the owner's size is ignored. If both name one
+    If the label names another gang than the owner, the label is used, and the owner's size is ignored. If both name one
     gang, as after podberth has written the label, the owner's facts are kept. The pod's role and the index in the role
     are kept in either case.
     """
@@ -198,7 +198,7 @@ def _are_read(roles: tuple[Role, ...], problems: list[str]) -> bool:
 
 
 def _of_few_kinds(groups: tuple[Role, ...], problems: list[str]) -> tuple[Role, ...]:
-    """Return the roles ``groups``, which have different requests, if their number is within a limit.
+    """Return the roles ``groups``, which have different requests, if there are at most ``MOST_KINDS`` of them.
 
     With more roles, the result is empty, and a problem is added to ``problems``.
     """
@@ -221,7 +221,7 @@ def own_member_in(
     owners: Mapping[str, Mapping[str, Any]],
     group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
 ) -> Member | None:
-    """Return the pod's membership in a gang as the operator that makes the pod states the gang.
+    """Return the pod's membership in the gang that the operator of the pod states.
 
     None if the pod is in no gang, or if a PodGroup states the gang. podberth's annotation for the size of the gang is
     ignored. ``owners`` are the known owners by uid, and ``group_sizes`` the least number of pods of each PodGroup.
@@ -305,7 +305,7 @@ def _asks(pod: Subject, devices: KnownDevices, system: str) -> bool:
 
 
 def _is_asked(row: System, pod: Subject) -> bool:
-    """Return whether a known owner of the pod asks the system for topology."""
+    """Return whether an owner of the pod has a field that requests topology-aware placement by the system ``row``."""
     return bool(row.asked_above) and any(at(each, *path) for each in pod.lineage() for path in row.asked_above)
 
 

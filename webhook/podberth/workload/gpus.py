@@ -70,7 +70,7 @@ class GpuClaim:
 class GpuFacts:
     """The accelerators that a Pod asks for.
 
-    The variable ``gpu`` of policies has the fields without ``totals``, ``dialect`` and ``problems``.
+    The variable ``gpu`` of policies has all fields but ``totals``, ``dialect`` and ``problems``.
     """
 
     count: int = 0
@@ -131,7 +131,7 @@ def gpu_facts(
 
     Args:
         pod: the Pod.
-        namespace: the namespace of the review, because the pod of a controller may name none.
+        namespace: the namespace of the review; a pod that a controller creates may have no ``metadata.namespace``.
         devices: the known claims.
         believe_claims: whether the result depends on the content of the claims. If False, two pods of one group get
             equal results even if the content of a claim becomes known after the first pod's review.
@@ -173,8 +173,8 @@ def facts_of(
 ) -> GpuFacts:
     """Return the accelerators that a pod asks for, if only ``asks`` is known about the pod.
 
-    ``asks`` has the amounts of resources, and the claims. ``namespace`` is the pod's, and ``devices`` has the known
-    claims. If ``believe_claims`` is False, the result does not depend on the content of claims.
+    ``asks`` has the amounts of resources, and the claims. ``namespace`` is the pod's namespace, and ``devices`` has the
+    known claims. If ``believe_claims`` is False, the result does not depend on the content of claims.
     """
     if not (asks.amounts or asks.claims):
         return _NO_GPUS
@@ -191,8 +191,7 @@ _NO_GPUS: Final = GpuFacts()
 def may_ask_for_accelerators(asks: Asks, namespace: str, devices: KnownDevices, *, believe_claims: bool) -> bool:
     """Return whether ``asks`` has an accelerator resource, or a claim that is or may be for accelerators.
 
-    Each review calls the function for each role. If ``believe_claims`` is False, the content of the known claims is
-    ignored.
+    If ``believe_claims`` is False, the content of the known claims is ignored.
     """
     for name, _ in asks.amounts:
         found = recognise(name) or devices.resources.get(name)
@@ -206,8 +205,8 @@ def _requests(
 ) -> Iterator[GpuRequest]:
     """Yield the accelerator requests of one container.
 
-    The limit of a device counts: the API server sets an absent request to the limit and refuses a different request. If
-    the limit is absent or null, the request counts, because ``podberth check`` reports such a manifest, too.
+    The amount is the limit, which the API server copies to an absent request. Without a limit, the amount is the
+    request: the API server would refuse the pod, but ``podberth check`` reports on such manifests, too.
     """
     limits, requested = resources.get("limits") or {}, resources.get("requests") or {}
     for resource in {**limits, **requested}:
@@ -250,7 +249,7 @@ def _one_of(words: set[str]) -> str:
 
 
 def _kind_of(claims: tuple[GpuClaim, ...], *, believe_claims: bool) -> Kind:
-    """Return the field ``kind`` of ``gpu`` for a Pod that asks only by claims.
+    """Return the field ``kind`` of ``gpu`` for a Pod that requests accelerators only by claims.
 
     The result is ``none`` if all claims are for NICs or IMEX channels, and ``claim`` otherwise.
     """

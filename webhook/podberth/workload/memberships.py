@@ -48,9 +48,9 @@ def member_of(pod: Subject) -> Member | None:
 
 
 def own_member_of(pod: Subject) -> Member | None:
-    """Return the pod's membership if the workload's operator states it; None if a PodGroup states it.
+    """Return the pod's membership as the workload's operator states it, by the first rule that applies.
 
-    A group's size is not stated by the operator, because the group may have pods of other operators, too.
+    None if the pod is in no gang, or if the first rule that applies reads a PodGroup.
     """
     found = _first(pod)
     return None if found is None or found[1] in GROUPS else _with_owners(*found, pod)

@@ -57,8 +57,8 @@ class NamedModel:
 def named(name: str) -> NamedModel:
     """Return the facts in a machine-learning model's name, path or URL; no facts if the text is too long.
 
-    If the name has several sizes, the smallest counts. For some known models, the number of parameters in the model's
-    documentation counts instead.
+    If the name has several sizes, the smallest is used. For some known models, the number of parameters is from the
+    model's documentation instead.
     """
     if len(name) > LONGEST:
         return NamedModel()

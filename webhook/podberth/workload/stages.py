@@ -39,5 +39,5 @@ def stages_of(owner: Mapping[str, Any] | None) -> str:
 
 
 def is_guess(staged: str) -> bool:
-    """Return whether a text about an owner's stages is the message that the owner could not be read."""
+    """Return whether ``staged``, a result of ``stages_of``, is the message that the owner's spec could not be read."""
     return staged.startswith(_UNKNOWN)

@@ -1,8 +1,8 @@
 """Recognises the group system of a pod: the scheduler or queue that places the pod's group as a whole.
 
-If a system is recognised by mistake, the pod only lacks a preference of podberth. If a system is missed, podberth
-writes affinity on pods that the system has to place (docs/rules.md, rule 2). So a dossier lists every key by which the
-pods of its system are recognised.
+A pod that is wrongly assigned to a system only lacks a preference that podberth would have written. A pod whose system
+is not recognised gets affinity from podberth, although the system has to place it (docs/rules.md, rule 2). So a dossier
+lists every key by which the pods of its system are recognised.
 """
 
 from collections.abc import Iterable, Mapping
@@ -74,7 +74,7 @@ def system_of(
 ) -> str:
     """Return the name of the group system that places a pod's group; ``plain`` if no group system is recognised.
 
-    If several are recognised, the first in SYSTEMS counts. ``owner_labels`` are the label keys of the pod's owners.
+    If several are recognised, the first in SYSTEMS is used. ``owner_labels`` are the label keys of the pod's owners.
     """
     ranks = [_BY_LABEL[key] for key in labels if key in _BY_LABEL]
     ranks += [_BY_ANNOTATION[key] for key in annotations if key in _BY_ANNOTATION]

@@ -213,10 +213,10 @@ def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> TemplatePla
 
 
 def _expand(document: object, path: Sequence[str]) -> Iterator[tuple[Path, tuple[Any, ...], tuple[str | int, ...]]]:
-    """Yield (path, values, keys) for each path in a document that matches ``path``.
+    """Yield (path, values, keys) for each path in a document that ``path``, with ELEMENT for any key, stands for.
 
-    A part of ``path`` that stands for any item or key is called ELEMENT; values and keys are those at each ELEMENT. An
-    absent list or map matches nothing. If the document has another type of value there, the value's path is yielded.
+    ``values`` and ``keys`` are the values and keys (or indexes) of the document at each ELEMENT. An absent list or map
+    matches nothing. If the value there is neither a list nor a map, its own path is yielded.
     """
     if ELEMENT not in path:
         yield tuple(path), (), ()

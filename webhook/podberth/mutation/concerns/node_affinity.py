@@ -21,9 +21,9 @@ def _build(draft: Draft, proposal: Proposal, around: Surroundings) -> Change | S
 
 
 def _require(draft: Draft, ours: Any, around: Surroundings) -> Change | Skipped | None:
-    """Require node affinity terms.
+    """Add ``ours``, a policy's node affinity terms, to the pod's required terms.
 
-    The result is Skipped if the terms ``ours`` contradict the pod's own terms and no known node would remain.
+    The result is Skipped if ``ours`` contradict some of the pod's own terms and no known node would remain.
     """
     opposition = affinity.partly_opposed(draft, ours)
     if opposition is not None:

@@ -13,10 +13,11 @@ _PATH = affinity.SELECTOR
 
 
 def _build(draft: Draft, proposal: Proposal, around: Surroundings) -> Change | Skipped | None:
-    """Require the node labels that the pod does not require yet; a label with a null value is left out.
+    """Write a policy's node labels into the pod's nodeSelector, and return the change; None if none is missing.
 
-    A label is also left out if the pod's nodeSelector has the label's key. Skipped if the labels contradict all of the
-    pod's own terms, or contradict some of these terms and no known node would remain.
+    A label is left out if its value is null, if the nodeSelector has its key, or if the pod's own terms require it
+    already. The result is Skipped if the labels contradict all of the pod's own terms, or contradict some of these
+    terms and no known node would remain.
 
     Raises:
         EvaluationError: a value is not a label value.

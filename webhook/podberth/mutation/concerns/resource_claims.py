@@ -23,7 +23,7 @@ InStead: TypeAlias = Callable[[Mapping[str, Any]], int | None]
 
 @dataclass(frozen=True, slots=True)
 class _Todo:
-    """The changes of one container that an item of the mutation ``resourceClaims`` needs."""
+    """A container with the edits that one item of the mutation ``resourceClaims`` makes to it."""
 
     path: Path
     uses: list[dict[str, str]]
@@ -90,7 +90,10 @@ def _do(draft: Draft, claim: dict[str, Any], todo: list[_Todo]) -> None:
 
 
 def _unequal(draft: Draft, items: list[dict[str, Any]], in_stead: InStead, stood: Sequence[Mapping[str, Any]]) -> str:
-    """Return the first reason why a container would not get the devices that the container requests; empty if none."""
+    """Return the first reason why a container would get other devices than it requests; empty if there is none.
+
+    ``items`` are the claims to add, and ``stood`` the items with ``instead`` of earlier policies.
+    """
     counted = list(stood)
     if not (counted or any("instead" in claim for claim in items)):
         return ""
@@ -119,7 +122,10 @@ def _wrong(draft: Draft, claim: dict[str, Any], todo: list[_Todo], in_stead: InS
 
 
 def _shared(draft: Draft, claim: dict[str, Any], todo: list[_Todo], counted: Sequence[Mapping[str, Any]]) -> str:
-    """Return a message if a container would share devices that another container requested for itself; else empty."""
+    """Return a message if a container would share devices that another container requested for itself; else empty.
+
+    ``todo`` has the containers that get ``claim``, and ``counted`` the earlier items with ``instead``.
+    """
     for other in counted:
         users = _users(draft, other) if _share(claim, other) else []
         for each in todo:
@@ -138,7 +144,7 @@ def _share(claim: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _in_use(draft: Draft, claim: dict[str, Any], todo: _Todo) -> str:
-    """Return a message if a container that requests the replaced resource already uses the claim; else empty."""
+    """Return a message if any container already uses the claim that ``todo`` gives to a container; else empty."""
     asks = f"container {todo.container.get('name')} asks for {claim['instead']} besides"
     users = _users(draft, claim)
     return f"claim {claim['name']} is used by container {users[0]} already, and {asks}" if users else ""
@@ -155,7 +161,10 @@ def _users(draft: Draft, claim: Mapping[str, Any]) -> list[str]:
 
 
 def _miscounted(claim: dict[str, Any], todo: _Todo, in_stead: InStead) -> str:
-    """Return a message if the claim has another number of devices than the container requests; else empty."""
+    """Return a message if the claim has another number of devices than the container requests; else empty.
+
+    If either number cannot be read, the result is a message, too.
+    """
     resource = claim["instead"]
     asks = f"container {todo.container.get('name')} asks for"
     amounts = [todo.container["resources"][side][resource] for side in todo.sides]
@@ -180,7 +189,10 @@ def _templates(draft: Draft) -> dict[str, str]:
 
 
 def _todo(draft: Draft, claim: dict[str, Any]) -> list[_Todo]:
-    """Return the changes of the containers that lack the claim, or that still request the replaced resource."""
+    """Return the edits for each container that lacks the claim of the item ``claim``.
+
+    If the item has ``instead``, the result has the containers that request the replaced resource.
+    """
     wanted, instead = claim.get("containers"), claim.get("instead")
     found: list[_Todo] = []
     for path, container in containers(draft):
@@ -197,7 +209,7 @@ def _todo(draft: Draft, claim: dict[str, Any]) -> list[_Todo]:
 
 
 def _is_amount(value: object) -> bool:
-    """Return whether an amount of a resource requests anything: the amount is not zero (docs/rules.md, rule 12)."""
+    """Return whether an amount of a resource is a request: neither absent nor zero; True if it cannot be read."""
     try:
         return value is not None and parse_count(value) != 0
     except ValueError:
@@ -205,9 +217,10 @@ def _is_amount(value: object) -> bool:
 
 
 def _missing(claim: dict[str, Any], present: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return the uses of a claim that a container lacks.
+    """Return the entries of ``resources.claims`` that a container lacks for an item of the mutation ``resourceClaims``.
 
-    A use is of the whole claim, or of one of its requests (core/v1).
+    ``claim`` is the item, and ``present`` are the container's entries for the claim. An entry names the whole claim, or
+    one of its requests (core/v1 ResourceClaim).
     """
     requests = {use.get("request") or "" for use in present}
     if "" in requests:

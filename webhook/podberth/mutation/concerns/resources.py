@@ -54,7 +54,7 @@ def _rewrite_one(draft: Draft, resources: Path, old: str, wanted: tuple[str, str
 
 
 def _container_paths(draft: Draft) -> dict[str, Path]:
-    """Return a mapping from name to path of containers and init containers; if two have one name, the first counts."""
+    """Return a mapping from name to path of containers and init containers; if two have one name, the first is used."""
     found: dict[str, Path] = {}
     for path, container in containers(draft):
         if isinstance(name := container.get("name"), str):
@@ -83,7 +83,7 @@ def _holds(there: Present, item: dict[str, Any]) -> bool:
 
 
 def _conflicts(case: ConflictCase) -> Resolution:
-    """Return the conflicts with earlier policies over resources of containers.
+    """Return (conflicts with earlier policies, the proposal without the replacements that conflict).
 
     Policies conflict if they replace a resource differently, or if one policy writes a resource that another policy
     replaces.
@@ -114,7 +114,11 @@ def _rewritten(case: ConflictCase, item: dict[str, Any], path: Path) -> Conflict
 
 
 def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether two replacements of a container's resources conflict: the order of the two matters."""
+    """Return whether two replacements of resources in one container conflict.
+
+    They conflict if they replace one resource differently, if one replaces the resource that the other writes, or if
+    both write one resource with different quantities.
+    """
     if one["from"] == other.get("from"):
         return any(one[key] != other.get(key) for key in ("to", "quantity"))
     if one["to"] == other.get("from") or one["from"] == other.get("to"):

@@ -19,9 +19,9 @@ DEFAULT_SCHEDULER = "default-scheduler"
 
 
 def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | None:
-    """Write the scheduler's name, and return the change.
+    """Write the scheduler's name that the policy gives, and return the change; None if no name is written.
 
-    If the pod's group system has schedulers of its own, no other name is written.
+    If the pod's group system has schedulers of its own, only the name of one of these schedulers is written.
     """
     name = names.wanted(draft, "schedulerName", proposal.leaves[""], DEFAULT_SCHEDULER)
     own = _schedulers(surroundings.gang())

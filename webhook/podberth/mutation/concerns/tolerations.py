@@ -97,10 +97,11 @@ def _conflicts(case: ConflictCase) -> Resolution:
 def _first(
     present: Iterable[dict[str, Any]], item: dict[str, Any], wrote: Mapping[bytes, str]
 ) -> tuple[bytes, bool] | None:
-    """Return the key of an earlier policy's toleration that decides the seconds for a taint that ``item`` tolerates.
+    """Return which earlier toleration decides other seconds than ``item`` for a taint; None if there is none.
 
-    The result is (key, whether the earlier toleration decides the seconds for all taints of ``item``). None if no other
-    policy decides other seconds than ``item`` has.
+    The result is (the toleration's key, whether ``item`` would have no effect beside the toleration). Seconds are the
+    field ``tolerationSeconds``, for NoExecute taints. ``wrote`` is a mapping from the key (``key_of``) of each
+    toleration that another policy wrote to the policy's name.
     """
     ours = _evicting(item)
     if ours is None:

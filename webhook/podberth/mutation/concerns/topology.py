@@ -130,7 +130,7 @@ def _terms(draft: Draft) -> list[Mapping[str, Any]]:
 def _is_drawn(draft: Draft, *, slices: bool) -> bool:
     """Return whether podberth already attracts the pod to members of its gang or, with ``slices``, of its slice.
 
-    A pod with podberth's label and without podberth's affinity terms counts as attracted, too.
+    A pod with the label of this mutation, but without affinity terms of podberth, counts as attracted, too.
     """
     if draft.get(_COLOCATED) is None:
         return False
@@ -139,9 +139,9 @@ def _is_drawn(draft: Draft, *, slices: bool) -> bool:
 
 
 def _take_slice(draft: Draft, members: int, known: GangFacts) -> str:
-    """Write the pod's slice label, unless the pod has a slice label.
+    """Write the label with the name of the pod's slice, unless the pod has that label.
 
-    Return why that is impossible; empty if it is possible.
+    Return why the label cannot be written; empty if it can.
     """
     if members <= 1 or draft.get(_SLICE) is not None:
         return ""
@@ -157,7 +157,10 @@ def _take_slice(draft: Draft, members: int, known: GangFacts) -> str:
 
 
 def _own_placement(draft: Draft, key: str, mode: str) -> str:
-    """Return why the pod's own affinity or placement conflicts with the new affinity term; empty without a conflict."""
+    """Return why the pod's own affinity, or an annotation that places the pod, conflicts with the affinity term to add.
+
+    Empty if there is no conflict. ``key`` is the term's topology key, and ``mode`` is "required" or "preferred".
+    """
     for path in _EXCLUSIVE:
         if draft.get(path) is not None:
             return f"{path[-1]} places this pod already"
@@ -183,10 +186,11 @@ def _levels(draft: Draft, *, slices: bool) -> list[str]:
 
 
 def _conflicts(case: ConflictCase) -> Resolution:
-    """Return the conflicts with earlier policies over level and mode.
+    """Return (the conflicts with earlier policies, the proposal; None if the proposal must not be applied).
 
-    A preferred level that an earlier policy requires is no conflict. Slices are compared only with slices. An earlier
-    policy that wrote pod affinity by ``jsonPatch`` or ``applyConfiguration`` always conflicts.
+    A policy conflicts if it wrote another level, or the same level with another ``mode`` ("required" or "preferred"). A
+    preferred level that an earlier policy requires is no conflict. Levels of slices are compared only with levels of
+    slices. A policy also conflicts if it wrote the pod's affinity by ``jsonPatch`` or ``applyConfiguration``.
     """
     level, mode, every = (case.proposal.leaves.get(each) for each in ("level", "mode", "slice"))
     slices = isinstance(every, int) and every > 1
