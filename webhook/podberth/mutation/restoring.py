@@ -6,6 +6,7 @@ from typing import Any
 from ..errors import EvaluationError
 from ..kube.patch import Draft
 from ..kube.shape import RESOURCED_LISTS
+from ..kube.unchecked import key_of
 
 
 def resources(
@@ -41,11 +42,15 @@ def resources(
     return restored
 
 
-def unordered(value: Any) -> str:
-    """Return a text that is equal for JSON values that differ only in the order of lists or in empty fields."""
+def unordered(value: Any) -> bytes:
+    """Return bytes that are equal for JSON values that differ only in the order of lists or in empty fields."""
+    return key_of(_sorted(value))
+
+
+def _sorted(value: Any) -> Any:
     if isinstance(value, dict):
-        items = (f"{key!r}:{unordered(item)}" for key, item in value.items() if item not in (None, {}, []))
-        return f"{{{','.join(sorted(items))}}}"
-    if isinstance(value, list):
-        return f"[{','.join(sorted(map(unordered, value)))}]"
-    return repr(value)
+        return {key: _sorted(item) for key, item in value.items() if item or item in ("", 0)}
+    if not isinstance(value, list):
+        return value
+    # A pod may have tens of thousands of texts here: the values of its node affinity.
+    return sorted(value) if all(type(item) is str for item in value) else sorted(map(_sorted, value), key=key_of)

@@ -64,9 +64,11 @@ def _conflicts(case: ConflictCase) -> Resolution:
 
 
 def _restore(draft: Draft, before: Draft, changes: Sequence[dict[str, Any]]) -> bool:
-    old = before.get(affinity.NODE_AFFINITY)
+    old, now = before.get(affinity.NODE_AFFINITY), draft.get(affinity.NODE_AFFINITY)
+    if now == old:
+        return False
     wanted = unordered(old)
-    if unordered(draft.get(affinity.NODE_AFFINITY)) == wanted:
+    if unordered(now) == wanted:
         return False
     # The written terms depend on the nodeSelector at that time, and a policy may have written it before or after them.
     for selector in (draft.get(affinity.SELECTOR), Draft(draft.original).get(affinity.SELECTOR)):
