@@ -353,7 +353,7 @@ def leading(bound: BoundExpression) -> str:
 
 
 def cause_of(compiled: CompiledPolicy, bound: BoundExpression, error: EvaluationError, activation: Activation) -> str:
-    """Return an error's text after the names of the variables in which the error occurred (composition.go)."""
+    """Return the names of the variables in which an error occurred, followed by the error's text (composition.go)."""
     names = failing_variables(compiled, bound, error, activation)
     return "".join(f'composited variable "{name}" fails to evaluate: ' for name in names) + str(error)
 
