@@ -313,7 +313,8 @@ class PortMetrics(Collector):
     ) -> None:
         """Declare all metrics; the values are read at each scrape.
 
-        ``connections`` returns (the number of open connections, the number of displaced connections so far).
+        ``used`` is a mapping from kind of use (such as bodies) to the charged bytes, and ``refused`` to the number of
+        refusals. ``connections`` returns (the number of open connections, the number of displaced connections so far).
         """
         self._used, self._refused, self._connections = used, refused, connections
         registry.register(self)

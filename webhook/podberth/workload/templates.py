@@ -215,8 +215,9 @@ def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> TemplatePla
 def _expand(document: object, path: Sequence[str]) -> Iterator[tuple[Path, tuple[Any, ...], tuple[str | int, ...]]]:
     """Yield (path, values, keys) for each path in a document that ``path``, with ELEMENT for any key, stands for.
 
-    ``values`` and ``keys`` are the values and keys (or indexes) of the document at each ELEMENT. An absent list or map
-    matches nothing. If the value there is neither a list nor a map, its own path is yielded.
+    ``values`` and ``keys`` are the values and keys (or indexes) of the document at each ELEMENT. If there is no list or
+    map in which ELEMENT could be a key, nothing is yielded. If a value of another type is there, the path of that value
+    is yielded.
     """
     if ELEMENT not in path:
         yield tuple(path), (), ()
@@ -350,7 +351,10 @@ def _place(first: Mapping[str, int], container: object) -> int:
 
 
 def _read(place: TemplatePlace, scene: Scene) -> dict[str, Any]:
-    """Return the pod of the template at ``place``, with the defaults that the object states outside the template."""
+    """Return the pod of the template at ``scene.path``, with the defaults that an object around the template states.
+
+    The defaults are the fields ``place.inherited`` of the object at the path ``place.base``.
+    """
     own = forms.read(scene.document, scene.path, place.form)
     above = forms.find(scene.document, place.base)
     if isinstance(own["spec"], Mapping) and isinstance(above, Mapping):
@@ -369,7 +373,7 @@ def _name_front(pod: dict[str, Any], place: TemplatePlace) -> None:
 def _decoded(value: Any, *, quantities: bool = False) -> Any:
     """Return a copy of a value without nulls, as the API server reads: a null field is absent, a null item is "".
 
-    If ``quantities`` is True, null fields are kept, because podberth reports null quantities.
+    If ``quantities`` is True, the value is a map of quantities, whose null fields are kept: podberth reports them.
     """
     if isinstance(value, dict):
         return {
