@@ -163,7 +163,8 @@ def _plainest(allowed: Values, outside: Values, *, number: bool) -> tuple[float,
     """Return (cost, expression) of the simplest expression that matches all ``allowed`` values and none of ``outside``.
 
     None stands for an absent label. The sets ``allowed`` and ``outside`` are disjoint and not empty. So an expression
-    is always possible: In with the allowed values, or, if None is allowed, NotIn with the values of ``outside``.
+    is always possible: In with the allowed values, or, if None is allowed, NotIn with the values of ``outside``. Gt and
+    Lt are considered only if the label's values are configured as numbers (``number``).
     """
     choices: list[tuple[float, dict[str, Any]]] = []
     values, unwanted = _present(allowed), _present(outside)

@@ -134,7 +134,9 @@ def _templates(
 ) -> Iterator[Template]:
     """Yield the templates of a document and of the objects that the document wraps.
 
-    ``name`` is the name of the object around the document. The document's name is derived from this name.
+    ``namespace`` and ``name`` are those of the object around the document, from which a document without its own
+    derives its namespace and name. ``known`` are other documents, to which the document may refer. ``extra`` has
+    further paths of templates, by kind. ``depth`` is the number of objects around the document.
     """
     where = text_at(document, "metadata", "namespace") or namespace
     if document.get("apiVersion") == "v1" and document.get("kind") == "Pod":
