@@ -20,7 +20,7 @@ _STATED: Final = tuple(
 
 
 def exactly(number_of: int, pods: Pods) -> Start[Pods]:
-    """Return the rule that exactly ``number_of`` pods of one template start together."""
+    """Return the ``Start`` in which ``number_of`` pods of one template start together."""
     return all_of([pods], lambda _: number_of)
 
 

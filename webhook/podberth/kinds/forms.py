@@ -1,8 +1,8 @@
 """Converts a pod template in a document to a Pod, and a Pod back to a template.
 
-A ``Form`` lists the paths in the document of the Pod's parts, such as metadata and spec. ``read`` makes a Pod from
-these parts, and ``write`` puts the parts of a Pod back into the document. No function raises, whatever the document
-contains: parts of a wrong type are passed on unchanged.
+A ``Form`` states, for each part of the Pod (such as metadata and spec), the path of that part in the document. ``read``
+makes a Pod from these parts, and ``write`` puts the parts of a Pod back into the document. No function raises, whatever
+the document contains: parts of a wrong type are passed on unchanged.
 """
 
 from collections.abc import Collection, Mapping
@@ -89,9 +89,10 @@ def put(document: Any, steps: Path, value: Any) -> Any:
 
 
 def front_of(form: Form, place: object) -> Path | None:
-    """Return the path, in an object, of the pod's first container if it is outside the list of containers; else None.
+    """Return the path, from the object ``place``, of a first container outside the list ``containers``; None if none.
 
-    The path starts at the object ``place``.
+    Some objects with a template have the fields of the first container elsewhere, such as in ``runner``
+    (``Form.front``).
     """
     found = next((steps for steps in form.front if isinstance(find(place, steps), Mapping)), None)
     return form.front[0] if found is None and form.front_always else found
@@ -121,9 +122,10 @@ def read(document: object, path: Path, form: Form) -> dict[str, Any]:
 
 
 def _misfit(place: object, key: str, form: Form) -> Any:
-    """Return the value at a key of an object if the value's type is wrong, so that it can be reported.
+    """Return the value at ``key`` of the object ``place`` if it should be an object and is none; else None.
 
-    None if the type is right.
+    The value becomes a part of the Pod, so that the wrong type is reported. A key that ``form`` does not read is not
+    checked.
     """
     if not any(target[0] == key and source[:1] == (key,) for target, source in form.seats):
         return None

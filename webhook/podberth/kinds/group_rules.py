@@ -155,9 +155,9 @@ def specs_of(job: object) -> Mapping[str, object]:
 
 
 def replica_minimums(job: Found) -> Iterator[tuple[Path, str]]:
-    """Yield (path, message) for each minimum that a Kubeflow job cannot reach.
+    """Yield (path, message) for each minimum in a Kubeflow job that the job cannot reach.
 
-    The minimums are minReplicas above maxReplicas, and a minimum above the number of the job's pods. Source:
+    A job cannot reach ``minReplicas`` above ``maxReplicas``, or ``minAvailable`` above the number of its pods. Source:
     kubeflow/training-operator pkg/apis/kubeflow.org/v1 SchedulingPolicy, ElasticPolicy.
     """
     roles = {str(role): count(at(each, "replicas"), 1) for role, each in specs_of(job).items()}

@@ -68,10 +68,10 @@ def jobs_before(jobs: object) -> Mapping[str, int]:
 
 
 def jobs_ended_before(jobs: object) -> Mapping[str | int, int]:
-    """Return a mapping from job to the number of jobs that have to end before the job starts.
+    """Return, by index of a replicated job, how many others have to end, one after another, before the job starts.
 
-    The keys are the job's index, and the job's name. The numbers come from the field ``dependsOn``, which names earlier
-    jobs only (jobset_webhook.go). ``jobs`` is unchecked.
+    ``jobs`` is the unchecked list of replicated jobs. The order comes from their field ``dependsOn``, which names
+    earlier items of the list only (jobset_webhook.go).
     """
     by_name: dict[str, int] = {}
     by_place: dict[str | int, int] = {}

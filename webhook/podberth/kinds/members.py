@@ -111,9 +111,9 @@ class Subject:
         return next((document for document in self.lineage() if document.get("kind") == kind), None)
 
     def named_owner(self, kind: str, name: str | None) -> Mapping[str, Any] | None:
-        """Return the object of this kind and name.
+        """Return the object of this kind and name in the pod's namespace; None if it is unknown.
 
-        None if unknown, or if objects of the kind are not looked up by name.
+        Only objects of a kind with ``OwnerKind.by_name`` are known by name.
         """
         return self.owners.get(by_name(kind, self.namespace, name)) if name else None
 

@@ -44,7 +44,7 @@ class RolePods:
 
 
 def pods_of(role: object) -> tuple[RolePods, ...]:
-    """Return the pods of one replica of a role, by template, without custom components.
+    """Return the pods of one replica of a role, by template; the pods of custom components are left out.
 
     If the pods are unknown, the result is one ``RolePods`` with the count 0.
     """

@@ -148,7 +148,7 @@ def _claim(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 def _choice(pod_spec: Mapping[str, Any]) -> str:
     """Return the fields of a PodSpec that select nodes, as JSON.
 
-    If the fields cannot be JSON, the result is a text that is too long to be read.
+    If the fields cannot be JSON, the result is longer than _LONGEST_CHOICE: the caller refuses such a text.
     """
     kept = {key: pod_spec[key] for key in _CHOICE if pod_spec.get(key)}
     required = ((pod_spec.get("affinity") or {}).get("nodeAffinity") or {}).get(_REQUIRED)

@@ -76,10 +76,9 @@ class Start(Generic[P]):
         return Start(shares=shares, least=max(sum(each.least for each in shares), self.least - others, 0))
 
     def at_least(self, stated: int) -> "Start[P]":
-        """Return a copy with ``stated`` as the least number of pods that start together.
+        """Return a copy whose ``least`` is lowered to ``stated``, a workload's minimum; ``self`` if that is not lower.
 
-        The result is ``self`` if ``stated`` is not below ``least``. In the copy, no template has a minimum of its own,
-        because any of the gang's pods may be the first to start.
+        In the copy, no template has a minimum of its own, because any of the gang's pods may be the first to start.
         """
         if stated >= self.least:
             return self
@@ -109,18 +108,18 @@ Rule: TypeAlias = Callable[[StartingGang], Start[Any]]
 
 
 def all_of(pods: Sequence[P], number_of: Callable[[P], int] = lambda each: each.replicas) -> Start[P]:
-    """Return the rule that all ``pods`` have to start together. ``number_of`` counts a template's pods."""
+    """Return the ``Start`` in which all ``pods`` start together. ``number_of`` counts a template's pods."""
     shares = tuple(Share(pods=each, most=number_of(each), least=number_of(each)) for each in pods)
     return Start(shares=shares, least=sum(each.least for each in shares))
 
 
 def none_of(pods: Sequence[P]) -> Start[P]:
-    """Return the rule that none of ``pods`` have to start together."""
+    """Return the ``Start`` in which none of ``pods`` have to start together."""
     return all_of(pods).at_least(0)
 
 
 def together(gang: StartingGang) -> Start[Any]:
-    """Return the rule that all pods of a gang have to start together, for workloads that state no minimum."""
+    """Return the ``Start`` in which all pods of a gang start together, for workloads that state no minimum."""
     return all_of(gang.pods)
 
 

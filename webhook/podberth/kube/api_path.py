@@ -98,11 +98,12 @@ def collection_path(api_version: str, plural: str, namespace: str = "") -> ApiPa
 
 
 def _segment(text: str) -> str:
-    """Return a path segment, percent-quoted.
+    """Return ``text``, the name of an object, as a percent-quoted segment of a path.
 
-    A text that no object's name may contain raises ClusterError (apimachinery pkg/api/validation/path,
-    IsValidPathSegmentName): clients resolve ``..``, quoted or not (RFC 3986, 5.2.4 and 6.2.2.2), and servers may decode
-    a quoted slash.
+    Clients resolve ``..``, quoted or not (RFC 3986, 5.2.4 and 6.2.2.2), and servers may decode a quoted slash.
+
+    Raises:
+        ClusterError: no object may have this name (apimachinery pkg/api/validation/path, IsValidPathSegmentName).
     """
     if text in {"", ".", ".."} or "/" in text or "%" in text or not text.isprintable() or len(text) > _LONGEST_SEGMENT:
         raise _refused(text, "the name of an object")

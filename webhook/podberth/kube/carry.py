@@ -37,7 +37,7 @@ def carry(own: Any, shown: Any, after: Any, at: Path = ()) -> Any:
         at: the path of the value in the document, for messages; only the recursion passes it.
 
     Raises:
-        NotCarriedError: ``after`` changes an item of a list that ``own`` does not have.
+        NotCarriedError: ``after`` changes an item of a list, and the list in ``own`` does not have the item.
     """
     if after is shown or (after is not ABSENT and shown is not ABSENT and same(after, shown)):
         return own

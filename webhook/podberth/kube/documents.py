@@ -1,11 +1,12 @@
 """Parses YAML text (and so JSON) to plain documents, with the position of every value.
 
 One file may hold many documents; empty documents are skipped. Each error becomes a Problem at the position of the
-error, and the correct documents are still returned. Values are the values that kubectl would send. Some YAML is
-refused, because parsers disagree about it or because no Kubernetes object needs it: keys that are null, lists or
-fractions; NaN; a merge key behind a key that the merge key also sets; aliases that enlarge the document without bound.
-Duplicate keys are refused too, unless the caller asks for the last value of each key. No function here interprets a
-document.
+error, and the correct documents are still returned. Values are the values that kubectl would send. Duplicate keys are
+refused, unless the caller asks for the last value of each key. No function here interprets a document.
+
+Some YAML is refused, because parsers disagree about it or because no Kubernetes object needs it: keys that are null,
+lists or fractions; NaN; aliases that enlarge the document without bound. A merge key (``<<``) is refused if it copies a
+key that stands before it: in some parsers the copied value wins, and in others the first value.
 """
 
 import re

@@ -67,7 +67,10 @@ def applied(text: str, found: Sequence[Splice]) -> str:
 
 
 def _proved(chunk: Chunk, found: Sequence[Splice], root: int, new: Mapping[str, Any]) -> bool:
-    """Return whether the edited text has ``new`` as the document number ``root``, and the same other documents."""
+    """Return whether the edit changes only the document with the index ``root``, and makes it equal to ``new``.
+
+    ``found`` are the splices of the edit. All documents of the text are parsed before and after the edit, and compared.
+    """
     if any(one.end > other.start for one, other in pairwise(found)):
         return False
     documents, problems = load_documents(applied(chunk.text, found), "", last_wins=True)

@@ -78,8 +78,8 @@ def _merged(schema: PodSchema, kind: Schema, live: Any, applied: Any, where: str
 def _merged_list(schema: PodSchema, kind: Schema, live: list[Any], applied: list[Any], where: str) -> list[Any]:
     """Return the merge of two lists of list type map or set (server-side apply).
 
-    Items in both lists are in the order of ``applied``, and items that only ``live`` has keep their place around them.
-    If ``live`` has an item twice, the applied item replaces both items.
+    Items of ``applied`` are in the order of ``applied``, and items that only ``live`` has are in the order of ``live``.
+    ``_order`` says how the two are interleaved. If ``live`` has an item twice, the applied item replaces both items.
     """
     theirs = [_identity(schema, kind, item) for item in live]
     ours = [_identity(schema, kind, item) for item in applied]

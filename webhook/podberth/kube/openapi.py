@@ -1,8 +1,9 @@
 """Reduces an API server's OpenAPI document to the parts that podberth reads.
 
 The result has the definitions reachable from the roots, with the types of fields and the rules of merging: list and map
-types, and the default of a scalar, which replaces a key that an item of a list leaves out (a port's protocol). The
-result has no descriptions, defaults without effect (empty, 0), enumerations or required fields.
+types, and defaults of scalars. A merge compares list items by their keys, and an item without a key (a port without its
+protocol) has the key's default. The result has no descriptions, defaults without effect (empty, 0), enumerations or
+required fields.
 """
 
 from collections.abc import Collection

@@ -47,9 +47,8 @@ class Draft:
     def visited(self) -> frozenset[Path]:
         """The paths that were read or written so far.
 
-        A read counts if it happened in this draft, in the draft that this draft was forked from, or in a fork of
-        either. A write counts only if it happened in this draft, or before the fork in the draft that this draft was
-        forked from.
+        A draft and all its forks share their reads. A write counts if it happened in this draft, or if this draft was
+        forked after it.
         """
         return frozenset(self._read | self._before | self._touched)
 

@@ -65,9 +65,9 @@ class OwnerReference:
 
 
 def by_name(kind: str, namespace: str, name: str) -> str:
-    """Return the key under which an owner is found by kind, namespace and name.
+    """Return the key ``kind/namespace/name``, under which an owner is found besides its uid.
 
-    The key has slashes, and a uid has none.
+    One mapping has the keys of both sorts: a uid has no slash, so it is never equal to such a key.
     """
     return f"{kind}/{namespace}/{name}"
 

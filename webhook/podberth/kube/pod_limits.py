@@ -84,7 +84,11 @@ def _of_containers(kind: str) -> Iterator[Bound]:
 
 
 def _of_expressions(place: FieldPath, name: str, values: int = ENTRIES) -> Iterator[Bound]:
-    """Yield the limits for a list of requirements on labels or on a node's name, and for the requirements' values."""
+    """Yield the limits for a list of requirements, and for the values of the requirements.
+
+    ``place`` is the path of the object that has the list, and ``name`` is the list's field: matchExpressions or
+    matchFields.
+    """
     yield Bound((*place, name), ENTRIES, "five for each term")
     yield Bound((*place, name, ELEMENT, "values"), values, _NODES if values == VALUES else "five for each term")
 
@@ -261,7 +265,7 @@ every custom resource: a template with 180,000 entries took 170 ms to copy.
 
 
 def values_in(template: object) -> int:
-    """Return the number of entries of all lists and maps of a pod template, counted up to the limit plus 1.
+    """Return the number of entries of all lists and maps of a pod template, at most MOST_VALUES + 1.
 
     The template may have any shape, and the time does not depend on the template's size.
     """

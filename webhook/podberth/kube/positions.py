@@ -95,9 +95,10 @@ _BLANK_ESCAPES = "tnrvf LP_N\t\n\r"
 
 
 def _count_solid(value: str, line: int, column: int) -> tuple[int, int]:
-    """Return (number of non-blank characters before a line and column, distance from the last such character).
+    """Return (number of non-blank characters before a line and column, columns from the last of them to the column).
 
-    The distance is 0 if a non-blank character is at the line and column.
+    The second number is 0 if a non-blank character is at the line and column, and 1 if the last one before is in an
+    earlier line.
     """
     lines = value.split("\n")
     line = min(max(line, 1), len(lines))

@@ -56,7 +56,8 @@ _OLD_OBJECT: Final = b'"oldObject":{'
 def excess_of_text(body: bytes, size: int | None = None) -> str:
     """Return a message if a review's JSON text has too many bytes or values to be parsed; otherwise empty.
 
-    ``size`` is the length of the whole text in bytes; None if ``body`` is the whole text and not only its two ends.
+    ``body`` is the whole text, and ``size`` is None. Of a text that is too large by its length alone, ``body`` may be
+    only the beginning and the end; ``size`` is then the length of the whole text in bytes.
 
     The text need not be valid JSON. Values are counted by the commas and opening brackets outside of strings, so the
     time is the time for counting bytes. Finding the strings takes longest, so a text with more bytes than the objects

@@ -75,7 +75,7 @@ class NodeRequirements:
 def _with_sets(selector: Mapping[str, Any]) -> dict[str, Any]:
     """Return a selector or nodeSelectorTerm in which the values of In and NotIn are sets.
 
-    The values of Gt and Lt stay lists, because their number counts.
+    The values of Gt and Lt stay lists: the list must have exactly one item, and a set would hide a second, equal item.
     """
     return {
         **selector,

@@ -187,7 +187,7 @@ class _Writer:
     def _merged(self, place: Place, old: Mapping[str, Any], own: Any) -> dict[str, Any] | None:
         """Return the values that an object gets through its merge keys (``<<``) in the changed document.
 
-        None if a value that a merge key copies is removed from the document.
+        ``own`` has the object's own keys. None if the changed document no longer has a value that a merge key copies.
         """
         brought: dict[str, Any] = {}
         for part in place.merges:
@@ -202,7 +202,7 @@ class _Writer:
         return brought
 
     def _survive(self, place: Place, old: Mapping[str, Any]) -> None:
-        """Record the values of an object that is written at a merge key: later aliases may refer to anchors in it."""
+        """Record the new values of an object that is the value of a merge key: aliases may refer to anchors in it."""
         for key, part in place.parts.items():
             if part.start >= place.index and key in old:
                 self._now[id(part.place)] = old[str(key)]
@@ -244,7 +244,10 @@ class _Writer:
             self._write(container, part, part.place.index, quote, new)
 
     def _write(self, container: Place, part: PlacedPart, start: int, quote: str, new: Any) -> None:
-        """Write one value of an object or list as a whole. The old value's text starts at the offset ``start``."""
+        """Write one value of an object or list as a whole. The old value's text starts at the offset ``start``.
+
+        ``quote`` is the quotation mark of the old string, which a new string keeps if possible; empty if there is none.
+        """
         blank = " " if start == part.end and not self.text[start - 1 : start].isspace() else ""
         if container.style:
             column = self._margin(part.start)

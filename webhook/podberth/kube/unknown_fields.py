@@ -154,8 +154,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def _place(definitions: Definitions, root: Typed, path: Path) -> str:
     """Return the path of the object to which a misplaced field belongs; empty if there is no such object.
 
-    The result is the nearest object that does not have the field, and whose type has the field. The search looks at the
-    parts of the object that has the field, then at the objects around that object, and at their security contexts.
+    ``path`` leads to the misplaced field. The result is the nearest object that lacks the field and whose type allows
+    it. The search begins with the parts of the object that has the misplaced field. Then come the objects around that
+    object, each with its security context.
     """
     key = str(path[-1])
     *outer, inner = [each for each in _around(definitions, root, path) if each.kind.kind == "message"]

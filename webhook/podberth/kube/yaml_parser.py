@@ -330,7 +330,8 @@ def _is_merge(event: yaml.ScalarEvent) -> bool:
 def _is_lost(first: Any, last: Any) -> bool:
     """Return whether a duplicate key loses data: ``last``, the last value, replaces ``first``.
 
-    No data is lost if ``first`` is a short list, and ``last`` has all its items.
+    No data is lost if both are lists and ``last`` has all items of ``first``. Lists with too many pairs of items
+    (_MOST_COMPARED) have to be equal.
     """
     if isinstance(first, list) and isinstance(last, list) and len(first) * len(last) <= _MOST_COMPARED:
         return not all(each in last for each in first)
@@ -349,7 +350,7 @@ def _close(place: Place, event: Any) -> None:
 def _unquoted(before: str, problem: str, got: str) -> str:
     """Return advice to quote a text, if the author probably meant a string and YAML read something else; else "".
 
-    ``before`` is the line up to the error.
+    ``before`` is the line up to the error, ``problem`` the parser's message, and ``got`` the text at the error.
     """
     if tag := _TAG_BEFORE.search(before):
         return f"; YAML reads {tag[1]} as a tag, put the whole text into quotes"

@@ -226,9 +226,10 @@ def _about(term: Path, fact: Compares | Among) -> Formula:
 
 
 def _at_least_nothing(term: Tree, fact: Compares | Among) -> Formula:
-    """Return the formula of a fact about an expression that reads no field; a ``size()`` is never negative.
+    """Return the formula that ``fact`` is true for the expression ``term``, which reads no field.
 
-    A constant integer becomes a float for any other expression, because its value may have fractions.
+    For a call of ``size()``, the formula also says that the size is not negative. The value of any other expression may
+    have a fraction, so an integer with which it is compared becomes a float.
     """
     if isinstance(term, Call) and term.function == "size":
         return AllOf((fact, Compares(term, ">=", 0)))

@@ -66,7 +66,10 @@ def _wrong(rest: str, known: Collection[str]) -> str:
 
 
 def _next(lines: list[str], number: int) -> int | None:
-    """Return the index of the first line after line ``number`` with more than blanks and comments; None if none has."""
+    """Return the index of the next line after ``lines[number]`` that has a value; None if there is none.
+
+    Blank lines, comments and document markers have no value.
+    """
     for at in range(number + 1, len(lines)):
         text = lines[at].strip()
         if text and not text.startswith("#") and text != _DOCUMENT:
@@ -75,9 +78,10 @@ def _next(lines: list[str], number: int) -> int | None:
 
 
 def _end(lines: list[str], start: int) -> int:
-    """Return the last line of the value that starts in line ``start``.
+    """Return the index of the last line of the value that starts in ``lines[start]``.
 
-    If the value belongs to the document's first key, the result is the document's last line.
+    Further lines of the value have a larger indent than its first line, or are items of a list at the same indent. If
+    the value belongs to the document's first key, the result is the index of the document's last line.
     """
     whole = _indent(lines[start]) == 0 and all(_blank(line) for line in _above(lines, start))
     depth = _indent(lines[start])

@@ -21,7 +21,7 @@ def concern(field: str, *, default: str = "", build: Builder | None = None, deci
         field: the name of the field, and of the mutation.
         default: the name that the API server fills in; empty if none.
         build: the function that applies the mutation, if the mutation writes more than the name.
-        decides: the value of ``Concern.decides``: the part of scheduling that a group system decides instead.
+        decides: the part of scheduling that the name decides, as in ``Concern.decides``; empty if none.
     """
     path = ("spec", field)
 
@@ -67,7 +67,7 @@ def put(draft: Draft, field: str, name: str) -> Change | None:
 def unknown_class(name: object, known: Container[str] | None) -> str:
     """Return a message if the API server will refuse the pod because its PriorityClass is unknown; else empty.
 
-    ``name`` is the name of the PriorityClass. ``known`` has the cluster's PriorityClasses; None means that not all of
-    them are known.
+    ``name`` is the name of the PriorityClass. ``known`` has the names of all PriorityClasses of the cluster. If it is
+    None, they are not all known, and the result is empty.
     """
     return "" if not name or known is None or name in known else f"the cluster has no PriorityClass {name}"

@@ -165,8 +165,8 @@ def product(users: Iterable[KnownTerm], ours: Sequence[WantedTerm], most: int) -
     - If a user's term contradicts all of ``ours``, it is joined with the first of them: the result selects no node, but
       keeps the user's expressions.
 
-    The caller writes at most ``most`` terms. So once more than ``most`` terms are found and one of them is joined, the
-    other user's terms are left out. The order of a term's keys is kept.
+    The caller refuses a result of more than ``most`` terms, unless all of them are the user's own. So the search ends
+    when more terms are found and one of them is joined. The order of a term's keys is kept.
     """
     result: list[dict[str, Any]] = []
     is_joined = False

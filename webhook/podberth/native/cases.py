@@ -255,7 +255,7 @@ class BoundPolicies:
                 self._pass_over(bound, f"matchResources of {binding.metadata.name}: they do not match the object")
 
     def within(self, review: ReviewContext, objects: Objects, namespaces: Mapping[str, Document]) -> Self:
-        """Return a copy of the compiled policies that is evaluated with other objects and namespaces."""
+        """Return a copy of the policies that is evaluated with another review context, other objects and namespaces."""
         made = copy(self)
         made._review, made._objects, made._namespaces = review, objects, namespaces  # noqa: SLF001 - of this class
         return made
@@ -353,7 +353,7 @@ def leading(bound: BoundExpression) -> str:
 
 
 def cause_of(compiled: CompiledPolicy, bound: BoundExpression, error: EvaluationError, activation: Activation) -> str:
-    """Return an error's text after the names of the variables in which the error occurred (composition.go)."""
+    """Return the names of the variables in which an error occurred, followed by the error's text (composition.go)."""
     names = failing_variables(compiled, bound, error, activation)
     return "".join(f'composited variable "{name}" fails to evaluate: ' for name in names) + str(error)
 

@@ -17,7 +17,7 @@ _WEIGHED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 def complete_pod(pod: dict[str, Any]) -> None:
     """Change the spec of a pod in place, as the API server does at the creation of the pod.
 
-    A pod without containers or names is left to the API server's validation.
+    The pod may be invalid, such as without containers: only the API server's validation refuses it.
     """
     labels = pod["metadata"].get("labels") or {}
     for selected, operators in _selected(pod["spec"]):

@@ -134,7 +134,7 @@ class NativeJudge:
     def matching(self, route: Route) -> Iterator[str]:
         """Yield "kind name" for each policy that may match a request of the operation and resource in ``route``.
 
-        podberth does not evaluate native policies on requests other than creations.
+        The caller names these policies in an error: podberth evaluates native policies on creations only.
         """
         for each in (self.mutating, self.validating):
             yield from (f"{each.kind} {name}" for name in each.may_match_route(route))
@@ -179,7 +179,10 @@ class NativeJudge:
         ]
 
     def judged(self, document: Document, user: Mapping[str, Any] | None = None) -> Judged:
-        """Return the decisions of ValidatingAdmissionPolicies on an object after all mutations."""
+        """Return the decisions of ValidatingAdmissionPolicies on an object after all mutations.
+
+        ``user`` replaces the requester.
+        """
         creation, problems = creation_of(
             document, self._resources, namespace=self._given.namespace, user=self._user(user)
         )

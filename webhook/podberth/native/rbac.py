@@ -161,8 +161,8 @@ class Rights:
         first.
 
         Raises:
-            UnknownAnswerError: no role grants the right, but the role of one of the user's bindings is not among the
-                objects.
+            UnknownAnswerError: no known role grants the right, and a binding of the user names a role that is not in
+                ``rules``.
         """
         if _MASTERS in question.user.groups:
             return Answer(allowed=True)

@@ -1,8 +1,8 @@
 """Finds the resource of a kind: its plural, its scope and its equivalents in other API groups and versions.
 
 The kinds are Kubernetes' own and those of CustomResourceDefinitions. A native policy names resources (such as
-deployments), and a document names its kind (such as Deployment). An end-to-end test compares the table with the
-discovery of a real API server.
+deployments), and a document names its kind (such as Deployment). An end-to-end test compares the kinds of Kubernetes
+in this module with the discovery of a real API server.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

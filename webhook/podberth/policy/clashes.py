@@ -19,7 +19,10 @@ _SCALARS = frozenset({Want.STRING, Want.INT})
 
 
 def clashes(parsed: Iterable[ParsedPolicy]) -> tuple[Problem, ...]:
-    """Return a note for each field that an earlier policy writes from a different expression; the notes are sorted."""
+    """Return a note for each field of the pod that two policies write from different expressions, sorted.
+
+    The note is at the later of the two policies; the policies are applied in the order of ``sort_key``.
+    """
     first: dict[Path, tuple[str, set[str]]] = {}
     notes: list[Problem] = []
     for item in sorted(parsed, key=lambda item: item.policy.sort_key):

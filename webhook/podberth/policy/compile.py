@@ -84,9 +84,10 @@ class BoundExpression:
 
 @dataclass(frozen=True, kw_only=True)
 class CompiledMutation:
-    """An item of a policy's ``mutations``, with compiled expressions and literal values by name.
+    """An item of a policy's ``mutations``, with its compiled expressions and its literal values.
 
-    The name is "" if the mutation has only one expression or value.
+    ``leaves``, ``facts`` and ``literals`` have them by the name of their field in the item, such as ``size`` of a
+    ``gang``. The name is "" if the mutation has only one expression or value.
     """
 
     name: str
@@ -156,7 +157,11 @@ class CompiledPolicy:
     def __init__(
         self, parsed: ParsedPolicy, environment: Environment, room: Room, names: Names = OF_GPU_POLICIES
     ) -> None:
-        """Create the policy without compiling it; ``room`` is the number of syntax-tree nodes that may be compiled."""
+        """Create the policy without compiling it.
+
+        ``room`` limits the number of syntax-tree nodes that may be compiled, and ``names`` are the variables that the
+        policy's expressions may use.
+        """
         self.source: GPUPolicy = parsed.policy
         self._names = names
         self._parsed = parsed
@@ -179,7 +184,7 @@ class CompiledPolicy:
 
     @property
     def file(self) -> str:
-        """The policy's file name in messages; for an object of the cluster, a name in its place."""
+        """The policy's file name in messages; for an object of the cluster, its kind and name: ``gpupolicy/NAME``."""
         return self._parsed.file
 
     @cached_property
@@ -214,7 +219,7 @@ class CompiledPolicy:
 
     @cached_property
     def mutations(self) -> tuple[CompiledMutation, ...]:
-        """The compiled mutations, without expressions that do not compile."""
+        """The compiled mutations; an expression that does not compile is a problem, and is left out of its mutation."""
         return self._part(self._mutation(index, item) for index, item in enumerate(self.source.spec.mutations))
 
     @cached_property
@@ -234,7 +239,10 @@ class CompiledPolicy:
 
     @property
     def further(self) -> Iterable[tuple[Path, BoundExpression]]:
-        """The compiled expressions that only native policies have, each with its path in the spec."""
+        """The compiled expressions of fields that no GPUPolicy has, each with its path in the spec.
+
+        Only a MutatingAdmissionPolicy has such fields.
+        """
         return ()
 
     @cached_property
@@ -402,9 +410,10 @@ class CompiledPolicy:
         return BoundExpression(expression, expression.reads.union(*within))
 
     def _before(self, path: Path, source: str) -> dict[str, Expression | CelType]:
-        """Return the variables that the expression at ``path`` may use.
+        """Return the variables that the expression at ``path`` may use, by name.
 
-        The variables named in ``source`` are compiled first.
+        The variables named in ``source`` are compiled first. The value is the variable's expression; for a variable
+        that does not compile, it is the type ``dyn``.
         """
         of_variable = path[0] == "variables"
         seen = [name for name, index in self._order.items() if not of_variable or ("variables", index) < path[:2]]

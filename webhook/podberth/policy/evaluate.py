@@ -24,7 +24,10 @@ Params: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A mutation of a policy that applies to the pod, with the values of its expressions and the reason to show."""
+    """A mutation of a policy that applies to the pod, with the values of its expressions.
+
+    ``reason`` is the text with which the policy explains the change; empty if it has none.
+    """
 
     mutation: CompiledMutation
     leaves: Mapping[str, Any]
@@ -134,7 +137,7 @@ class Evaluation:
         """Return the mutations that apply, in the policy's order.
 
         A mutation is left out if its condition ``when`` is false, or if an expression is null where null means no
-        change. The fields in ``CompiledMutation.facts`` are not evaluated, and have no value in the results.
+        change. The results lack the values of ``CompiledMutation.facts``: the caller reads these fields without CEL.
 
         Raises:
             EvaluationError: an expression of a mutation failed; none of the policy's mutations applies then.
@@ -205,10 +208,11 @@ class Evaluation:
         return Failure(message, item.reason, None, index, unfinished)
 
     def _message(self, item: CompiledValidation) -> tuple[str, str]:
-        """Return (message of a failed validation, error of a messageExpression that exceeded the engine's iterations).
+        """Return (message of a failed validation, error), each as text.
 
-        If messageExpression fails, or its value is blank, too long or has a line break inside, the result is the fixed
-        message, as at the API server.
+        The error is empty, except if messageExpression needs more iterations than the CEL engine allows: then it is
+        unknown whether the API server can evaluate it. If messageExpression fails, or its value is blank, too long or
+        has a line break inside, the message is the fixed message, as at the API server.
         """
         unfinished = ""
         if item.message_expression is not None:
@@ -224,7 +228,8 @@ class Evaluation:
 def combine(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -> bool:
     """Return whether all matchConditions are true; False if any is false, even if another failed.
 
-    Source: apiserver pkg/admission/plugin/webhook/matchconditions/matcher.go
+    ``answers`` has the value or the error of each of the policy's matchConditions, in their order. Source: apiserver
+    pkg/admission/plugin/webhook/matchconditions/matcher.go
 
     Raises:
         ConditionsError: no condition is false, and at least one failed.

@@ -41,13 +41,13 @@ class NamespacedPolicy(CompiledPolicy):
     """A NamespacedGPUPolicy that is ready for evaluation."""
 
     def __init__(self, parsed: ParsedNamespaced, environment: Environment, room: Room) -> None:
-        """Create the policy without compiling it."""
+        """Create the policy without compiling it; ``room`` limits the syntax-tree nodes that may be compiled."""
         super().__init__(parsed, environment, room, _NAMES)
         self.namespace = parsed.namespace
 
     @property
     def name(self) -> str:
-        """The policy's name with its namespace; no GPUPolicy can have such a name."""
+        """The policy's name as ``namespace/name``; no GPUPolicy can have such a name."""
         return f"{self.namespace}/{self.source.metadata.name}"
 
 
@@ -67,7 +67,8 @@ def compile_namespaced(
         environment: the names and functions that their expressions may use.
         late: called before each expression; returns True when the time is over. If None, the environment limits the
             time.
-        within: the limit on the size of the policies of all namespaces; None: only each namespace has a limit.
+        within: the limit on the syntax-tree nodes of the policies of all namespaces; None: only each namespace has a
+            limit.
     """
     is_late = late or environment.deadline()
     by_namespace: defaultdict[str, list[ParsedNamespaced]] = defaultdict(list)

@@ -31,7 +31,7 @@ class NamespacedConstraints(DocumentPart):
 
 
 class NamespacedParamRef(DocumentPart):
-    """The params object: a ConfigMap in the namespace of the policy, with the label of params."""
+    """The params object: a ConfigMap in the namespace of the policy, with the label `podberth.io/params`."""
 
     name: Subdomain
     """The name of the ConfigMap."""
@@ -93,7 +93,7 @@ class NamespacedGPUPolicy(DocumentPart):
 
     @property
     def name(self) -> str:
-        """The policy's name with its namespace: no GPUPolicy has such a name."""
+        """The policy's name as ``namespace/name``; no GPUPolicy has such a name."""
         return f"{self.metadata.namespace}/{self.metadata.name}"
 
     def as_policy(self) -> GPUPolicy:

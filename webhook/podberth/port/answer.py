@@ -68,7 +68,7 @@ def farewell(status: int, text: str) -> bytes:
 
 @lru_cache(1)
 def _date(second: int) -> bytes:
-    """Return the Date header for a time in seconds, which RFC 9110, 6.6.1 requires."""
+    """Return the value of the Date header (RFC 9110, 6.6.1) for a time in seconds since 1970."""
     return formatdate(second, usegmt=True).encode("ascii")
 
 

@@ -82,7 +82,10 @@ class Hold:
         self._bodies = self._documents = 0
 
     def take_body(self, size: int) -> bool:
-        """Charge the received part of a body, ``size`` bytes in total; return False if these bytes do not fit."""
+        """Charge ``size`` bytes, which are all bytes of the request's body so far; return False if they do not fit.
+
+        Bytes that an earlier call charged are not charged again.
+        """
         more = size - self._bodies
         if more <= 0:
             return True

@@ -37,7 +37,8 @@ async def read_body(request: web.BaseRequest, deadline: float, hold: Hold) -> Bo
     wrong: with failurePolicy Ignore, the API server would admit the pod without a decision.
 
     ``deadline`` is a time of ``perf_counter``, in seconds. ``hold`` is the part of the memory budget that the request
-    uses: a body that arrives in several parts is charged to ``hold``.
+    uses. A body that arrives in several parts is charged to ``hold``, because it is kept while other requests are
+    served. A body that arrives in one part is not charged here.
 
     Raises:
         ReviewError: the body is too large, too slow or incomplete, or there is no memory for the body now.

@@ -1,4 +1,4 @@
-"""Exempts long-lived objects from garbage collection, makes collections rare, and keeps free memory reusable."""
+"""Exempts long-lived objects from garbage collection, makes collections rare, and has all threads use one heap."""
 
 import ctypes
 import gc

@@ -53,7 +53,8 @@ class WatchedRecordKey:
         """Load the file with the key if it has changed.
 
         Raises:
-            UsageError: the file cannot be used; the current key stays in use. The same failure is raised once.
+            UsageError: the file cannot be used; the current key stays in use. While the failure remains the same, later
+                calls do not raise it again.
         """
         secret, failure = b"", ""
         try:

@@ -266,7 +266,10 @@ class WatchedSnapshot:
 def following(
     source: LayeredPolicies, snapshot: WatchedSnapshot, statuses: PolicyStatuses, metrics: Metrics, log: Log
 ) -> TakesPolicies:
-    """Return a function that compiles the cluster's GPUPolicies in a thread and passes the verdicts to ``statuses``."""
+    """Return a function that takes the cluster's GPUPolicies, compiles them and passes the verdicts to ``statuses``.
+
+    The function gives the GPUPolicies to ``source``, from which ``snapshot`` compiles its policies again in a thread.
+    """
 
     def report() -> None:
         statuses.receive(source.judged(), snapshot.verdicts, snapshot.readers)

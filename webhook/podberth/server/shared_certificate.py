@@ -61,7 +61,11 @@ class SharedCertificate:
     _failures: int = 0
 
     async def run(self) -> None:
-        """Check the Secret and the webhook configurations, and do what is due, until the task is cancelled."""
+        """Keep the certificates up to date until the task is cancelled.
+
+        Each check reads the Secret with the shared CA certificates and the webhook configurations. If it is due, CA
+        certificates are written to the Secret or the configurations, or the serving certificate is signed.
+        """
         while True:
             wait_seconds = await self._turn()
             leaf = self._leaf

@@ -1,4 +1,7 @@
-"""The native policies of a suite: compiled once, and evaluated on the objects of each case in the case's cluster."""
+"""The native policies of a suite: compiled once, and evaluated on the objects of each case in the case's cluster.
+
+Native policies are ValidatingAdmissionPolicies and MutatingAdmissionPolicies.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -157,8 +160,11 @@ class CaseNatives:
     def ask_again(self, before: NativelyMutated, after: Document, place: Path) -> None:
         """Evaluate the native policies that the API server evaluates again after podberth's webhook.
 
+        ``before`` is the result of ``mutate``, and ``after`` the pod as podberth's webhook and the API server's
+        defaults change it. ``place`` is the path of the object in the suite, for messages.
+
         Raises:
-            UnusableError: a policy would change ``after``, the pod with the API server's defaults, again.
+            UnusableError: a policy would change ``after`` once more.
         """
         if before.mutated is not None:
             _want_judged(place, self._judge.asked_again(before.mutated, after))

@@ -104,7 +104,7 @@ class LibraryHandler(logging.Handler):
 
 
 def standard_output() -> LineWriter:
-    """Return a writer that owns a copy of the standard output, which other code may close or replace later.
+    """Return a writer that owns a copy of the standard output: other code may close or replace the original later.
 
     Raises:
         UsageError: the standard output is closed. A socket that is opened later would get the file descriptor of the

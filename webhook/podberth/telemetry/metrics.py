@@ -94,7 +94,11 @@ class Metrics(Collector):
     """The metrics of one webhook process, used only by the event loop's thread."""
 
     def __init__(self, paths: Iterable[str], *, lines_dropped: Callable[[], int], in_flight: Callable[[], int]) -> None:
-        """Declare all metrics; ``paths`` are the URL paths of reviews. The functions are called at each scrape."""
+        """Declare all metrics; ``paths`` are the URL paths of reviews.
+
+        At each scrape, ``lines_dropped`` returns the number of lost log lines, and ``in_flight`` the number of requests
+        that are being read or decided.
+        """
         self.registry = CollectorRegistry()
         self.registry.register(self)
         self._lines_dropped, self._in_flight = lines_dropped, in_flight
@@ -244,7 +248,11 @@ class WatchMetrics(WatchCounts, Collector):
         stale_nodes: Callable[[], int],
         kinds: Callable[[], Mapping[str, KindState]] = dict,
     ) -> None:
-        """Declare all metrics; the functions are called at each scrape, and ``watched`` returns facts by resource."""
+        """Declare all metrics. At each scrape, the functions return their values.
+
+        ``watched`` returns the facts about each watched resource, ``kinds`` the state of each watched kind, and
+        ``stale_nodes`` the number of nodes whose agent's heartbeat has expired.
+        """
         super().__init__(metrics.registry)
         self._kinds = kinds
         self._watched = watched
@@ -313,7 +321,8 @@ class PortMetrics(Collector):
     ) -> None:
         """Declare all metrics; the values are read at each scrape.
 
-        ``connections`` returns (the number of open connections, the number of displaced connections so far).
+        ``used`` is a mapping from kind of use (such as bodies) to the charged bytes, and ``refused`` to the number of
+        refusals. ``connections`` returns (the number of open connections, the number of displaced connections so far).
         """
         self._used, self._refused, self._connections = used, refused, connections
         registry.register(self)

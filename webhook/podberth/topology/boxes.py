@@ -5,10 +5,10 @@ values for each key. One label expression can state any such set, so a box is on
 are ORed terms. The problem is the minimisation of multiple-valued logic (Rudell and Sangiovanni-Vincentelli, IEEE
 Trans. CAD 6(5), 1987). It contains set cover and is therefore NP-hard.
 
-The problem is small in practice: a box needs to allow only the values of its own wanted rows, and a subset of these
-rows makes a smaller box. So the boxes are a partition of the wanted rows. The search takes the partition that is
-minimal in (boxes, expressions, cost), among those whose boxes contain no other row. A box needs expressions only for
-the keys that exclude other rows: the cheapest hitting set of keys.
+The problem is small in practice: each wanted row needs to be in one box only. So the search divides the wanted rows
+into groups, and the box of a group allows just the values of the group's rows. It takes the division that is minimal in
+(boxes, expressions, cost), among those whose boxes contain no other row. A box needs expressions only for the keys that
+exclude other rows: the cheapest hitting set of keys.
 
 The work is bounded by ``PLACEMENTS`` (trials of a row in a box) and ``CHOICES`` (trials of a set of keys). The cost of
 each trial is linear in the number of keys, because a set of other rows is one integer. When a bound is reached, the
@@ -69,7 +69,8 @@ def fewest(wanted: Iterable[Row], others: Iterable[Row], cost: Cost, *, most: in
     """Return at most ``most`` boxes that contain all wanted rows and no row of ``others``; None if none are found.
 
     A row has the values of a node's labels. No row may be in both ``wanted`` and ``others``, and neither list may be
-    empty. The result does not depend on the order of the rows.
+    empty. Among results with equally many boxes and expressions, the one with the lowest sum of ``cost`` is returned.
+    The result does not depend on the order of the rows.
     """
     search = _Search(sorted(set(wanted), key=_order), sorted(set(others), key=_order), cost)
     return search.run(most)
@@ -150,7 +151,8 @@ class _Search:
     def _place(self, number: int, members: list[tuple[Row, ...]], inside: list[tuple[int, ...]], count: int) -> None:
         """Put the wanted rows from ``number`` on into at most ``count`` boxes, in all possible ways; keep the best.
 
-        ``members`` has the rows of each box so far. A row is the label values of a node; a box is a set of allowed
+        ``members`` has the rows of each box so far. ``inside`` has, for each box and label key, the other rows whose
+        value the box allows, one bit for each row. A row is the label values of a node; a box is a set of allowed
         values for each label key.
         """
         if number == len(self.wanted):

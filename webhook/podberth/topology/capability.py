@@ -231,7 +231,10 @@ def _product(node: Node) -> str:
 
 
 def _link_domain(node: Node, amount: int) -> int | None:
-    """Return the number of whole GPUs in the largest NVLink or XGMI domain; 1 if none are linked, None if unknown."""
+    """Return the number of whole GPUs in the largest NVLink or XGMI domain; 1 if none are linked, None if unknown.
+
+    ``amount`` is the number of whole GPUs of the node.
+    """
     if _is_slice(node) or _is_shared(node):
         return 1  # MIG instances and replicas have no peer-to-peer (MIG user guide, deployment considerations)
     if node.topology is not None and node.topology.links.shape != "unknown":

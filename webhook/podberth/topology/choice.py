@@ -134,7 +134,7 @@ class Choices:
         self._remembered: dict[NodeSelection, tuple[Part, ...]] = {}
 
     def chosen(self, selection: NodeSelection) -> tuple[Part, ...]:
-        """Return the nodes that a pod's node selection matches, as parts of node classes.
+        """Return the nodes that a pod's node selection matches; each ``Part`` has those of one class of nodes.
 
         The results for the last two selections are cached.
         """
@@ -181,8 +181,8 @@ class Choices:
     def _halves(self, term: Term, among: tuple[_Table, Bits], nodes: "_Nodes") -> tuple[Bits, Bits]:
         """Return (classes of nodes, nodes) that meet a term's requirements.
 
-        The classes meet the requirements on labels that all nodes of a class share. The nodes meet the term's
-        requirements on ignored labels and on names.
+        The classes, a subset of those in ``among``, meet the requirements on labels that all nodes of a class share.
+        The nodes, of any class, meet the term's requirements on ignored labels and on names.
         """
         expressions, fields = term
         table, classes = among

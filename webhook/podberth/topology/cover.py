@@ -162,9 +162,9 @@ _MOST_DIGITS = 18
 def _plainest(allowed: Values, outside: Values, *, number: bool) -> tuple[float, dict[str, Any]]:
     """Return (cost, expression) of the simplest expression that matches all ``allowed`` values and none of ``outside``.
 
-    None stands for an absent label. The sets ``allowed`` and ``outside`` are disjoint and not empty, so an expression
-    is always possible: In with the allowed values if the label is always present, else NotIn with the values of
-    ``outside``.
+    None stands for an absent label. The sets ``allowed`` and ``outside`` are disjoint and not empty. So an expression
+    is always possible: In with the allowed values, or, if None is allowed, NotIn with the values of ``outside``. Gt and
+    Lt are considered only if the label's values are configured as numbers (``number``).
     """
     choices: list[tuple[float, dict[str, Any]]] = []
     values, unwanted = _present(allowed), _present(outside)

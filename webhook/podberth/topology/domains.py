@@ -57,7 +57,8 @@ def domains(nodes: Sequence[Group], level: str, conventions: Conventions) -> Ite
     """Yield (nodes of the domain, number of equal domains) for the domains of a level that contain any of ``nodes``.
 
     Without a level, all nodes are one domain. At the hostname level each node is a domain, even if the node lacks the
-    label; a cluster has thousands of such domains, so equal domains are yielded once.
+    label. A cluster has thousands of such domains, so those whose nodes have one capability and fit the same pods are
+    yielded once. At all other levels, the number is 1.
     """
     if level == HOSTNAME_LABEL:
         alone: Machines = Counter()

@@ -154,7 +154,7 @@ class Holdings:
 
     @classmethod
     def of(cls, nodes: Iterable[Node], pods: Iterable[Mapping[str, Any]]) -> "Holdings":
-        """Return the holdings from nodes and Pods. If two Pods have one name, the later Pod is used."""
+        """Return the holdings from nodes and Pods. If two Pods have one namespace and name, the later Pod is used."""
         bound: dict[tuple[str, str], BoundPod | None] = {}
         problems = []
         for pod in pods:

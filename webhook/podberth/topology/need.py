@@ -217,7 +217,8 @@ def covers(need: Need, other: Need) -> bool:
 def link_domain(capability: Capability, need: Need) -> int:
     """Return how many units of a requested resource the largest NVLink or XGMI domain of a node has; 1 if unknown.
 
-    If the need names no resource, all resources of the node are compared.
+    The result is the largest number among the requested resources; if the need names none, among all resources of the
+    node.
     """
     domain_of = capability.domain_of
     asked = need.requests or capability.domains

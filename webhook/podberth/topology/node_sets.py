@@ -141,7 +141,7 @@ class NodeSet:
 
     @cached_property
     def _link_domains(self) -> tuple[int, ...]:
-        """The sizes of NVLink domains, in requested GPUs, that nodes of the set have; sorted, each once."""
+        """The sizes of the largest NVLink domains of nodes, as numbers of the requested GPUs; sorted, each once."""
         parts = (*self.parts, *self.others)
         return tuple(sorted({link_domain(part.node_class.capability, self.need) for part in parts}))
 
@@ -172,7 +172,7 @@ class NodeSet:
         return found or self._only(profile, lambda one: bool(profile) and one.instance == profile, self.linked)
 
     def _only(self, key: int | str, fit: Callable[[Capability], bool], linked: int) -> "NodeSet":
-        """Return the set of the nodes whose accelerators satisfy ``fit``.
+        """Return the set of the nodes whose accelerators satisfy ``fit``; ``linked`` is the result's field ``linked``.
 
         All other nodes become nodes that do not fit: the field ``others`` of the result. The result is cached under
         ``key``.
@@ -371,10 +371,10 @@ class NodeSet:
 
 
 def _of_single_nodes(counted: Sequence[tuple[Part, int]], level: str) -> dict[str, int]:
-    """Return a mapping from each domain of a level to the number of pods that the domain holds.
+    """Return a mapping from each domain of a level, by the label's value, to the number of pods that the domain holds.
 
-    The level's label is an ignored label. For the hostname level, all domains of one size are returned as a single
-    domain.
+    ``counted`` has the number of pods that each node of a part holds. The level's label is an ignored label. For the
+    hostname level, whose domains are single nodes, one domain stands for all that hold equally many pods.
     """
     sizes: dict[str, int] = {}
     for part, each in counted:
@@ -417,7 +417,8 @@ def select(chosen: Iterable[Part], need: Need, conventions: Conventions) -> Node
 def _with_accelerators(parts: list[Part], conventions: Conventions) -> tuple[list[Part], list[Part]]:
     """Return (nodes with accelerators, all other nodes).
 
-    If no node has accelerators, all nodes are in the first list.
+    A node with a taint that marks accelerators (``conventions``) has accelerators, too. If no node has accelerators,
+    all nodes are in the first list.
     """
     found, rest = list[Part](), list[Part]()
     for part in parts:

@@ -131,7 +131,10 @@ def overview(
 
 
 def _layout(node: Node) -> str:
-    """Return the MIG layouts of a node's GPUs as text: ``2 x 3g.20gb``, or ``4 of 2 x 3g.20gb; 4 of 7 x 1g.5gb``."""
+    """Return the MIG layouts of a node's GPUs as text, such as ``2 x 3g.20gb``.
+
+    If layouts differ, each is preceded by the number of GPUs that have it: ``4 of 2 x 3g.20gb; 4 of 7 x 1g.5gb``.
+    """
     counts = Counter(_counted(text) for text in layout_of(node).values())
     alone = len(counts) == 1
     named = (

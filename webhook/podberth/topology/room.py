@@ -127,9 +127,10 @@ def _lack(kinds: _Kinds, together: int, machines: Mapping[int, Sequence[tuple[Ca
 
 
 def _units(wanted: Sequence[PodsWanted], pods: int, resource: str) -> int:
-    """Return the least number of units of a resource that any ``pods`` of the wanted pods request together.
+    """Return the least number of units of a resource that ``pods`` pods request together, whichever these pods are.
 
-    The required pods are always among them; the others are the optional pods that request the fewest units.
+    Each item of ``wanted`` has ``least`` pods among them. The remaining pods are those that request the fewest units,
+    up to ``most`` of each item.
     """
     amounts = [(dict(each.need.requests).get(resource, 0), each.least, each.most) for each in wanted]
     units, left = sum(amount * least for amount, least, _ in amounts), pods - sum(least for _, least, _ in amounts)

@@ -71,10 +71,10 @@ def _hold(machines: Machines, roles: Roles) -> bool:
 
 
 def _most_counts(roles: Roles) -> list[tuple[Need, int]]:
-    """Return (need, number of pods) for each role.
+    """Return (need, number of pods) for each role: room for so many pods of the role is room for the whole gang.
 
-    A node that has room for this number of the role's pods has room for all pods of the gang. On any node, a pod of
-    another role takes the room of at most its need divided by this role's need, rounded up.
+    The number is that of the role's own pods, and for each pod of another role the number of the role's pods whose room
+    this pod can take at most (``_takes``).
     """
     return [
         (need, count + sum(each * _takes(other, need) for at, (each, other) in enumerate(roles) if at != place))

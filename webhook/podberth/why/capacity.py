@@ -164,7 +164,10 @@ def _too_large(step: Step, name: str, wanted: int, nodes: tuple[Machine, ...]) -
 
 
 def _plugged(step: Step) -> dict[str, int]:
-    """Return the resources that the pod requests, without pod slots and resources that DeviceClasses serve."""
+    """Return the amounts that the pod requests, in thousandths of a unit, by resource.
+
+    The resource ``pods`` (a node's limit on pods) and the devices that DeviceClasses serve are left out.
+    """
     mine = devices(step)
     return {
         name: each for name, each in step.wants.items() if name != POD_SLOTS and (name in mine or not is_device(name))

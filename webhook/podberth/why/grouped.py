@@ -207,10 +207,10 @@ def _queued_refs(picture: Picture) -> Iterator[Ref]:
 
 
 def _is_queued(picture: Picture, form: QueuedKind) -> bool:
-    """Return whether a queue may hold the pod: a queue's name is on the pod or its controllers, or a gate on the pod.
+    """Return whether a queue may hold the pod.
 
-    ``form`` has the label and the annotation for the queue's name, and the prefix of the group system's scheduling
-    gates.
+    That is so if the pod or one of its controllers names a queue, or if the pod has a scheduling gate of the group
+    system. ``form`` has the label and the annotation for the queue's name, and the prefix of the gates.
     """
     objects = [*picture.controllers, *([picture.pod] if picture.pod else [])]
     queued = any(form.queue_label in labels(each) or form.named_by in annotations(each) for each in objects)

@@ -41,7 +41,10 @@ class Step:
 
     @property
     def by_reason(self) -> tuple[str, ...]:
-        """The nodes that earlier steps excluded, as one line of evidence; empty if there are none."""
+        """The evidence about the nodes that earlier steps excluded: no line if there are none, else one.
+
+        For each reason, the line has the number of excluded nodes and their names.
+        """
         if not self.gone:
             return ()
         texts = [

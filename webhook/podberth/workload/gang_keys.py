@@ -33,7 +33,7 @@ def with_gang_keys(pod: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of a Pod with only the fields that decide the Pod's gang.
 
     The fields are the name, the controller reference, and the labels, annotations and fields that name a gang. A value
-    longer than any name is left out, so the value counts as unknown.
+    that is longer than a name of Kubernetes can be (LONGEST) is left out, and counts as unknown.
     """
     owner = controller(pod)
     kept: dict[str, Any] = {

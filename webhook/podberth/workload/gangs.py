@@ -150,7 +150,11 @@ def gang_of(
 
 
 def _membership(pod: Subject, declared: int, pod_groups: Collection[str]) -> Member | None:
-    """Return the pod's membership by the user's label or by the pod's owner; None if the owner makes only this pod."""
+    """Return the pod's membership by the user's label or by the pod's owner; None if the gang is this pod alone.
+
+    ``declared`` is the gang's size in podberth's annotation, 0 if there is none. It takes precedence over the owner's
+    size. A gang that the user's label names may have a single pod.
+    """
     member = member_of(pod)
     if said := pod.labels.get(GANG_LABEL):
         return _named_by_label(said, member, pod, pod_groups)
@@ -221,7 +225,7 @@ def own_member_in(
     owners: Mapping[str, Mapping[str, Any]],
     group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
 ) -> Member | None:
-    """Return the pod's membership in the gang that the operator of the pod states.
+    """Return the pod's membership in the gang of its workload, as the workload's controller states it.
 
     None if the pod is in no gang, or if a PodGroup states the gang. podberth's annotation for the size of the gang is
     ignored. ``owners`` are the known owners by uid, and ``group_sizes`` the least number of pods of each PodGroup.
@@ -310,7 +314,7 @@ def _is_asked(row: System, pod: Subject) -> bool:
 
 
 def _owner_labels(pod: Subject) -> Iterator[str]:
-    """Yield the label keys of the pod's controller, and of all known controllers above that controller."""
+    """Yield the keys of the labels on the pod's controller, and on all known controllers above that controller."""
     if not pod.owners or pod.controller is None:
         return
     for owner in pod.lineage():

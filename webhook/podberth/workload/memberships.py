@@ -48,7 +48,7 @@ def member_of(pod: Subject) -> Member | None:
 
 
 def own_member_of(pod: Subject) -> Member | None:
-    """Return the pod's membership as the workload's operator states it, by the first rule that applies.
+    """Return the pod's membership as the workload's controller states it, by the first rule that applies.
 
     None if the pod is in no gang, or if the first rule that applies reads a PodGroup.
     """

@@ -1,6 +1,7 @@
 """Reads the size of a model from its name: ``meta-llama/Llama-3.3-70B-Instruct`` has 70 billion parameters.
 
-Authors round the number in a name, so the result is a lower bound of the number of parameters.
+Authors round the number in a name up, and experts share some layers. So the result is a share of the number in the
+name: a lower bound of the number of parameters.
 """
 
 import re

@@ -121,7 +121,10 @@ def _without_copy(own: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any
 
 
 def _unwritable(template: Template, steps: Path, before: Any, value: Any) -> str:
-    """Return the reason why a value at a path of the pod cannot be written into the document; empty if none."""
+    """Return the reason why a value at a path of the pod cannot be written into the document; empty if none.
+
+    ``steps`` is the path, and ``before`` the value that the document's pod has there.
+    """
     where = render_path(steps)
     old, new = repr(before), f"{where}{value!r}"
     if any(new.count(word) > old.count(word) for word in (*PLACEHOLDERS, template.owner_uid) if word):

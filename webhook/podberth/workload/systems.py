@@ -57,7 +57,10 @@ _RANKS: Final = {row.name: rank for rank, row in enumerate(SYSTEMS)}
 
 
 def is_accounted(system: str, pod: Mapping[str, Any]) -> bool:
-    """Return whether a group system hashes, copies or counts the pod before the pod is created."""
+    """Return whether a group system hashes, copies or counts fields of ``pod`` before the pod is created.
+
+    The pods of a group have to be equal in these fields.
+    """
     return system in ACCOUNTING and BY_NAME[system].keeps_of(pod)
 
 

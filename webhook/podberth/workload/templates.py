@@ -134,7 +134,9 @@ def _templates(
 ) -> Iterator[Template]:
     """Yield the templates of a document and of the objects that the document wraps.
 
-    ``name`` is the name of the object around the document. The document's name is derived from this name.
+    ``namespace`` and ``name`` are those of the object around the document, from which a document without its own
+    derives its namespace and name. ``known`` are other documents, to which the document may refer. ``extra`` has
+    further paths of templates, by kind. ``depth`` is the number of objects around the document.
     """
     where = text_at(document, "metadata", "namespace") or namespace
     if document.get("apiVersion") == "v1" and document.get("kind") == "Pod":
@@ -215,8 +217,9 @@ def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> TemplatePla
 def _expand(document: object, path: Sequence[str]) -> Iterator[tuple[Path, tuple[Any, ...], tuple[str | int, ...]]]:
     """Yield (path, values, keys) for each path in a document that ``path``, with ELEMENT for any key, stands for.
 
-    ``values`` and ``keys`` are the values and keys (or indexes) of the document at each ELEMENT. An absent list or map
-    matches nothing. If the value there is neither a list nor a map, its own path is yielded.
+    ``values`` and ``keys`` are the values and keys (or indexes) of the document at each ELEMENT. If there is no list or
+    map in which ELEMENT could be a key, nothing is yielded. If a value of another type is there, the path of that value
+    is yielded.
     """
     if ELEMENT not in path:
         yield tuple(path), (), ()
@@ -350,7 +353,10 @@ def _place(first: Mapping[str, int], container: object) -> int:
 
 
 def _read(place: TemplatePlace, scene: Scene) -> dict[str, Any]:
-    """Return the pod of the template at ``place``, with the defaults that the object states outside the template."""
+    """Return the pod of the template at ``scene.path``, with the defaults that an object around the template states.
+
+    The defaults are the fields ``place.inherited`` of the object at the path ``place.base``.
+    """
     own = forms.read(scene.document, scene.path, place.form)
     above = forms.find(scene.document, place.base)
     if isinstance(own["spec"], Mapping) and isinstance(above, Mapping):
@@ -369,7 +375,7 @@ def _name_front(pod: dict[str, Any], place: TemplatePlace) -> None:
 def _decoded(value: Any, *, quantities: bool = False) -> Any:
     """Return a copy of a value without nulls, as the API server reads: a null field is absent, a null item is "".
 
-    If ``quantities`` is True, null fields are kept, because podberth reports null quantities.
+    If ``quantities`` is True, the value is a map of quantities, whose null fields are kept: podberth reports them.
     """
     if isinstance(value, dict):
         return {

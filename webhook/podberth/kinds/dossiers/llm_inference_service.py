@@ -52,9 +52,10 @@ def _mount_shared_memory(pod: dict[str, Any]) -> None:
 
 
 def _stamp_part(pod: dict[str, Any], scene: Scene) -> None:
-    """Add to a pod the fields that KServe's default configs give an LLMInferenceService with this document as baseRef.
+    """Add to a pod of an LLMInferenceServiceConfig the fields that KServe's default configs write.
 
-    Source: kserve/kserve pkg/controller/v1alpha2/llmisvc/config_merge.go combineBaseRefsConfig.
+    An LLMInferenceService names the config as a baseRef, and KServe merges all of its configs. Source: kserve/kserve
+    pkg/controller/v1alpha2/llmisvc/config_merge.go combineBaseRefsConfig.
     """
     if "router" not in scene.path:
         _mount_shared_memory(pod)

@@ -47,7 +47,10 @@ def _role_of(scene: Scene) -> str:
 
 
 def _workers_beside(worker: object) -> int:
-    """Return the number of worker pods for each entry pod; 0 for prefill and decode (convert/model_serving.go)."""
+    """Return the number of worker pods for each entry pod of ``worker``, an item of a backend's ``workers``.
+
+    Only an item of the type "server" has worker pods (convert/model_serving.go).
+    """
     return max(count(at(worker, "pods")) - 1, 0) if _type_of(worker) == "server" else 0
 
 
@@ -85,9 +88,10 @@ def _serving_of(booster: Found) -> Found:
 
 
 def _stamp_booster(pod: dict[str, Any], scene: Scene) -> None:
-    """Add to an entry pod the fields that Kthena writes; worker pods request equal resources (convert/templates).
+    """Add to a pod the fields that Kthena writes on an entry pod.
 
-    The source of the labels is pkg/model-booster-controller/utils/template.go GetModelControllerLabels.
+    podberth counts worker pods as entry pods, because both request the same resources (convert/templates). The source
+    of the labels is pkg/model-booster-controller/utils/template.go GetModelControllerLabels.
     """
     add_labels(
         pod,

@@ -24,8 +24,8 @@ def _native_group(pod: Subject) -> Member | None:
 def _native_workload(pod: Subject) -> Member | None:
     """Return a pod's membership in a pod group of a Workload, as in Kubernetes 1.35; None if the pod names no Workload.
 
-    Kubernetes 1.36 has dropped the field. Source: kubernetes/api 1.35 core/v1/types.go WorkloadReference. Podberth
-    follows no Workloads, so the size is unknown.
+    The pod names the Workload in its field ``workloadRef``, which Kubernetes 1.36 has removed. podberth does not read
+    Workloads, so the size is unknown. Source: kubernetes/api 1.35 core/v1/types.go WorkloadReference.
     """
     reference = pod.spec["workloadRef"]
     workload, group = text_at(reference, "name"), text_at(reference, "podGroup")

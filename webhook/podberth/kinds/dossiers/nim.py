@@ -63,7 +63,7 @@ def _nodes(spec: Found) -> int:
 def _stamp_pod(pod: dict[str, Any], scene: Scene) -> None:
     """Add to a pod the fields that the operator and the Deployment (one node) or LeaderWorkerSet (several) write.
 
-    The pod of a LeaderWorkerSet is a worker; the leader requests equal resources. Source:
+    A pod of a LeaderWorkerSet gets the fields of a worker; the real leader requests the same resources. Source:
     internal/controller/platform/standalone/nimservice.go, manifests/lws.yaml.
     """
     _stamp(pod, scene)

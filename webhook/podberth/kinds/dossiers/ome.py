@@ -54,10 +54,7 @@ def _runtime_part(scene: Scene) -> Found:
 
 
 def _said(scene: Scene, *path: str) -> object:
-    """Return a field of a part of the service, such as its engine.
-
-    If the service's part lacks the field, the result is the field of the runtime's part.
-    """
+    """Return the value at ``path`` in the service's part, such as its engine; else in the runtime's part; else None."""
     own = at(_part_of(scene), *path)
     return at(_runtime_part(scene), *path) if own is None else own
 
@@ -135,7 +132,10 @@ def _group(scene: Scene) -> Found:
 
 
 def _pod(scene: Scene, below: tuple[str, ...]) -> Found:
-    """Return the pod of a service's part (or of the part's leader or worker), merged with the pod of the runtime."""
+    """Return the pod at the path ``below`` in a service's part, merged with the runtime's pod at the same path.
+
+    The path is ("leader",), ("worker",), or () for the pod of the part itself.
+    """
     here = replace(scene, path=(*scene.path[:2], *below))
     own, lower = _own(here), _below(here)
     if not lower:

@@ -16,7 +16,7 @@ def _role(scene: Scene) -> str:
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod the fields that PaddleCloud writes, without environment variables and ports.
+    """Write on a pod the fields that PaddleCloud writes; podberth leaves out environment variables and ports.
 
     Source: pkg/paddlejob/paddlejob_helper.go constructPod. With Volcano, which the operator uses if it is started with
     ``--scheduling=volcano``, the pods also name a PodGroup of Volcano.

@@ -41,7 +41,7 @@ def _amounts(scene: Scene) -> dict[str, str]:
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Add to a pod the fields that deploymentForVLLMRuntime writes, without probes and environment variables."""
+    """Add the fields that deploymentForVLLMRuntime writes; podberth leaves out probes and environment variables."""
     main, amounts = pod["spec"]["containers"][0], _amounts(scene)
     main["command"] = ["/opt/venv/bin/vllm", "serve"]
     main["args"] = [text_at(scene.spec, "model", "modelURL")]

@@ -87,7 +87,10 @@ _NONE: Final = RolePods(0, ())
 
 
 def _pods_on_top(scene: Scene) -> RolePods:
-    """Return the pods whose template or last patch is at ``scene.path``; if there are none, ``RolePods`` of count 0."""
+    """Return the pods whose topmost layer is at ``scene.path``; if there are none, ``RolePods`` of count 0.
+
+    A layer is the role's template or a patch of it (``RolePods.layers``).
+    """
     role, inner = _role_of(scene)
     return next((each for each in pods_of(role) if each.layers[-1:] == (inner,)), _NONE)
 
@@ -191,10 +194,11 @@ def _role_based_group(pod: Subject) -> Member:
 
 
 def _number_in_role(pod: Subject, owner: Mapping[str, Any] | None, name: str) -> int:
-    """Return a pod's index among all pods of its role; -1 if unknown, as for a role that runs as LeaderWorkerSets.
+    """Return a pod's index among all pods of the role ``name``; -1 if unknown, as for a role of LeaderWorkerSets.
 
-    The label that states an index counts only the pods of one instance of the role, or of one component of an instance.
-    Sources: sgl-project/rbg pkg/reconciler/roleinstance/utils/instance_utils.go InitComponentPodLabels,
+    The pod's index label counts only within one instance of the role, or within one component of an instance. So the
+    pods of earlier instances and components are added. Sources: sgl-project/rbg
+    pkg/reconciler/roleinstance/utils/instance_utils.go InitComponentPodLabels,
     pkg/reconciler/roleinstanceset/statefulmode/stateful_instance_set_utils.go updateIdentity.
     """
     if pod.labels.get("rbg.workloads.x-k8s.io/component-id") is None:
@@ -232,8 +236,9 @@ def _all_roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
 def _roles(owner: Mapping[str, Any] | None) -> Iterator[Role]:
     """Yield the pods of each template of all roles: the role's ``replicas`` times the pods of one replica.
 
-    Nothing is yielded if a scaling adapter sets the replicas of any role, because the numbers are then unknown. Source:
-    sgl-project/rbg api/workloads/v1alpha2/helper.go GetGroupSize, which counts the custom components as one pod.
+    Nothing is yielded if a scaling adapter sets the replicas of any role, because the numbers are then unknown.
+    podberth counts each pod of the custom components; the source, sgl-project/rbg api/workloads/v1alpha2/helper.go
+    GetGroupSize, counts them as one pod.
     """
     roles = list_at(owner, "spec", "roles")
     shared = shared_templates(owner)

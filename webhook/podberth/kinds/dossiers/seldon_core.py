@@ -186,16 +186,16 @@ def _has_engine(scene: Scene) -> bool:
 
 
 def _texts(said: object, key: str) -> dict[str, str]:
-    """Return the mapping ``key`` (labels or annotations) of the part ``said`` of the deployment, with texts only."""
+    """Return the labels or annotations (``key``) of a part of a SeldonDeployment, without values that are no texts."""
     return {name: value for name, value in mapping_at(said, key).items() if isinstance(value, str)}
 
 
 def _stamp_deployment(pod: dict[str, Any], scene: Scene, name: str, annotations: Mapping[str, str]) -> None:
-    """Write on a pod the fields that the pods of all Deployments of Seldon Core have.
+    """Write on a pod of the Deployment ``name`` the fields that the pods of all Deployments of Seldon Core have.
 
-    An annotation in ``annotations`` is not written if the pod or the predictor has an annotation of the same key.
-    Source: createDeploymentWithoutEngine, operator/controllers/labels.go; for the version
-    operator/apis/machinelearning.seldon.io/v1/defaults.go.
+    An annotation in ``annotations`` is not written if the pod, the predictor or the spec of the SeldonDeployment has an
+    annotation of the same key. Source: createDeploymentWithoutEngine, operator/controllers/labels.go. The source of the
+    label ``version`` is operator/apis/machinelearning.seldon.io/v1/defaults.go.
     """
     predictor, metadata = _predictor(scene), pod["metadata"]
     labels = {"seldon-deployment-id": _short(scene.name), "app": name, "fluentd": "true"}
@@ -240,7 +240,10 @@ _SCRAPED: Final = {"prometheus.io/path": "/prometheus", "prometheus.io/scrape": 
 
 
 def _replaced(scene: Scene) -> Iterator[tuple[Path, str]]:
-    """Yield (path, message) for each annotation of the predictor, which replaces the annotation in the pod template."""
+    """Yield (path, message) for each annotation of a pod template that Seldon Core replaces by the predictor's.
+
+    All annotations of the predictor are yielded if the pods get the orchestrator's container; otherwise none is.
+    """
     for key in _texts(_predictor(scene), "annotations") if _has_engine(scene) else ():
         yield (
             ("metadata", "annotations", key),

@@ -52,13 +52,14 @@ def _jobs_of_runtime(runtime: Found, train_job: Found) -> list[dict[str, Any]]:
 
 
 def _pods(job: Found, runtime: Found, nodes: object) -> object:
-    """Return the number of pods that a TrainJob or its runtime states for a replicated job.
+    """Return the number of pods of a replicated job that a TrainJob or its runtime states; None if neither states one.
 
-    ``nodes`` is the number of nodes in the TrainJob, or None. The result is None if neither states a number for the
-    job, so that the number in the job's own template counts. Without MPI, each pod of the trainer is a node. With MPI
-    (plugins/mpi/mpi.go EnforceMLPolicy), the replicated job called ``node`` has the nodes, and the trainer is the
-    launcher, which may be a node itself. The TrainJob then states the number of nodes, and the runtime states the
-    number of the trainer's pods.
+    ``nodes`` is the number of nodes in the TrainJob, or None. If the result is None, the number in the job's own
+    template counts.
+
+    Without MPI, each pod of the trainer is a node: the number is that of the TrainJob, else that of the runtime. With
+    MPI (plugins/mpi/mpi.go EnforceMLPolicy), the replicated job called ``node`` has the nodes of the TrainJob, less one
+    if the launcher runs on a node. The trainer then is the launcher, and the runtime states the number of its pods.
     """
     said = at(runtime, "spec", "mlPolicy", "numNodes")
     if not _runs_mpi(runtime):

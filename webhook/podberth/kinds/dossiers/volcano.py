@@ -172,7 +172,7 @@ def _counts_workers_alone(document: Found) -> bool:
 
 
 def _task_waits(_document: Found, task: object) -> str:
-    """Return the field that delays a task until another task has started; empty if there is none.
+    """Return "dependsOn" if a task waits until another task has started; else an empty text.
 
     Source: job_controller_actions.go waitDependsOnTaskMeetCondition.
     """

@@ -1,4 +1,4 @@
-"""A claim template of the policy whose number of devices no matched pod asks for.
+"""A claim template with a number of devices that no matched pod asks for.
 
 podberth does not write a claim `instead` of an extended resource if the pod would lose or gain devices by it. The rule
 finds templates whose number of devices cannot be known. It also finds templates with a number of devices that is
@@ -55,9 +55,10 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _wrong(mutation: LintedMutation, devices: KnownDevices, part: Tree) -> str:
-    """Return the problem of an item of resourceClaims, a map literal.
+    """Return a message if the claim of ``part``, a map literal of resourceClaims, has a wrong number of devices.
 
-    Empty if the item has no problem, or if the item is computed.
+    A number is wrong if no pod that ``mutation`` applies to requests it, or if it is unknown. ``devices`` has the
+    policy's claim templates. The result is empty if the number is right, or if the item is computed.
     """
     texts = _texts(part)
     template, resource = texts.get("template", ""), texts.get("instead", "")

@@ -1,7 +1,8 @@
 """A line for the user that is longer than 256 characters, and is truncated there.
 
-The API server truncates warnings at 256 characters. podberth truncates them before, at the end of a word. Advice at the
-end of the message is lost. The rule computes the length as long-message does.
+The API server truncates warnings at 256 characters, so podberth truncates a longer line itself, at the end of a word.
+Advice at the end of the message is lost. The rule counts the characters of the line with the policy's name; of a
+message that is an expression, it counts the literals that are always in it.
 
 Bad:
 

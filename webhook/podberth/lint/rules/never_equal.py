@@ -119,7 +119,10 @@ def _profiles(policy: Linted, call: Call, scope: Scope) -> Iterator[tuple[Tree, 
 
 
 def _nearest(name: str) -> str:
-    """Return the end of a message, with the known profiles that have equally many compute slices; empty if none has."""
+    """Return "; want one of ...", with the known MIG profiles of as many compute slices as the profile ``name``.
+
+    Empty if there is no such profile.
+    """
     slices = name.partition("g.")[0]
     found = [each for each in _PROFILES if each.partition("g.")[0] == slices and each.replace(".", "").isalnum()]
     return f"; want one of {', '.join(found)}" if found else ""

@@ -52,7 +52,10 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _writes_its_own(mutation: LintedMutation, marks: Mapping[str, str | None]) -> bool:
-    """Return whether an expression makes a toleration of a taint that has another purpose than to mark accelerators."""
+    """Return whether a mutation's expressions make a toleration of a taint that does not mark accelerators.
+
+    ``marks`` has the taints that mark accelerators: a mapping from key to value, or to None for any value.
+    """
     if mutation.source.concern != "tolerations":
         return False
     trees = (tree for leaf in mutation.leaves for _, tree in mutation.policy.reached(leaf.source))

@@ -65,7 +65,10 @@ def _of_term(part: Entries, nodes: Sequence[Node]) -> str:
 
 
 def _unmet(name: str, requirement: object, nodes: Sequence[Node]) -> str:
-    """Return why no node meets a requirement on a label; empty if a node does, or if the values are computed."""
+    """Return why none of ``nodes`` meets a requirement on the label ``name``; empty if a node meets it.
+
+    ``requirement`` is None if the requirement's values are computed: then any node with the label meets it.
+    """
     found = sorted({node.labels[name] for node in nodes if name in node.labels})
     if not found:
         return f"no known node has the label {name}"

@@ -29,8 +29,8 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
     If a native PodGroup called ``name`` exists, the pod joins the PodGroup, whatever system the policy names. Otherwise
     the pod gets the label ``podberth.io/gang`` and, with a ``system``, a reference to that system's PodGroup called
     ``name``, which need not exist yet. A known ``size`` is written into an annotation, because the size can then be
-    read from any member, without the owner. If the owner that states the size is not known yet, the pod joins without a
-    size, because other members wait for the pod.
+    read from any member, without the owner. If the size is not known yet, the pod still joins, without the annotation:
+    the other members of the gang would wait for ever for a pod outside the gang.
 
     If only some members are known to ask for accelerators, only these members join the group. Members without
     accelerators get just the label and the annotations. In the group, they would need the nodes of the other members,

@@ -53,7 +53,8 @@ def add(
     Returns:
         The change; None if the pod has all claims and uses already. Skipped, with nothing written, in three cases: a
         claim has another number of devices than the resource that it replaces; a container would share devices that
-        another container requested for itself; the pod has another claim of that name, and no further claim to add.
+        another container requested for itself; or nothing remains to be added, because an item's name is the name of a
+        claim that the pod has from another source.
 
     Raises:
         EvaluationError: an item does not have the form of ``value``.
@@ -92,7 +93,8 @@ def _do(draft: Draft, claim: dict[str, Any], todo: list[_Todo]) -> None:
 def _unequal(draft: Draft, items: list[dict[str, Any]], in_stead: InStead, stood: Sequence[Mapping[str, Any]]) -> str:
     """Return the first reason why a container would get other devices than it requests; empty if there is none.
 
-    ``items`` are the claims to add, and ``stood`` the items with ``instead`` of earlier policies.
+    ``items`` are the claims to add, and ``stood`` the items with ``instead`` of earlier policies. ``in_stead`` returns
+    the number of devices of a claim.
     """
     counted = list(stood)
     if not (counted or any("instead" in claim for claim in items)):
@@ -111,9 +113,10 @@ def _unequal(draft: Draft, items: list[dict[str, Any]], in_stead: InStead, stood
 
 
 def _wrong(draft: Draft, claim: dict[str, Any], todo: list[_Todo], in_stead: InStead) -> str:
-    """Return why a claim cannot replace the resource that the containers in ``todo`` request.
+    """Return why a claim cannot replace the resource that the containers in ``todo`` request; empty if it can.
 
-    Empty if the claim can replace the resource.
+    A claim can replace the request of a single container. It must have as many devices as the container requests
+    (``in_stead`` returns the claim's number), and no container may use it yet.
     """
     if len(todo) > 1:
         asked = f"more than one container asks for {claim['instead']}"
@@ -163,7 +166,7 @@ def _users(draft: Draft, claim: Mapping[str, Any]) -> list[str]:
 def _miscounted(claim: dict[str, Any], todo: _Todo, in_stead: InStead) -> str:
     """Return a message if the claim has another number of devices than the container requests; else empty.
 
-    If either number cannot be read, the result is a message, too.
+    ``in_stead`` returns the claim's number. If either number is unknown, the result is a message, too.
     """
     resource = claim["instead"]
     asks = f"container {todo.container.get('name')} asks for"

@@ -97,11 +97,12 @@ def _conflicts(case: ConflictCase) -> Resolution:
 def _first(
     present: Iterable[dict[str, Any]], item: dict[str, Any], wrote: Mapping[bytes, str]
 ) -> tuple[bytes, bool] | None:
-    """Return which earlier toleration decides other seconds than ``item`` for a taint; None if there is none.
+    """Return (the key of the toleration that conflicts with ``item``, whether ``item`` would have no effect).
 
-    The result is (the toleration's key, whether ``item`` would have no effect beside the toleration). Seconds are the
-    field ``tolerationSeconds``, for NoExecute taints. ``wrote`` is a mapping from the key (``key_of``) of each
-    toleration that another policy wrote to the policy's name.
+    None if no toleration conflicts. A toleration in ``present``, the pod's list, conflicts if another policy wrote it
+    with other ``tolerationSeconds``, and both tolerate the same NoExecute taint: the first in the list decides the
+    seconds. ``wrote`` is a mapping from the key (``key_of``) of each toleration that another policy wrote to the
+    policy's name.
     """
     ours = _evicting(item)
     if ours is None:
