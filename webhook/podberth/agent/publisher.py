@@ -120,7 +120,7 @@ class Publisher:
 
     @property
     def settled(self) -> bool:
-        """Whether the ConfigMap has the right labels and owner, and the newest document (its time is not compared)."""
+        """Whether the ConfigMap has the right labels and owner, and the newest document; the document's time may differ."""
         there = self._there
         return there is not None and there.sound and is_same_but_for_time(there.text, self._wanted or "")
 
@@ -200,7 +200,11 @@ class Publisher:
         return self._writing.at
 
     def _heartbeat_at(self) -> float:
-        """Return the time of the next renewal of the Lease, in seconds of the agent's clock; inf if none is allowed."""
+        """Return the time of the next renewal of the Lease, in seconds of the agent's clock.
+
+        The result is inf, so that the Lease is not renewed, if the driver does not answer, if the Node or the ConfigMap
+        is unknown, or if writing the ConfigMap fails.
+        """
         if self.silent or not self._uid or self._there is None or self._writing.failing:
             return inf
         return max(self._beat_at, self._beating.at)
@@ -254,7 +258,10 @@ def _about(purpose: Purpose, node: str) -> str:
 
 
 def _remedy(purpose: Purpose, status: int, said: str) -> str:
-    """Return advice on how to fix a failed request; the advice ends the message about the failure."""
+    """Return the last part of the message about a failed request: advice on how to fix the failure, never empty.
+
+    ``said`` is the API server's own message.
+    """
     match status:
         case HTTPStatus.UNAUTHORIZED:
             return "want a token of this cluster that has not expired; it is read again each time"

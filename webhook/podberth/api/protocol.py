@@ -428,9 +428,11 @@ class Pace:
         self._failures = 0
 
     def wait_seconds(self, lived_seconds: float, retry_after_seconds: float = 0.0) -> float:
-        """Return the wait in seconds before the next try; ``lived_seconds`` is how long the last watch lasted, or 0.
+        """Return the wait in seconds before the next try.
 
-        A wait that the API server asks for is respected up to the limit: a misconfigured proxy may ask for a day.
+        ``lived_seconds`` is how long the last watch lasted, or 0. After a watch that lasted for
+        ``Timing.settled_seconds``, the backoff starts again with its shortest wait. A wait that the API server asks for
+        is respected up to the limit: a misconfigured proxy may ask for a day.
         """
         timing = self._timing
         if lived_seconds >= timing.settled_seconds:
@@ -447,9 +449,10 @@ class Pace:
 
 
 class Refusals:
-    """Decides whether the API server's refusals of requests are final.
+    """Decides whether the API server's refusals of requests are final, so that the caller gives up.
 
-    A server that has just started knows neither roles nor tokens yet, and refuses all requests for some seconds.
+    A refusal is an error with the reason "refused". A server that has just started knows neither roles nor tokens yet,
+    and refuses all requests for some seconds.
     """
 
     def __init__(self, timing: Timing) -> None:
