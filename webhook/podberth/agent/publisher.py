@@ -120,7 +120,10 @@ class Publisher:
 
     @property
     def settled(self) -> bool:
-        """Whether the ConfigMap has the right labels and owner, and the newest document; the document's time may differ."""
+        """Whether the ConfigMap has the right labels and owner, and the newest document.
+
+        The times of the two documents are not compared.
+        """
         there = self._there
         return there is not None and there.sound and is_same_but_for_time(there.text, self._wanted or "")
 

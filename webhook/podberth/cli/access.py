@@ -50,7 +50,7 @@ def add_access(parser: argparse.ArgumentParser) -> None:
 
 
 def add_conventions(parser: argparse.ArgumentParser) -> None:
-    """Add the flag --conventions, whose file has the names that differ between clusters."""
+    """Add the flag --conventions, whose file has the cluster's own names of levels, taints and labels."""
     parser.add_argument("--conventions", metavar="FILE", type=Path, help="the cluster's own names, as serve reads them")
 
 
