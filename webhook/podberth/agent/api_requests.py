@@ -158,7 +158,7 @@ def write_labels(target: LabelTarget, node: str, uid: str, labels: Mapping[str, 
 
 
 def _metadata(node: str, uid: str) -> dict[str, Any]:
-    """Return the metadata of an object that is owned by the Node, and so is deleted together with the Node."""
+    """Return the metadata of an object that the Node with the uid ``uid`` owns, so that it is deleted with the Node."""
     owner = {"apiVersion": "v1", "kind": "Node", "name": node, "uid": uid, "blockOwnerDeletion": False}
     return {
         "name": node,

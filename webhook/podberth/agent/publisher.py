@@ -89,7 +89,10 @@ class Publisher:
     def __init__(
         self, node: str, *, draw: Draw, heartbeat_seconds: float = HEARTBEAT_SECONDS, labels: LabelTarget | None = None
     ) -> None:
-        """Create the publisher with nothing to publish. ``draw`` returns random numbers for the jitter."""
+        """Create the publisher of the Node with the name ``node``, with nothing to publish.
+
+        ``draw`` returns random numbers for the jitter. ``labels`` is where the agent's labels are sent; None: nowhere.
+        """
         self.troubles: dict[str, str] = {}
         """A mapping from an object's name to the message about the object's present failure; empty without failures.
 

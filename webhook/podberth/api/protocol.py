@@ -368,13 +368,16 @@ def read_object(body: bytes, what: str) -> Document:
 
 
 def garbled(what: str, got: bytes) -> ClusterError:
-    """Return the error for an answer that is not JSON of the Kubernetes API."""
+    """Return the error for the answer ``got``, which is not JSON of the Kubernetes API; ``what`` is the request."""
     shown = got[:_GARBLED_SHOWN].decode("utf-8", "replace")
     return ClusterError("garbled", f"{what}: got {shown!r}, want an object, a list or an event of the API; try again")
 
 
 def refusal(what: str, status: int, body: bytes, retry_after: str) -> ClusterError:
-    """Return the error for an answer with a status of 300 or more; ``retry_after`` is the header's text, or empty."""
+    """Return the error for an answer with a status of 300 or more.
+
+    ``what`` is the request, and ``retry_after`` the text of the header Retry-After, or empty.
+    """
     try:
         thing = orjson.loads(body)
     except ValueError:

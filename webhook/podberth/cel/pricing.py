@@ -93,7 +93,10 @@ _TEXT_ADVICE = "a text of any length is read or made each time; compare first, o
 
 
 class Meter:
-    """Computes the price of one expression from the checked tree."""
+    """Computes the price of one expression from the checked tree.
+
+    In all methods, ``times`` is the maximum number of evaluations of the node, loops around it included.
+    """
 
     def __init__(self, checked: Node, variables: Mapping[str, Bounds]) -> None:
         """Create the object; ``variables`` has the bounds of the value of each ``variables.<name>``."""

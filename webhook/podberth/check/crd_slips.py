@@ -42,7 +42,10 @@ def wrong_by_crd(
 
 @cache
 def checked_as_pods(version: str, kind: str) -> frozenset[tuple[str, ...]]:
-    """Return the paths of a kind's pod templates and of other parts that podberth checks as parts of Pods."""
+    """Return the paths of a kind's pod templates and of other parts that podberth checks as parts of Pods.
+
+    ``version`` is the ``apiVersion`` of the kind.
+    """
     row = row_for({"apiVersion": version, "kind": kind})
     return frozenset(path for place in (row.places if row else ()) for path in _parts(place))
 

@@ -196,7 +196,7 @@ def counted(what: str) -> Callable[[str], int]:
 
 
 def open_api(arguments: argparse.Namespace, *, connections: int) -> "Api":
-    """Return a client of the API server that the flags or the environment name.
+    """Return a client of the API server that the flags or the environment name, for ``connections`` threads at a time.
 
     Raises:
         UsageError: the API server's address is unknown, a file of credentials cannot be used, or the client's libraries

@@ -33,7 +33,10 @@ _Key: TypeAlias = tuple[str, str, str]
 
 
 def plan(world: World, now: float) -> ActionPlan:
-    """Return the plan to make or change PodGroups, with notices for pods whose group is missing for too long."""
+    """Return the plan to make or change PodGroups, with notices for pods whose group is missing for too long.
+
+    ``now`` is in seconds since the epoch.
+    """
     found = ActionPlan()
     gangs: dict[_Key, list[WaitingPod]] = {}
     for pod in world.pods.values():

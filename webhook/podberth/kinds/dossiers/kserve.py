@@ -95,7 +95,7 @@ def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None
 
 
 def _joined(below: object, above: object, key: str | None) -> list[Any]:
-    """Return the items of both lists.
+    """Return the items of the lists ``below`` and ``above``; a value that is no list counts as empty.
 
     If two items have equal values at ``key``, only the item of ``above`` is returned.
     """
