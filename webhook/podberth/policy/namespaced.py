@@ -19,8 +19,8 @@ from .parse import ParsedNamespaced
 MOST_OF_NAMESPACE: Final = 16
 """The maximum number of policies of a namespace. Each costs a review some 0.1 ms besides its expressions."""
 MOST_MICROSECONDS: Final = 40_000
-"""The maximum cost of all policies of a namespace in one review. The shipped policies take up to 80 ms for the slowest
-known pod (``bench.hostile``); the two together have not been measured on one pod."""
+"""The maximum cost of all policies of a namespace in one review. The shipped policies take up to 80 ms for the
+slowest known pod (``bench.hostile``); the two together have not been measured on one pod."""
 _EXPRESSION_MICROSECONDS: Final = 10
 """The time of evaluating an expression, in addition to its computed cost. It matters here and not for a GPUPolicy,
 because the limit is smaller and a thousand validations may fail, each with a message."""
