@@ -166,8 +166,8 @@ async def _rotate(shared: SharedAuthorities, *, force: bool, wait: timedelta | N
 async def _begin(shared: SharedAuthorities, *, force: bool) -> None:
     """Start a rotation: write a new CA, the future one, into the Secret.
 
-    ``force`` is for a leaked key: the rotation starts even if another one is under way, and the API server soon stops
-    to trust the replaced CA.
+    ``force`` is for a leaked key: the rotation starts even if another one is under way, and the API server trusts
+    the replaced CA only for a short time.
 
     Raises:
         UsageError: there is no Secret, or a rotation is under way and ``force`` is false.
