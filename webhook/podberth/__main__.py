@@ -1,4 +1,7 @@
-"""The entry points of ``python -m podberth``, of ``podberth``, and of the two programs that kubectl finds by name."""
+"""The entry points of ``python -m podberth``, of the program ``podberth``, and of podberth's two plugins of kubectl.
+
+kubectl finds the plugins by their names: ``kubectl-podberth`` and ``kubectl_complete-podberth``.
+"""
 
 import sys
 from pathlib import PurePath

@@ -95,7 +95,10 @@ def of_validations(
 
 
 def _lines(decisions: Iterable[Decision]) -> dict[Action, list[str]]:
-    """Return a mapping from "deny", "error" and "warn" to the messages of the decisions with this action, as lines."""
+    """Return a mapping from "deny", "error" and "warn" to a line for each decision with this action.
+
+    A line has the name of the decision's policy and the message (``messages.line``).
+    """
     lines: dict[Action, list[str]] = {"deny": [], "error": [], "warn": []}
     for each in decisions:
         if each.action in lines:

@@ -1,7 +1,8 @@
 """Evaluates the CEL expressions of policies for the pod under review, and caches the results.
 
-A cached result is returned for a later pod with an equal fingerprint (``fingerprint``). Audit annotations are not
-cached. If a ``Watch`` observes the decision, nothing is cached, because the watch has to see every evaluation.
+The fingerprint of a pod has the values that the expressions read from the pod (``fingerprint``). A cached result is
+returned for a later pod with an equal fingerprint. Audit annotations are not cached. If a ``Watch`` observes the
+decision, nothing is cached, because the watch has to see every evaluation.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -38,9 +39,10 @@ class Asking:
         """The footprints of the matchConditions that were evaluated for one policy alone, such as after a write."""
 
     def all_conditions(self) -> Sequence[bool | EvaluationError]:
-        """Return the results of the matchConditions of all policies that can match the review, evaluated together.
+        """Return the result of each matchCondition of all policies that can match the review, in one list.
 
-        The results are in the order of the policies. Policies whose conditions read params are left out.
+        The results are in the order of the policies; ``Plan.slices`` has the range of each policy's results in the
+        list. Policies whose conditions read params have no results in the list.
         """
         batch = self.plan.batch
         if batch is None:
@@ -95,7 +97,10 @@ class Asking:
     def _with_params(
         self, policy: CompiledPolicy, params: Params | None, ask: Callable[[Evaluation], _Answer]
     ) -> _Answer:
-        """Return the result of ``ask`` for the policy. The message of an error gets the name of the params object."""
+        """Return the result of ``ask``, a function that evaluates expressions of the policy for one params object.
+
+        The message of an error gets the name of the params object.
+        """
         try:
             return ask(self._evaluation(policy, params))
         except EvaluationError as error:

@@ -56,7 +56,10 @@ class Awaited:
 
 
 def _owner(review: AdmissionRequest) -> OwnerReference | None:
-    """Return the ownerReference of the pod's controller; None without a controller, or if a field is too long."""
+    """Return the ownerReference of the pod's controller.
+
+    None if the pod has no controller, or if the reference has a field that is too long for a real object.
+    """
     owner = controller(review.object)
     if owner is None or not owner.uid:
         return None

@@ -66,7 +66,10 @@ def excess_of(request: AdmissionRequest) -> str:
 
 
 def _excess(pod: object, at_most_bytes: int | None) -> str:
-    """Return the message about a size bound that a pod exceeds; empty if the pod exceeds none."""
+    """Return the message about a size bound that a pod exceeds; empty if the pod exceeds none.
+
+    ``at_most_bytes`` is a number that the pod's size does not exceed; if None, the pod is measured.
+    """
     found = excess(pod, at_most_bytes)
     annotations = at(pod, "metadata", "annotations")
     if found or not isinstance(annotations, dict):
@@ -78,8 +81,8 @@ def _excess(pod: object, at_most_bytes: int | None) -> str:
 def excess_after_writes(pod: Mapping[str, Any], request: AdmissionRequest) -> str:
     """Return the message about a size bound that a pod exceeds after the policies' writes; empty if it is small enough.
 
-    The record annotation, which podberth writes last, counts as one more annotation. If a pod above the bounds were
-    stored, every policy would fail at the pod's next review.
+    ``request`` has the size of the review's text: the bytes of the changed pod are counted only if that size is near
+    the bound for a pod. The record annotation, which podberth writes last, counts as one more annotation.
     """
     near = request.size_bytes is not None and request.size_bytes > MAX_BYTES - _ROOM_FOR_POLICIES
     found = _excess(pod, None if near else 0)

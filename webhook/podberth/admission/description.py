@@ -86,8 +86,8 @@ def describe(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> Descrip
 def undescribed(snapshot: Snapshot) -> Description:
     """Return the description that is used for a pod that is too large for podberth to read.
 
-    The pod's requests are unknown, so every policy of scope GPU applies: a user cannot avoid the policies by hiding a
-    GPU among ten thousand containers.
+    The pod's requests are unknown, so every policy with ``scope: GPU`` applies: a user cannot avoid the policies by
+    hiding a GPU among ten thousand containers.
     """
     need = Need()
     return Description(
@@ -145,7 +145,10 @@ def meets(written: Iterable[Path], parts: Iterable[Path]) -> bool:
 
 
 def gang_in(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> Gang:
-    """Return a pod's gang, computed from the pod and from the snapshot's owners, groups and conventions."""
+    """Return a pod's gang, computed from the pod and from the snapshot.
+
+    Of the snapshot, the owners, the groups and the group systems of namespaces (``Conventions``) are used.
+    """
     native = snapshot.facts.native_groups.get(namespace, frozenset())
     gang = gang_of(pod, namespace, snapshot.owners, native, snapshot.facts.group_sizes, snapshot.devices)
     system = more_decisive(gang.system, _taken_over(pod, namespace, snapshot))
@@ -157,7 +160,7 @@ def gang_in(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> Gang:
 
 
 def _group_asks(gang: Gang, pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> bool:
-    """Return whether a known PodGroup that the pod names already has a topology request for the pod's group system."""
+    """Return whether the pod names a known PodGroup that requests topology from the pod's group system."""
     kind = _GROUP_KINDS.get(gang.system)
     name = kind.read(pod) if gang.known and kind is not None and kind.asked else None
     if kind is None or not isinstance(name, str):
@@ -167,10 +170,11 @@ def _group_asks(gang: Gang, pod: dict[str, Any], namespace: str, snapshot: Snaps
 
 
 def _taken_over(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> str:
-    """Return the name of the group system that the cluster's conventions name for the namespace's pods; else "plain".
+    """Return the name of the group system that takes over all pods of the namespace; "plain" if there is none.
 
-    The result is "plain" for a pod that names a scheduler other than the default scheduler. If the Namespace is
-    unknown, its only known label is the label with the name, which the API server sets.
+    The cluster's file of conventions assigns group systems to namespaces, by the labels of the Namespaces. The result
+    is "plain" for a pod that names a scheduler other than the default scheduler. If the Namespace is unknown, its only
+    known label is the label with the name, which the API server sets.
     """
     systems = snapshot.conventions.group_systems
     if not systems or (spec(pod).get("schedulerName") or DEFAULT_SCHEDULER) != DEFAULT_SCHEDULER:
@@ -202,10 +206,10 @@ def roles_of(gang: Gang, snapshot: Snapshot) -> Roles:
 
 
 def _counted(gpu: GpuFacts, snapshot: Snapshot) -> tuple[tuple[tuple[str, int], ...], bool]:
-    """Return (the extended resources that a node must have, whether the pod gets other devices by a ResourceClaim).
+    """Return (the extended resources that a node must have, whether the pod gets devices by a ResourceClaim).
 
-    A resource that only DeviceClasses serve is in no node's capacity: the scheduler makes a ResourceClaim for the
-    resource (KEP-5004).
+    The resources are pairs of a name and the requested number. A resource that only DeviceClasses serve is in no node's
+    capacity: the scheduler makes a ResourceClaim for the resource (KEP-5004).
     """
     served = [name for name, _ in gpu.totals if _is_claimed(name, snapshot)]
     if not served:

@@ -98,8 +98,9 @@ def explain(
 ) -> Explanation:
     """Decide on the creation of a pod by /mutate and /validate, and explain the decisions.
 
-    If ``policy`` is not empty, only the policy with that name is explained. ``tracers`` is a cache of tracers by policy
-    name: a later call with equal policies may pass the cache again.
+    If ``policy`` is not empty, only the policy with that name is explained. ``tracers`` is a cache, by policy name, of
+    the compiled parts of the policies' expressions: the call adds to the cache, and a later call with the same policies
+    compiles no part again.
 
     Raises:
         ReviewError: an object of the review is not a pod.
@@ -176,7 +177,7 @@ class Notes:
     """Observes the decision on one review (``policy.evaluate.Watch``), and collects a ``Note`` for each policy."""
 
     def __init__(self, environment: Environment, wanted: set[str], tracers: dict[str, Tracer]) -> None:
-        """Create the object for the policies with the names ``wanted``; ``tracers`` caches tracers by policy name."""
+        """Create the object for the policies with the names ``wanted``; ``tracers`` is a cache by policy name."""
         self.of: dict[str, Note] = {}
         """The notes by policy name."""
         self._wanted = wanted

@@ -27,9 +27,10 @@ from ..wellknown import GANG_LABEL
 def forecasts(
     parsed: Iterable[ParsedPolicy], policies: Iterable[CompiledPolicy], environment: Environment, review: ReviewContext
 ) -> tuple[Problem, ...]:
-    """Return a note for each constant of a mutation that conflicts with an earlier policy's constant, sorted by file.
+    """Return a problem for each mutation whose constant conflicts with the constant of an earlier policy's mutation.
 
-    A constant that the mutation refuses as invalid gets no note; the first pod will show the error.
+    The problems are sorted by file. A constant that the mutation refuses as invalid gets no problem; the first pod will
+    show the error.
 
     Args:
         parsed: the policies with their positions in files.

@@ -67,7 +67,7 @@ def refusal_of_writes(gang: Gang, written: Iterable[Path]) -> str:
 
 
 def _advice(gang: Gang, draft: Draft) -> str:
-    """Return where a user requests topology from the group system.
+    """Return the message that the group system places the pod, and in which field a user requests topology from it.
 
     Empty if the topology is already requested, or if the group system has no field for topology.
     """

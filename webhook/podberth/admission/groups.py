@@ -31,8 +31,8 @@ def wrong_in_workload(
 def wrong_in_pod(pod: dict[str, Any], description: Description, namespace: str, snapshot: Snapshot) -> list[str]:
     """Return the problems of a bare Pod's groups, as texts.
 
-    Empty for a Pod that a controller made, because the pod's workload is checked instead; and for a Pod to which
-    policies of scope GPU do not apply, or that names no queue or group.
+    Empty if a controller made the Pod, because the pod's workload is checked instead. Empty as well if the Pod names no
+    queue and no group, or if policies with ``scope: GPU`` do not apply to the Pod.
     """
     if not (description.concerned and names_a_group(pod)) or pods.controller(pod) is not None:
         return []

@@ -95,9 +95,11 @@ def _judge(
 
 
 def _enforce(failure: Failure, fault: Fault) -> Iterable[tuple[Decision, str]]:
-    """Yield a decision for each of the policy's validationActions.
+    """Yield (decision, status reason) for each validationAction of the policy of ``fault``.
 
-    An error under failurePolicy Ignore becomes a warning only.
+    ``failure`` has the message and the reason. An error under failurePolicy Ignore gives one decision with the action
+    "error" instead. Missing params, a missing namespace, and a failure of a policy without validationActions give one
+    denial.
     """
     name = fault.policy.name
     if failure.error and not fault.fatal:

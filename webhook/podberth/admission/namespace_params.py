@@ -44,7 +44,8 @@ NONE: Final = NamespaceParams({})
 def is_read(config_map: Params) -> bool:
     """Return whether policies may read a ConfigMap: it has the label of params, or is in podberth's own namespace.
 
-    In a live cluster, podberth follows only ConfigMaps with this label, so the rule is equal for files and snapshots.
+    Outside its own namespace, ``podberth serve`` watches only ConfigMaps with this label. So ConfigMaps from files
+    without the label are not read either.
     """
     marked = text_at(config_map, "metadata", "labels", PARAMS_LABEL) == "true"
     return marked or text_at(config_map, "metadata", "namespace") == NAMESPACE

@@ -24,10 +24,11 @@ class KnownParams:
     def __init__(
         self, config_maps: Mapping[tuple[str, str], Params], followed: Mapping[str, NamespaceParams] | str | None = None
     ) -> None:
-        """Keep the ConfigMaps by namespace and name, and the ConfigMaps of a followed cluster by namespace.
+        """Keep the ConfigMaps of the snapshot's facts by namespace and name, and the watched ConfigMaps by namespace.
 
-        A followed ConfigMap replaces a ConfigMap of ``config_maps`` with an equal namespace and name. ``followed`` is
-        None if podberth follows no ConfigMaps, and a text with the reason if the ConfigMaps cannot be listed.
+        A watched ConfigMap in ``followed`` replaces a ConfigMap of ``config_maps`` with an equal namespace and name.
+        ``followed`` is None if podberth watches no cluster, and a text with the reason if the ConfigMaps cannot be
+        listed.
         """
         self._config_maps = config_maps
         self._followed = followed
@@ -132,7 +133,7 @@ def identity(params: Params | None) -> Hashable:
 
 
 def called(params: Params) -> str:
-    """Return the name of a params object for messages."""
+    """Return the name of a params object for messages, as "ConfigMap NAMESPACE/NAME"."""
     namespace, name = (text_at(params, "metadata", field) for field in ("namespace", "name"))
     return f"ConfigMap {namespace}/{name}"
 

@@ -92,7 +92,7 @@ def replacement(request: AdmissionRequest, policies: Iterable[CompiledPolicy]) -
 
 
 def _excess_of_namespaced(kind: str, policy: Mapping[str, Any]) -> str:
-    """Return a message if the document is a NamespacedGPUPolicy that is too large to be kept; else empty."""
+    """Return a message if the document is a NamespacedGPUPolicy with more bytes than podberth accepts; else empty."""
     size = len(as_yaml(_as_written(policy))) if kind == NAMESPACED_KIND else 0
     return f"got {size:,} bytes, want {MOST_BYTES:,} at most; make several policies of it" if size > MOST_BYTES else ""
 
@@ -117,9 +117,10 @@ def _denied(request: AdmissionRequest, found: Iterable[Problem]) -> Outcome:
 
 
 def _as_written(policy: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the policy without the fields that the API server and kubectl added, with keys in kubectl's order.
+    """Return the policy without the fields that the API server and kubectl added.
 
-    The creationTimestamp of an exception stays, because an exception may last a year from its creation.
+    The annotations come first in the metadata, because kubectl sorts keys. The creationTimestamp of an exception stays,
+    because an exception may last a year from its creation.
     """
     dropped = _SERVERS - {"creationTimestamp"} if policy.get("kind") == EXCEPTION_KIND else _SERVERS
     metadata = {key: value for key, value in (policy.get("metadata") or {}).items() if key not in dropped}

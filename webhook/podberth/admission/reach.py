@@ -41,7 +41,7 @@ class ReachableCluster:
     def __init__(
         self, nodes: Iterable[Node], conventions: Conventions | None = None, holdings: Holdings | None = None
     ) -> None:
-        """Index the nodes. ``conventions`` are the cluster's conventions, by default podberth's own.
+        """Index the nodes. ``conventions`` has the cluster's names of levels and labels; None means the defaults.
 
         ``holdings`` are the devices that pods already hold on the nodes; None if unknown.
         """
@@ -57,7 +57,7 @@ class ReachableCluster:
     def reach(self, pod: Mapping[str, Any]) -> PodReach:
         """Return the sorted names of the nodes that could run a pod, and of the preferred nodes.
 
-        Transient nodes are left out, and DRA claims and declared GPU memory are ignored.
+        Transient nodes are left out. DRA claims are ignored, and so is the GPU memory that the pod's annotation states.
         """
         spec = pod["spec"]
         # Declared GPU memory is left out, because the scheduler does not know it.

@@ -68,10 +68,11 @@ class Footprint:
 
 
 def read_of_pod(reads: Iterable[tuple[str, ...]]) -> Tree | None:
-    """Return a tree of the access paths that lie below the pod; None if one access path reads most of the pod.
+    """Return a tree of the access paths that lie below the pod, starting with the pod's fields.
 
-    If only the presence of an object is read, the tree has one path below the object: the field "", which no object
-    has. If only the length of a list is read, the tree has such a path below the list.
+    None if an access path reads the whole pod, or a whole part such as ``object.spec``. If only the presence of an
+    object is read, the tree has one path below the object: the field "", which no object has. If only the length of a
+    list is read, the tree has such a path below the list.
     """
     paths = [path[1:] for path in reads if path[0] == _POD]
     return None if any(len(path) < _SHORTEST_PATH - 1 for path in paths) else tree_of(paths)
@@ -80,8 +81,8 @@ def read_of_pod(reads: Iterable[tuple[str, ...]]) -> Tree | None:
 def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:
     """Return the footprint of the expressions that read the access paths ``reads``.
 
-    None if an access path reads most of the pod, or reads a variable that may differ between equal pods, such as the
-    CEL variable ``request``.
+    None if an access path reads the whole pod, or a whole part such as ``object.spec``. None as well if an access path
+    reads a variable that may differ between equal pods, such as the CEL variable ``request``.
     """
     gpu: set[str] = set()
     gang: set[str] = set()

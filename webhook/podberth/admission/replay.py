@@ -3,8 +3,8 @@
 ``recall`` caches single results of policies; this module caches decisions with their patches. The key of a decision has
 the values of the unchanged pod that the matching policies' expressions read, and the values that their mutations read
 and write (``Concern.visits``). A decision that read anything else is not cached. To find that out, the draft records
-every path that was read, the pod under review records whether a fact changed, and ``asking`` records whether a
-condition was evaluated again after a write.
+every path that was read, the pod under review records whether a write changed the CEL variable ``gpu`` or ``gang``, and
+``asking`` records which conditions were evaluated again after a write.
 """
 
 from collections.abc import Hashable, Mapping
@@ -78,8 +78,9 @@ class GangAgain:
     def of(cls, under: PodUnderReview, pod: Mapping[str, Any], gang: Gang) -> "GangAgain | None":
         """Return ``gang``, computed from the changed ``pod``, with the labels and annotations that policies wrote.
 
-        None if the gang of another pod may depend on more than these labels and annotations: a label or annotation was
-        removed, a field of the spec that names a group was changed, or the namespace has a group with the gang's name.
+        The labels and annotations serve to check whether the cached decision is valid for a later pod: the gang of that
+        pod must depend on no other write. So the result is None if a label or annotation was removed, if a field of the
+        spec that names a group was changed, or if the namespace has a group with the gang's name.
         """
         before = under.request.object or {}
         if under.gang_facts.group_of(gang.name) or any(
@@ -264,8 +265,8 @@ def _within(known: Footprint, draft: Draft) -> bool:
 def _expected(inputs: Inputs, matching: Matching) -> bool:
     """Return whether the values that were computed again after a write depend only on ``inputs``.
 
-    These values are the results of conditions, the gang and the GPU facts. The labels and annotations that the gang
-    depends on are compared separately (``GangAgain``).
+    If not, the decision must not be cached. The values are the results of conditions, the gang and the GPU facts. The
+    labels and annotations that the gang depends on are compared separately (``GangAgain``).
     """
     known, changed = inputs.footprint, matching.under.changed_facts
     return (

@@ -167,7 +167,13 @@ def _object(value: object, where: str) -> dict[str, Any]:
 
 
 def _text(holder: Mapping[str, Any], key: str, inside: str = "") -> str:
-    """Return the string field ``key`` of an object in the review; empty if the field is absent or null."""
+    """Return the string field ``key`` of an object in the review; empty if the field is absent or null.
+
+    ``inside`` is the path of the object for messages, such as "resource."; empty for the request itself.
+
+    Raises:
+        ReviewError: the string is too long.
+    """
     value: str = holder.get(key) or ""
     if len(value) > _LONGEST_TEXT:
         got = f"{len(value):,} characters"

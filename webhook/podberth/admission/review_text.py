@@ -22,7 +22,7 @@ def read_review(
 ) -> AdmissionRequest:
     """Return the request of the review in a JSON text.
 
-    If a text is too large or too dense to be parsed, only the part before the objects is read.
+    If a text has too many bytes or values to be parsed, only the part before the objects is read.
 
     Args:
         text: the JSON text; only its beginning and its end if it is too large to be parsed.

@@ -431,7 +431,10 @@ def _enabled(parsed: Iterable[ParsedPolicy]) -> list[ParsedPolicy]:
 
 
 def _declared(policies: Iterable[CompiledPolicy]) -> dict[str, tuple[ClaimRequest, ...]]:
-    """Return a mapping from the name of each policy's claim template, as pods name it, to the template's requests."""
+    """Return a mapping from the name of each claim template that the policies declare to the template's requests.
+
+    The name is that of the ResourceClaimTemplate in the cluster (``written_name``).
+    """
     templates = (each for policy in policies for each in policy.source.spec.claim_templates)
     return {each.written_name: read_claim(each.document) for each in templates}
 

@@ -1,4 +1,4 @@
-"""Applies the mutations of policies to a draft of the pod under review, and writes the record of the changes on it.
+"""Applies the mutations of policies to a draft of the pod under review, and adds the record annotation to the draft.
 
 If one mutation of a policy fails, no mutation of the policy is applied. If a mutation is skipped, or conflicts with an
 earlier policy, the policy's other mutations are still applied.
@@ -206,17 +206,21 @@ class Writing:
             step.note(policy, "mutate", reason)
 
     def _would_matter(self, asked: Asked, step: _Step) -> bool:
-        """Return whether a refused mutation gets a message: if it decides placement, or would have changed the pod."""
+        """Return whether a message reports a mutation that ``gate.refusal`` refuses.
+
+        The mutation is reported if it decides placement, or if it would have changed the pod.
+        """
         proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves)
         return pipeline.CONCERNS[proposal.concern].decides == "placement" or isinstance(
             self._build(step.draft.fork(), proposal), Change
         )
 
     def _came_too_early(self, policy: CompiledPolicy, awaits: Callable[[EarlierChanges, str], bool]) -> bool:
-        """Return whether this policy's mutation must be skipped, because it has to follow a change of a later policy.
+        """Return whether this policy's mutation must be skipped, as on an earlier call of /mutate for this pod.
 
-        On an earlier call of /mutate for this pod, the later policy made that change, and the mutation was skipped.
-        ``awaits`` returns whether the mutation has to follow the changes of the policy with a given name.
+        The mutation needs a change that another policy makes first. On the earlier call, a later policy made that
+        change, so the mutation was skipped. ``awaits`` returns, for the earlier changes and a policy's name, whether
+        that policy made the change.
         """
         earlier = pipeline.earlier(self.before)
         later = {each.name for each in self.under.snapshot.policies if each.source.sort_key > policy.source.sort_key}

@@ -104,7 +104,10 @@ def check_config_map(node: str) -> ApiRequest:
 
 
 def write_config_map(node: str, uid: str, text: str) -> ApiRequest:
-    """Return the request that applies the node's topology ConfigMap with the document ``text``."""
+    """Return the request that applies the node's topology ConfigMap with the document ``text``.
+
+    ``uid`` is the uid of the Node, which becomes the owner of the ConfigMap.
+    """
     manifest = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -117,7 +120,10 @@ def write_config_map(node: str, uid: str, text: str) -> ApiRequest:
 
 
 def renew_lease(node: str, uid: str, now: datetime, seconds: int) -> ApiRequest:
-    """Return the request that renews the node's heartbeat Lease for ``seconds`` seconds."""
+    """Return the request that renews the node's heartbeat Lease for ``seconds`` seconds.
+
+    ``uid`` is the uid of the Node, which becomes the owner of the Lease.
+    """
     manifest = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
@@ -133,9 +139,9 @@ def renew_lease(node: str, uid: str, now: datetime, seconds: int) -> ApiRequest:
 
 
 def write_labels(target: LabelTarget, node: str, uid: str, labels: Mapping[str, str]) -> ApiRequest:
-    """Return the request that sets the agent's labels, on the Node or in a NodeFeature.
+    """Return the request that sets the agent's labels: on the Node if ``target`` is "own", else in a NodeFeature.
 
-    Earlier labels of the agent that are not in ``labels`` are removed.
+    ``uid`` is the uid of the Node. Earlier labels of the agent that are not in ``labels`` are removed.
     """
     if target == "own":
         # Because of the uid, the API server answers with a conflict if the Node was created again meanwhile.
@@ -152,7 +158,7 @@ def write_labels(target: LabelTarget, node: str, uid: str, labels: Mapping[str, 
 
 
 def _metadata(node: str, uid: str) -> dict[str, Any]:
-    """Return the metadata of an object that is owned by the Node, and so is deleted together with the Node."""
+    """Return the metadata of an object that the Node with the uid ``uid`` owns, so that it is deleted with the Node."""
     owner = {"apiVersion": "v1", "kind": "Node", "name": node, "uid": uid, "blockOwnerDeletion": False}
     return {
         "name": node,

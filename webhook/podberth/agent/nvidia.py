@@ -160,6 +160,8 @@ class NvidiaReader:
     def _hidden(self, asking: NvmlRound, listed: int) -> int:
         """Return the number of the driver's GPUs that NVML does not list, because this process cannot open them.
 
+        ``listed`` is the number of GPUs that NVML lists. If GPUs are missing, the reason is added to ``asking.unseen``.
+
         Raises:
             DeviceError: NVML lists no GPU.
         """

@@ -208,7 +208,9 @@ def mig_mode(gpu: Any) -> tuple[bool, bool]:
 
 
 def profiles(gpu: Any) -> tuple[ObservedProfile, ...]:
-    """Return the MIG profiles that a GPU supports, each with the number and the memory of the profile's instances.
+    """Return the MIG profiles that a GPU supports.
+
+    Each profile has the maximum number of its instances on the GPU, and the memory of one instance in MiB.
 
     Raises:
         pynvml.NVMLError: the profiles cannot be read; a profile that the GPU lacks is left out.

@@ -140,6 +140,9 @@ def publish(
 ) -> None:
     """Read the node's devices and publish the results, until an error ends the agent.
 
+    The topology that ``sight`` reads goes to the API server through ``publisher``. The labels go to the file
+    ``features``, too; ``features`` is None if the agent writes no file with labels.
+
     Raises:
         DeviceError: nothing can be read at the start, or a later reading fails in a way that no retry helps.
     """
@@ -162,7 +165,10 @@ def publish(
 
 
 def _log_changes(before: dict[str, str], after: dict[str, str], say: Say) -> None:
-    """Log each failure in ``after`` that is new or has changed, and each failure in ``before`` that has ended."""
+    """Log each failure in ``after`` that is new or has changed, and each failure in ``before`` that has ended.
+
+    Both are mappings from the name of the failing object, such as "Node node-1", to the message about the failure.
+    """
     for about, text in sorted(after.items()):
         if before.get(about) != text:
             say("warning", text)

@@ -89,7 +89,10 @@ class Publisher:
     def __init__(
         self, node: str, *, draw: Draw, heartbeat_seconds: float = HEARTBEAT_SECONDS, labels: LabelTarget | None = None
     ) -> None:
-        """Create the publisher with nothing to publish. ``draw`` returns random numbers for the jitter."""
+        """Create the publisher of the Node with the name ``node``, with nothing to publish.
+
+        ``draw`` returns random numbers for the jitter. ``labels`` is where the agent's labels are sent; None: nowhere.
+        """
         self.troubles: dict[str, str] = {}
         """A mapping from an object's name to the message about the object's present failure; empty without failures.
 
@@ -120,7 +123,10 @@ class Publisher:
 
     @property
     def settled(self) -> bool:
-        """Whether the ConfigMap has the right labels and owner, and the newest document (its time is not compared)."""
+        """Whether the ConfigMap has the right labels and owner, and the newest document.
+
+        The times of the two documents are not compared.
+        """
         there = self._there
         return there is not None and there.sound and is_same_but_for_time(there.text, self._wanted or "")
 
@@ -200,7 +206,11 @@ class Publisher:
         return self._writing.at
 
     def _heartbeat_at(self) -> float:
-        """Return the time of the next renewal of the Lease, in seconds of the agent's clock; inf if none is allowed."""
+        """Return the time of the next renewal of the Lease, in seconds of the agent's clock.
+
+        The result is inf, so that the Lease is not renewed, if the driver does not answer, if the Node or the ConfigMap
+        is unknown, or if writing the ConfigMap fails.
+        """
         if self.silent or not self._uid or self._there is None or self._writing.failing:
             return inf
         return max(self._beat_at, self._beating.at)
@@ -254,7 +264,10 @@ def _about(purpose: Purpose, node: str) -> str:
 
 
 def _remedy(purpose: Purpose, status: int, said: str) -> str:
-    """Return advice on how to fix a failed request; the advice ends the message about the failure."""
+    """Return the last part of the message about a failed request: advice on how to fix the failure, never empty.
+
+    ``said`` is the API server's own message.
+    """
     match status:
         case HTTPStatus.UNAUTHORIZED:
             return "want a token of this cluster that has not expired; it is read again each time"

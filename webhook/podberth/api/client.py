@@ -75,7 +75,9 @@ class ClusterClient:
         content_type: str = "application/json",
         limits: AnswerLimits | None = None,
     ) -> bytes:
-        """Send ``document`` to create or change an object, and return the body of the answer. A JSON patch is a list.
+        """Send ``document`` to create or change an object, and return the body of the answer.
+
+        ``document`` is an object as JSON, or a list of operations if ``content_type`` is that of a JSON patch.
 
         Raises:
             ClusterError: the request failed; the error's ``status`` is 409 if another writer changed the object first.

@@ -368,13 +368,16 @@ def read_object(body: bytes, what: str) -> Document:
 
 
 def garbled(what: str, got: bytes) -> ClusterError:
-    """Return the error for an answer that is not JSON of the Kubernetes API."""
+    """Return the error for the answer ``got``, which is not JSON of the Kubernetes API; ``what`` is the request."""
     shown = got[:_GARBLED_SHOWN].decode("utf-8", "replace")
     return ClusterError("garbled", f"{what}: got {shown!r}, want an object, a list or an event of the API; try again")
 
 
 def refusal(what: str, status: int, body: bytes, retry_after: str) -> ClusterError:
-    """Return the error for an answer with a status of 300 or more; ``retry_after`` is the header's text, or empty."""
+    """Return the error for an answer with a status of 300 or more.
+
+    ``what`` is the request, and ``retry_after`` the text of the header Retry-After, or empty.
+    """
     try:
         thing = orjson.loads(body)
     except ValueError:
@@ -428,9 +431,11 @@ class Pace:
         self._failures = 0
 
     def wait_seconds(self, lived_seconds: float, retry_after_seconds: float = 0.0) -> float:
-        """Return the wait in seconds before the next try; ``lived_seconds`` is how long the last watch lasted, or 0.
+        """Return the wait in seconds before the next try.
 
-        A wait that the API server asks for is respected up to the limit: a misconfigured proxy may ask for a day.
+        ``lived_seconds`` is how long the last watch lasted, or 0. After a watch that lasted for
+        ``Timing.settled_seconds``, the backoff starts again with its shortest wait. A wait that the API server asks for
+        is respected up to the limit: a misconfigured proxy may ask for a day.
         """
         timing = self._timing
         if lived_seconds >= timing.settled_seconds:
@@ -447,9 +452,10 @@ class Pace:
 
 
 class Refusals:
-    """Decides whether the API server's refusals of requests are final.
+    """Decides whether the API server's refusals of requests are final, so that the caller gives up.
 
-    A server that has just started knows neither roles nor tokens yet, and refuses all requests for some seconds.
+    A refusal is an error with the reason "refused". A server that has just started knows neither roles nor tokens yet,
+    and refuses all requests for some seconds.
     """
 
     def __init__(self, timing: Timing) -> None:

@@ -103,7 +103,7 @@ class Reflector:
 
     @property
     def count(self) -> int:
-        """The number of the resource's objects that the sink has received."""
+        """The number of the resource's objects that exist, as far as the reflector knows."""
         return len(self.known)
 
     async def run(self) -> None:

@@ -80,7 +80,10 @@ class Bodies:
 
 
 def _may_hide(body: Node, name: str, operand: Node) -> bool:
-    """Return whether the expression ``body`` may have a value even if the operand ``name`` has an error."""
+    """Return whether the expression ``body`` may have a value even if an operand of it has an error.
+
+    ``name`` is the variable in ``body`` for the operand, and ``operand`` the operand itself: a literal has no error.
+    """
     return ast.kind(operand) != "const_expr" and not _fails_with(body, name)
 
 

@@ -63,8 +63,8 @@ def _has_nul(result: Any) -> bool:
 class Calls:
     """Holds the review for which podberth's functions are called, and the exception of a function that failed.
 
-    The object is separate from the Runner, because the engine refers to the functions: Python cannot collect a
-    reference cycle through the engine, so every reload would leak a Runner.
+    The engine refers to the functions, and the functions refer to this object. So this object must not refer to the
+    engine, as the Runner does: Python cannot collect a reference cycle through the engine.
     """
 
     __slots__ = ("_operands", "_results", "fault", "review")

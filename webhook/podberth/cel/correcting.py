@@ -59,7 +59,10 @@ class Correcting:
         """The number of the expression's nodes, including the nodes that corrections have added so far."""
 
     def times_as_read(self) -> None:
-        """Replace ``string(timestamp(text))`` by a function of ``text``, because a timestamp has no time zone."""
+        """Replace ``string(timestamp(text))`` by a function of ``text``, which keeps the time zone that is in ``text``.
+
+        A timestamp of the CEL engine has no time zone, so the engine would write the time in UTC.
+        """
         for node in ast.walk(self._checked.expr):
             if ast.kind(node) != "call_expr" or node.call_expr.function != "string" or not node.call_expr.args:
                 continue
@@ -207,7 +210,10 @@ def guessed(checked: Node) -> frozenset[int]:
 
 
 def _may_equal(key: Node, other: Node) -> bool:
-    """Return whether two keys can be compared, and may be equal."""
+    """Return whether two keys may be equal, and are cheap to evaluate again: literals, variables, fields of variables.
+
+    Two literals are not compared.
+    """
     kinds = {ast.kind(key), ast.kind(other)}
     return kinds != {"const_expr"} and _is_field(key) and _is_field(other)
 
@@ -226,7 +232,10 @@ def _spreads(checked: Node, node: Node, found: set[int]) -> bool:
 
 
 def _names(checked: Node, loop: Node, found: set[int]) -> set[str]:
-    """Return the names of a loop's variables whose type the type checker may have guessed."""
+    """Return the names of a loop's variables whose type the type checker may have guessed.
+
+    ``found`` has the ids of the nodes whose type may be a guess, as far as known.
+    """
     names: set[str] = set()
     if _spreads(checked, loop.iter_range, found):
         names |= {loop.iter_var, loop.iter_var2}

@@ -120,10 +120,11 @@ _TYPES: Mapping[str, str] = {
 
 
 def _converts(native: Body, known: Mapping[str, Body], dyn: str = "") -> Correct:
-    """Return the correction of a type conversion; ``known`` is a mapping from the operand's type to a CEL expression.
+    """Return the correction of a type conversion.
 
-    If the checker does not know the operand's type, the CEL expression tests the type at run time: first ``dyn``, which
-    is the beginning of a conditional expression, then each type of ``known``, and last ``native`` for all other types.
+    ``known`` is a mapping from the operand's type to the CEL expression that replaces the call. If the checker does not
+    know the operand's type, one CEL expression tests at run time for each type of ``known``, and ends with ``native``,
+    the engine's own conversion, for all other types. ``dyn`` is a test that comes first, such as "TEST ? VALUE : ".
     """
     asked = " : ".join(f"{_TYPES[kind]} ? ({body})" for kind, body in known.items())
     return _by_kind(known, f"{dyn}{asked} : {native}")

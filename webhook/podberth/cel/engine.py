@@ -88,7 +88,7 @@ class Expression:
     """
 
     def __init__(self, source: str, want: Want, lowered: Lowered, *, runner: Runner, costs: Mapping[str, Cost]) -> None:
-        """Create the expression from its text, the wanted type, the checked tree in run-time form, and the costs."""
+        """Create the expression from its text, the wanted type, the checked and corrected tree, and the costs."""
         self.costs = costs
         """The maximum costs of an evaluation: the key "" has the cost of the expression itself, and the name of a
         variable that the expression needs has the cost of that variable.
@@ -364,7 +364,11 @@ class Environment:
         return self._check(text, self._declared(variables, self._every_name), frozenset(), checker)
 
     def _checker_of(self, source: str, want: Want) -> tuple[Checker, str]:
-        """Return (the type checker for an expression, the text of the expression for that type checker)."""
+        """Return (the type checker for an expression, the text of the expression for that type checker).
+
+        An expression that makes patches gets a type checker that knows the types in the text, such as ``Object.spec``.
+        In the text for that checker, "_" replaces "." in the names of such types.
+        """
         if not patch_types.may_be_named(source, want):
             return self._checker, source
         text = patch_types.flattened(source)

@@ -32,7 +32,8 @@ _TAKEN: Final[Mapping[str, frozenset[str]]] = {
 def wrong_formats(checked: Node, *, objects_have_text: bool) -> Iterator[CelProblem]:
     """Yield a problem for each call of ``format`` with a literal text and a list literal that fails for every pod.
 
-    ``objects_have_text`` says whether "%s" accepts objects with declared fields, which are maps at run time.
+    ``objects_have_text`` says whether "%s" accepts objects with declared fields, such as ``object.spec``: it does in
+    GPUPolicies, but not in native policies.
     """
     for node in ast.walk(checked.expr):
         if ast.kind(node) == "call_expr" and node.call_expr.function == "format" and _is_literal(node):

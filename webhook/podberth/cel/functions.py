@@ -188,7 +188,10 @@ def _named(_: ReviewContext, name: str) -> dict[str, Any]:
 
 
 def _row(signature: str, call: Callable[..., Any], reads: tuple[tuple[str, ...], ...] = ()) -> Function:
-    """Return the Function with a signature, for example "Receiver.name(type, type): type"."""
+    """Return the Function with a signature, for example "Receiver.name(type, type): type".
+
+    ``reads`` are the paths that the function ``call`` reads besides its arguments (``cel.reads``).
+    """
     path, _, rest = signature.partition("(")
     inside, _, result = rest.rpartition("): ")
     receiver, _, name = path.rpartition(".")

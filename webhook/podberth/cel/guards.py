@@ -2,7 +2,8 @@
 
 The engine evaluates the second operand of ``&&`` and ``||`` only if the first does not decide the result, and only one
 branch of ``? :`` (cel-cpp runtime, short-circuiting). If the condition has an error, the second operand is evaluated,
-too. Then the text is either within the limit all the same, or has no value to read.
+too. Even then, the comparison that sets the limit is not false. If the comparison itself has an error, the text has no
+value that the second operand could read.
 """
 
 from collections.abc import Mapping

@@ -43,7 +43,7 @@ def wrap(kind: str, value: Any) -> Any:
 
 
 def shown(value: Any) -> Any:
-    """Return a value of the CEL library ``authz``, such as an authorizer, as JSON without empty fields."""
+    """Return the non-empty fields of a value of the CEL library ``authz``, such as an authorizer, as a dict."""
     return {key: each for key, each in json.loads(value.text).items() if each not in ("", None)}
 
 

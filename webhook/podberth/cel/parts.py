@@ -75,10 +75,10 @@ class MacroLoop:
 class SubExpression:
     """A part of an expression that is an expression itself.
 
-    ``kind`` is the kind of expression that the part is. "path": a name with fields and indexes; the children are the
-    values of the shorter paths. "and", "or" and "choice": the children are the operands in order; some operands may not
-    be evaluated. "macro": the first child is the receiver, and the other children are parts of the body. Literals are
-    not parts, nor are bare variables such as ``object``, whose value would be too large.
+    ``kind`` is the kind of expression that the part is. "path": a name with fields and indexes; the child of ``a.b.c``
+    is ``a.b``. "and", "or" and "choice": the children are the operands in order; some operands may not be evaluated.
+    "macro": the first child is the receiver, and the other children are parts of the body. Literals are not parts, nor
+    are bare variables such as ``object``, whose value would be too large.
     """
 
     text: str
@@ -168,6 +168,8 @@ class _Reader:
         """Yield the largest parts of a macro's body that use no loop variable.
 
         ``done`` is the token range of the receiver, which is skipped: an expansion may contain the receiver twice.
+        ``bound`` are the names of the loop variables around ``node``, and ``macros`` the tokens of the macros around
+        it.
         """
         macro = self._macro(node)
         macros |= frozenset() if macro is None else {macro}

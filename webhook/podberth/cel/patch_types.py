@@ -48,7 +48,10 @@ _NON_ZERO: Final = "optional.ofNonZeroValue"
 
 
 def may_be_named(source: str, want: Want) -> bool:
-    """Return whether an expression may use the types ``Object`` and ``JSONPatch`` of mutating policies."""
+    """Return whether the types ``Object`` and ``JSONPatch`` of mutating policies are permitted in an expression.
+
+    They are permitted if ``want``, the required type, is a patch; and in a part of a patch that has one of the names.
+    """
     return want in WANTS or (want is Want.PART and _MAY.search(source) is not None)
 
 

@@ -93,7 +93,10 @@ _TEXT_ADVICE = "a text of any length is read or made each time; compare first, o
 
 
 class Meter:
-    """Computes the price of one expression from the checked tree."""
+    """Computes the price of one expression from the checked tree.
+
+    In all methods, ``times`` is the maximum number of evaluations of the node, loops around it included.
+    """
 
     def __init__(self, checked: Node, variables: Mapping[str, Bounds]) -> None:
         """Create the object; ``variables`` has the bounds of the value of each ``variables.<name>``."""
@@ -257,7 +260,10 @@ class Meter:
         self._charge_first(node, "placement" if name in _PLACEMENT else name, times, price.first)
 
     def _charge_first(self, node: Node, what: str, times: float, price: float) -> None:
-        """Add the price of a result that is computed at most once for each node set of a review."""
+        """Add the price of a result that is computed at most once for each node set of a review, and then cached.
+
+        ``what`` is the name of the function or field that gives the result, and ``price`` the price of one computation.
+        """
         if not price:
             return
         asked = node.select_expr.operand if ast.kind(node) == "select_expr" else node
@@ -269,7 +275,10 @@ class Meter:
             self.remembered[key] = charged
 
     def _charge_plain(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
-        """Add the price of a call that reads texts and lists: by the number of bytes and of items."""
+        """Add the price of a call that reads its operands to their ends: by the bytes of texts, and the items of lists.
+
+        ``nodes`` are the operands, and ``values`` the bounds of their values.
+        """
         function = node.call_expr.function
         price = price_of(function)
         charged = price.call * times
@@ -293,7 +302,10 @@ class Meter:
         self._charge(node, charged, _TEXT_ADVICE if price.byte else _LOOP_ADVICE)
 
     def _charge_bytes(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
-        """Add the price of a call of the CEL engine's or a library's function, by the number of bytes read."""
+        """Add the price of a call of a function of the CEL engine or of a library, by the rule for that function.
+
+        ``nodes`` are the operands, and ``values`` the bounds of their values.
+        """
         function = node.call_expr.function
         price = price_of(function)
         read = [value.bytes_at(times) for value in values]
@@ -334,7 +346,10 @@ class Meter:
                 self._charge_plain(node, nodes, values, times)
 
     def _charge_listed(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
-        """Add the price of a call of a function that works on lists."""
+        """Add the price of a call whose operands may be lists, evaluated ``times`` times, by the number of items.
+
+        ``nodes`` are the operands, and ``values`` the bounds of their values.
+        """
         function = node.call_expr.function
         price = price_of(function)
         if function == "_+_":
@@ -365,9 +380,9 @@ class Meter:
     ) -> None:
         """Add the price of comparing each element of one list with each element of another list.
 
-        ``left`` and ``right`` are (bytes, length) of the lists. The comparison of two elements ends with the shorter
-        element. The comparison of two texts ends at the first difference, so the price of comparing the texts is part
-        of the price of a pair.
+        ``left`` and ``right`` are (bytes, length) of the lists. A pair of texts or numbers costs nothing here: the
+        comparison ends at the first difference, and is part of the price of the call. A pair of other elements is
+        priced by the bytes of the shorter element.
         """
         kind = ast.type_of(self._checked, listed)
         elements = kind.parameters[0].name if kind.name == "list" else kind.name
@@ -436,7 +451,11 @@ class Meter:
         return result
 
     def _growing(self, step: Node, added: Node, rounds: float, scope: Mapping[str, Bounds]) -> Bounds:
-        """Add the price of one round of the macro ``map`` or ``filter``; return the bounds of the added element."""
+        """Add the price of all rounds of a macro ``map`` or ``filter``; return the bounds of the added element.
+
+        ``step`` is the expression of one round, ``added`` the part of it that gives the element, and ``rounds`` the
+        number of rounds.
+        """
         if ast.kind(step) == "call_expr" and step.call_expr.function == "_?_:_":
             condition = step.call_expr.args[0]
             self.visit(condition, rounds, scope)

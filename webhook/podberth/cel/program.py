@@ -57,7 +57,7 @@ class Lowered:
 
     @property
     def named(self) -> list["Lowered"]:
-        """The variables that the expression refers to, sorted by name."""
+        """The variables that the expression itself refers to, without those that only other variables need, by name."""
         names = {path[1] for path in self.reads if len(path) > 1 and path[0] == VARIABLES_PREFIX.rstrip(".")}
         return [self.variables[name] for name in sorted(names) if name in self.variables]
 

@@ -20,7 +20,7 @@ def reads(checked: ast.Node) -> frozenset[FieldPath]:
 
     A path includes everything below the path. A path ends at a key that is not constant, or at a value that the
     expression makes. ``has()`` counts as reading, a constant string key is a field, and ``variables.x`` is
-    ("variables", "x"). The names of types are among the variables.
+    ("variables", "x"). The name of a type, as in ``type(a) == string``, counts as a variable that is read.
 
     ELEMENT stands for an element of a list at any index, and for the variable of a loop over a list. The path of a
     filtered list is the path of the list. The variable of a loop over any other value has the path of that value.

@@ -33,7 +33,7 @@ For a path that ends with ELEMENT, the number counts the entries of all elements
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The maximum size of the value of an expression."""
+    """The bounds of the value of an expression: of its entries, its bytes, and its nested values."""
 
     length: float = 0
     """The maximum number of entries, if the value is a list or map."""
@@ -59,11 +59,10 @@ class Bounds:
         return self.total if times <= self.times else times * self.size
 
     def whole_at(self, times: float) -> float:
-        """Return the bound ``whole`` for ``times`` evaluations of the expression instead of ``self.times``.
+        """Return the maximum number of uses of the whole value at ``path`` in ``times`` evaluations.
 
-        If there are more evaluations than ``self.times``, all may use the largest value of the expression, which may be
-        nearly the whole value at ``path``, as ``c.env`` in ``c.args.all(a, c.env.all(e, …))``. So each evaluation
-        counts as one use of the whole value.
+        For more than ``self.times`` evaluations, each counts as one use, because each may use the largest part of the
+        value: ``c.args.all(a, c.env.all(e, …))`` reads the same ``c.env`` for each argument.
         """
         return self.whole if times <= self.times else times
 

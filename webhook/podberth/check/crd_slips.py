@@ -42,7 +42,10 @@ def wrong_by_crd(
 
 @cache
 def checked_as_pods(version: str, kind: str) -> frozenset[tuple[str, ...]]:
-    """Return the paths of a kind's pod templates and of other parts that podberth checks as parts of Pods."""
+    """Return the paths of a kind's pod templates and of other parts that podberth checks as parts of Pods.
+
+    ``version`` is the ``apiVersion`` of the kind.
+    """
     row = row_for({"apiVersion": version, "kind": kind})
     return frozenset(path for place in (row.places if row else ()) for path in _parts(place))
 
@@ -87,7 +90,7 @@ class _Walk:
         """Yield each misspelt or misplaced field in a value: the path, and a message about the field.
 
         Args:
-            value: the unchecked value.
+            value: the value whose fields are compared with ``fields``.
             fields: the fields that the CRD has for the value.
             at: the path from the object to the value.
             around: the objects that the value is in, the outermost first.
@@ -137,9 +140,9 @@ def _words(name: str) -> list[str]:
 def _place(key: str, level: _Level, around: tuple[_Level, ...]) -> Path | None:
     """Return the path of the object to which the misplaced field ``key`` belongs; None if that is unclear.
 
-    By the CRD, the object can have a field ``key``; in the document, it has none. Objects inside the value ``level``
-    come first, then objects around the value. Inside, objects that the document has come first, then objects that are
-    less deep.
+    By the CRD, the object can have a field ``key``; in the document, it has none. ``level`` is the object that has the
+    misplaced field. Objects inside it come first, then the objects in ``around``, which contain it, innermost first.
+    Inside, objects that the document has come first, then objects that are less deep.
     """
     found: list[tuple[bool, int, Path]] = []
     for path, fields in _objects_below(level.fields):

@@ -100,7 +100,11 @@ def _held_back(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapsho
 
 
 def _wrote(written: Sequence[Written], recorded: Record) -> tuple[Wrote, ...]:
-    """Return the writes of each policy, as in ``recorded``, the pod's record, with the reason of the first write."""
+    """Return the writes of each policy in ``written`` that changed the pod.
+
+    The values are those in ``recorded``, the pod's record. The reason is the text of the field ``reason`` of the
+    policy's first mutation that changed the pod.
+    """
     reasons: dict[str, str] = {}
     for each in written:
         if each.patch:

@@ -62,7 +62,7 @@ def check_workload(
 def _settled(result: Result, pods: Sequence[Draft]) -> Result:
     """Return a result without the policies' writes that any of the live pods ``pods`` already has.
 
-    A write for which the document has no field still counts as a change of the pod.
+    The verdict is "mutated" if a write is left, even if the document has no field for the write.
     """
     done = {
         each.policy: Finding(policy=each.policy, message="this is on its live pods already", field="", line=0)
@@ -102,6 +102,7 @@ def live_report(
 ) -> Report:
     """Return the report about all live workloads: the results of each workload, and counts.
 
+    ``found`` has the results of each workload. ``tops`` has the counts of the objects that were not checked.
     ``policies`` are the policies as written, without assumptions. ``unread`` are results for objects that could not be
     read, and ``missing`` are the kinds of objects that could not be listed.
     """

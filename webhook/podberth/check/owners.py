@@ -147,9 +147,10 @@ class _Owners:
         return top
 
     def _above(self, source: Source) -> Source | None:
-        """Return the owner of an object by uid, or by name if objects between the owner and the object were not listed.
+        """Return the owner of an object; None if the owner is not among the listed objects.
 
-        None if the owner is not among the objects.
+        The owner is found by its uid. If the owner is a ReplicaSet or a Job that was not listed, the result is the
+        Deployment or the CronJob whose name the owner's name begins with.
         """
         owner = _controller(source.content)
         if owner is None:

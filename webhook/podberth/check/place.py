@@ -38,8 +38,9 @@ def field_of(
 ) -> Path:
     """Return the path of the field in ``pod`` that a decision with this message is about; empty if unknown.
 
-    ``reads`` are the paths that the policy reads (``cel.reads``), empty for podberth's own decisions. ``own`` is the
-    pod with only the fields that the document has.
+    A field that the message names comes first, then a field at one of the paths ``reads``: the paths that the policy
+    reads (``cel.reads``), empty for podberth's own decisions. ``own`` is the pod with only the fields that the document
+    has, and ``gpu`` has the pod's requests for devices.
     """
     named = _named(message, pod)
     if named is not None:

@@ -296,7 +296,12 @@ class _Object:
         return self._decided(template, decided, first)
 
     def _stopped(self, template: Template, unfilled: Sequence[Finding], refused: Sequence[Finding]) -> Result | None:
-        """Return the result for a template on whose pod podberth cannot decide; None if podberth can decide."""
+        """Return the result for a template on whose pod podberth cannot decide; None if podberth can decide.
+
+        ``unfilled`` has the errors about numbers of the template that are wrong, or placeholders. ``refused`` has the
+        errors about fields that the API server would refuse. podberth cannot decide either if the template has a wrong
+        shape or no containers.
+        """
         shape = () if unfilled else misshapen(template, self.source.api_version)
         errors = [*unfilled, *(self._finding(message, path) for message, path in shape), *refused]
         if errors:

@@ -73,9 +73,10 @@ class Source:
         return self.positions.key((*self.root, *path)).line
 
     def repeated_fields(self) -> list[str]:
-        """Return the path of each duplicate key in ``repeated``, as a text.
+        """Return, for each problem with a duplicate key in ``repeated``, the path of the key as a text.
 
-        The text is empty unless the key at this position is the last one of its name: other values are not kept.
+        A path is known only for the last key of the same name, whose value the document has; for the keys before it,
+        the text is empty.
         """
         if not self.repeated:
             return []

@@ -118,7 +118,10 @@ def _of_spec(form: Form, whole: Typed, fields: Mapping[str, Schema]) -> Iterator
 
 
 def _with_others(typed: Typed) -> Iterator[Typed]:
-    """Yield a value of a known type; yield its containers one by one if the operator permits further fields in them."""
+    """Yield a value of a known type. A list of containers in which the operator adds fields is yielded item by item.
+
+    So each container is compared with its type and with the operator's own fields (``Typed.others``).
+    """
     element = typed.kind.element
     if typed.others and element is not None and element.message == _CONTAINER and isinstance(typed.value, list):
         for at, each in enumerate(typed.value):

@@ -143,9 +143,10 @@ async def take_inventory(
 ) -> Inventory:
     """List the workloads of a namespace, and the objects that decisions on the workloads depend on.
 
-    If ``namespace`` is empty, workloads of all namespaces are listed. ``extra`` has the names of further kinds of
-    workloads. Nodes and their topology are listed only if ``nodes`` is true, and the ConfigMaps of tenants that may be
-    params only if ``params`` is true.
+    If ``namespace`` is empty, workloads of all namespaces are listed. ``extra`` has kinds of workloads, such as
+    "MyJob", that are listed besides the kinds that podberth knows. Nodes and their topology are listed only if
+    ``nodes`` is true. ConfigMaps outside podberth's own namespace that policies may read as params are listed only if
+    ``params`` is true.
 
     Raises:
         ClusterError: API discovery cannot be read.
@@ -209,7 +210,10 @@ async def _registration(lister: Lister, missing: list[str]) -> list[Document]:
 
 
 def _discovered(version: str) -> Document:
-    """Return the APIResourceList of an API version that serves PodGroups, even if the cluster has no PodGroup."""
+    """Return an APIResourceList that says that an API version serves PodGroups.
+
+    The list shows that PodGroups are served even if the cluster has no PodGroup.
+    """
     resources = [{"name": POD_GROUPS}]
     return {
         "apiVersion": "v1",
@@ -223,9 +227,10 @@ def _discovered(version: str) -> Document:
 async def _served(lister: Lister, extra: Collection[str], missing: list[str]) -> tuple[list[ServedKind], list[str]]:
     """Return (the kinds of objects to list, Pods first; the names of known kinds that the cluster does not serve).
 
-    Each kind is listed in the API server's preferred version only, because all versions have equal objects. If the
-    kinds of a version cannot be read, for example because the server of an aggregated API is down, the version is added
-    to ``missing``.
+    The kinds to list are the kinds of workloads that podberth knows, kinds between a workload and its pods, the kinds
+    in ``extra``, and the kinds that ``podberth serve`` follows. Each kind is listed in the API server's preferred
+    version only, because all versions have equal objects. If the kinds of a version cannot be read, for example because
+    the server of an aggregated API is down, the version is added to ``missing``.
     """
     versions = {"": ("v1",), **await lister.versions()}
     wanted = {**kinds_to_list(), **_kinds_besides()}
@@ -260,7 +265,10 @@ def kinds_to_list() -> dict[tuple[str, str], set[str]]:
 
 
 def _kinds_besides() -> dict[tuple[str, str], set[str]]:
-    """Return a mapping from (API group, kind) to the API versions, for other objects that decisions depend on."""
+    """Return a mapping from (API group, kind) to the API versions, for the kinds in ``_BESIDES``.
+
+    Decisions depend on objects of these kinds, which are no workloads.
+    """
     return {
         (group, kind): {f"{group}/{version}" for version in row.versions} for (group, kind), row in _BESIDES.items()
     }
@@ -271,7 +279,7 @@ def _group(version: str) -> str:
 
 
 def _trimmed(document: Document, *, pod: bool) -> Document:
-    """Return an object without the fields that no check reads, which make up most of a pod's size."""
+    """Return an object without ``managedFields``; if it is a ``pod``, only ``phase`` is left of its status."""
     metadata = {key: value for key, value in document["metadata"].items() if key != "managedFields"}
     status = document.get("status")
     if pod and isinstance(status, dict):

@@ -113,7 +113,11 @@ def _policies(observed: InstallationState) -> Read[Policies]:
 
 
 def _layered(directory: str, texts: _Texts, objects: _Texts) -> Read[Policies]:
-    """Return a replica's policies: of ``directory``, of ``texts`` (a ConfigMap), and of ``objects`` (GPUPolicies)."""
+    """Return the policies of one replica of the webhook: those of files, and the GPUPolicies ``objects``.
+
+    The files are those of ``directory``, the flag --policies, and of ``texts``, the data of a ConfigMap. A GPUPolicy
+    replaces a file's policy with an equal name. The result is ``Unread`` if ``directory`` is only in the replicas.
+    """
     if directory in {"", _OWN}:  # without a directory there are only GPUPolicies
         return Policies(texts=texts if directory else (), problems=(), where=f" of {NAME}", objects=objects)
     if directory != _SHIPPED:

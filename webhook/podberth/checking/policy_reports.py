@@ -69,7 +69,11 @@ class ReportWriter:
                 self.refused.append(f"{self._kind} {namespace}/{NAME}: {error}")
 
     async def _apply(self, namespace: str, body: Mapping[str, Any], *, known: bool) -> None:
-        """Write a PolicyReport, unless another program's PolicyReport has that name."""
+        """Write podberth's PolicyReport of a namespace.
+
+        ``known`` is whether podberth's own PolicyReport exists. If not, a PolicyReport of another program with the same
+        name is not overwritten: the API server answers with a conflict.
+        """
         document = {
             "apiVersion": self._version,
             "kind": self._kind,

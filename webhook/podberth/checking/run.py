@@ -245,9 +245,11 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
 
 
 def processes_for(files: int) -> int:
-    """Return the number of processes that check ``files`` files: one process below 1,000 files or outside Linux.
+    """Return the number of processes that check ``files`` files.
 
-    Outside Linux, the processors that this process may use are not known, and system libraries may not survive a fork.
+    A process checks at least ``_FILES_OF_A_PROCESS`` files. There is at most one process for each processor, and at
+    most ``_MOST_PROCESSES`` in all. Outside Linux, the processors that this process may use are not known, and system
+    libraries may not survive a fork.
     """
     processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
     return max(1, min(files // _FILES_OF_A_PROCESS, processors, _MOST_PROCESSES))
@@ -314,7 +316,9 @@ class _Share:
     def decide(
         self, snapshot: Snapshot, documents: Sequence[Document], params: Sequence[Document], *, sources: bool
     ) -> "tuple[list[_Done], Natives | None]":
-        """Return the results for all files of this part; each file is removed from the part to free memory.
+        """Return (the results for all files of this part, the compiled native policies; None if there are none).
+
+        Each file is removed from the part to free memory.
 
         ``documents`` has the Namespaces and other objects that decisions depend on, and ``params`` the params, from all
         files of the check. The results keep the parsed documents of the files only if ``sources`` is true.
@@ -352,7 +356,10 @@ def _together(share: _Share, snapshot: Snapshot, *, sources: bool) -> "tuple[lis
 def _apart(
     shares: Sequence[Sequence[_Item]], snapshot: Snapshot, settings: CheckSettings, beside: Beside
 ) -> "tuple[list[_Done], Natives | None]":
-    """Decide on each part of the files in a separate process, and return the results of all processes.
+    """Return (the results for all files, the compiled native policies; None if there are none).
+
+    Each part of the files is read and decided on in a separate process. ``beside`` has the objects of the files with
+    policies.
 
     The processes are forked, so that each process inherits the compiled policies.
     """

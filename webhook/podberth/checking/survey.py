@@ -44,7 +44,7 @@ class SurveyedCluster:
         """List the objects of the cluster that are to be checked, and return the objects with the policies.
 
         Args:
-            extra: the names of further kinds of workloads.
+            extra: kinds of workloads, such as "MyJob", that are listed besides the kinds that podberth knows.
             nodes: whether nodes and their topology are listed.
             policies: the policies from files.
             objects: whether the cluster's GPUPolicies are read, too; a GPUPolicy replaces a policy in ``policies`` with

@@ -50,7 +50,7 @@ def add_access(parser: argparse.ArgumentParser) -> None:
 
 
 def add_conventions(parser: argparse.ArgumentParser) -> None:
-    """Add the flag --conventions, whose file has the names that differ between clusters."""
+    """Add the flag --conventions, whose file has the cluster's own names of levels, taints and labels."""
     parser.add_argument("--conventions", metavar="FILE", type=Path, help="the cluster's own names, as serve reads them")
 
 
@@ -196,7 +196,7 @@ def counted(what: str) -> Callable[[str], int]:
 
 
 def open_api(arguments: argparse.Namespace, *, connections: int) -> "Api":
-    """Return a client of the API server that the flags or the environment name.
+    """Return a client of the API server that the flags or the environment name, for ``connections`` threads at a time.
 
     Raises:
         UsageError: the API server's address is unknown, a file of credentials cannot be used, or the client's libraries

@@ -101,9 +101,10 @@ async def _status(shared: SharedAuthorities, arguments: argparse.Namespace) -> i
 
 
 def _presented(address: str, server_name: str, configurations: tuple[ReadConfiguration, ...]) -> Presented:
-    """Return (the certificate that a server presents, the reason why the API server would refuse the certificate).
+    """Return the certificate that a server presents, and the reason why the API server would refuse the certificate.
 
-    The call makes two TLS handshakes.
+    The reason is empty if the API server would accept the certificate. The API server trusts the CA certificates in
+    ``configurations``. The call makes two TLS handshakes.
     """
     host, port = _reachable(address)
     seeing = ssl.create_default_context()
@@ -163,7 +164,14 @@ async def _rotate(shared: SharedAuthorities, *, force: bool, wait: timedelta | N
 
 
 async def _begin(shared: SharedAuthorities, *, force: bool) -> None:
-    """Start a rotation: write a new CA, the future one, into the Secret."""
+    """Start a rotation: write a new CA, the future one, into the Secret.
+
+    ``force`` is for a leaked key: the rotation starts even if another one is under way, and the API server trusts
+    the replaced CA only for a short time.
+
+    Raises:
+        UsageError: there is no Secret, or a rotation is under way and ``force`` is false.
+    """
     while True:
         secret = await shared.secret()
         if secret is None:
@@ -238,7 +246,7 @@ def _as_json(report: CertificateReport) -> str:
 
 
 def _as_text(report: CertificateReport, where: str, now: datetime) -> str:
-    """Return a certificate report as lines of text."""
+    """Return a certificate report as lines of text; ``where`` names the Secret with the CA."""
     return "\n".join(_lines(report, where, now)) + "\n"
 
 

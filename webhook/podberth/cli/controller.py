@@ -1,4 +1,7 @@
-"""``podberth controller``: creates and connects the parts of the process that makes objects for waiting pods."""
+"""``podberth controller``: creates and connects the parts of the controller.
+
+The controller makes the objects that pods wait for: the groups of gangs, and claim templates.
+"""
 
 import argparse
 import asyncio

@@ -1,4 +1,7 @@
-"""``podberth convert``: converts GPUPolicies to native policies, and native policies to GPUPolicies."""
+"""``podberth convert``: converts GPUPolicies to native policies, and native policies to GPUPolicies.
+
+Native policies are Kubernetes' own: ValidatingAdmissionPolicies and MutatingAdmissionPolicies.
+"""
 
 import argparse
 from pathlib import Path

@@ -138,7 +138,11 @@ class _Place:
 
 @dataclass(slots=True)
 class _Choice:
-    """The policies that are explained, the user who creates the pods, and decisions that podberth cannot predict."""
+    """The choice of what is explained: the policies, and the user who creates the pods.
+
+    If ``policy`` is not empty, only policies with that name are explained. ``natives`` explains the native policies;
+    None if there are none. ``tracers`` is a cache of the compiled parts of expressions (``admission.explain``).
+    """
 
     policy: str
     user: Mapping[str, Any]
@@ -149,7 +153,9 @@ class _Choice:
 def _natives(
     policies: ParsedPolicies, snapshot: Snapshot, arguments: argparse.Namespace, documents: Sequence[dict[str, Any]]
 ) -> "NativeExplainer | None":
-    """Return the native policies of the policies' folder; None if the folder has no native policies.
+    """Return the object that explains the native policies in ``policies``; None if there are no native policies.
+
+    ``documents`` are the documents of the explained file, which the native policies may read as params.
 
     Raises:
         PolicyError: the API server or podberth's compiler refuses a native policy.
@@ -202,7 +208,7 @@ def _given(file: str) -> _Given:
 
 
 def _pods(given: _Given, namespace: str) -> Iterator[_Place]:
-    """Yield the pods and pod templates of a file."""
+    """Yield the pods and pod templates of a file; ``namespace`` is the namespace of objects without one."""
     everything = [each.document for each in given.documents]
     for document in given.documents:
         for template in templates(document.document, namespace=namespace, known=everything):

@@ -1,4 +1,4 @@
-"""The part of native policies in ``podberth explain``: the decision of each policy, with values."""
+"""Explains native policies for ``podberth explain``: the decision of each policy, and the values of its expressions."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,10 @@ _NOT_ASKED: Final = "not asked: the object was denied before"
 
 @dataclass(slots=True)
 class NativeExplainer:
-    """Explains the native policies of one judge; if ``policy`` is not empty, only the policies with that name."""
+    """Explains the native policies that ``judge`` evaluates.
+
+    If ``policy`` is not empty, only the policies with that name are explained.
+    """
 
     judge: NativeJudge
     policy: str
@@ -39,7 +42,7 @@ class NativeExplainer:
         return {bound.policy.name for _, bound in self.judge.bound}
 
     def on_object(self) -> "ExplainedByNatives":
-        """Return an explanation of one object in which no policy has been evaluated yet."""
+        """Return a new, empty explanation; the caller passes the object to the explanation's methods."""
         wanted = {self.policy} & self.names if self.policy else self.names
         environment = self.judge.environment
         notes = {kind: Notes(environment, wanted, self._tracers[kind]) for kind in _PHASES}
@@ -68,7 +71,10 @@ class ExplainedByNatives:
         return [operation for each in self._mutated.writes for operation in operations(each.before, each.after)]
 
     def ask_again(self, pod: Mapping[str, Any]) -> None:
-        """Evaluate the policies that the API server evaluates again after podberth's webhook."""
+        """Evaluate the policies that the API server evaluates again after podberth's webhook, and keep their decisions.
+
+        ``pod`` is the pod with podberth's writes.
+        """
         if self._mutated is not None:
             self._decisions += self._judge.asked_again(self._mutated, pod)
 

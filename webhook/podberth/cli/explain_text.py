@@ -116,7 +116,7 @@ class _Row:
     below: list["_Row"] = field(default_factory=list)
 
     def add(self, text: Span | str, value: Span = _NOTHING, between: str = " = ") -> "_Row":
-        """Add a row below ``self``, and return the added row."""
+        """Add a row below ``self``, and return the added row; ``between`` stands between the text and the value."""
         source, style = (text.text, text.style) if isinstance(text, Span) else (text, "")
         row = _Row(
             Span(visible(" ".join(source.split())), style),
@@ -148,7 +148,7 @@ def _block(policy: Explained, asking: PolicyExplained) -> _Row:
 
 
 def _add(row: _Row, expression: Evaluated) -> None:
-    """Add a row for an expression to ``row``: the path and the value, and below them the parts with values."""
+    """Add a row for an expression to ``row``: its path and value, and rows below it for subexpressions and values."""
     label = expression.path.removeprefix("spec.").removesuffix(".expression")
     branch = row.add(Span(label, "bold"), _shown(expression.answer))
     if expression.tree is not None:

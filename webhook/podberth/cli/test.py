@@ -168,7 +168,10 @@ class _SuiteRunner:
 
 
 def _updated(files: SuiteFiles, tested: Tested) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
-    """Write the new expectations of a suite; return the names of what has changed, and the problems."""
+    """Write the new expectations of a suite; return the changes for the user, and the problems.
+
+    A change is the path of an expectation in the suite, or the name of a golden file.
+    """
     assert tested.suite is not None  # noqa: S101 - the caller has seen to it
     update = update_of(tested.suite, tested.result)
     file, text = files.suite
@@ -203,7 +206,7 @@ def _costs(observer: Observer) -> tuple[Cost, ...]:
 
 
 def _seconds(observed: list[Observed]) -> float:
-    """Return the seconds in which all ``observed`` expressions are evaluated: the shortest of several measurements."""
+    """Return the seconds for evaluating all ``observed`` expressions once: the shortest of several such rounds."""
     return min(_round(observed) for _ in range(_ROUNDS))
 
 

@@ -9,7 +9,10 @@ _KINDS = {"mig": "MIG instances", "shared": "shares"}
 
 
 def source_of_use(holdings: Holdings | None) -> str:
-    """Return a line that says from which pods the use of devices is known, or how the use could be known."""
+    """Return a line on the pods from whose requests the use of devices was computed.
+
+    If the snapshot has no pods, the line has the kubectl command that prints them.
+    """
     if holdings is None:
         return (
             "used and free are unknown, because the snapshot has no Pods; "

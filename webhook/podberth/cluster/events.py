@@ -221,7 +221,10 @@ class Events:
 
 
 def event(series: Series, controller: str, instance: str) -> dict[str, Any]:
-    """Return the Event, as JSON, that has the unsent notices of a series."""
+    """Return the Event, as JSON, that has the unsent notices of a series.
+
+    ``controller`` is the name of the program that reports the Event, and ``instance`` the name of its process.
+    """
     notice, about = series.notice, series.notice.regarding
     regarding = {"apiVersion": about.api_version, "kind": about.kind, "name": about.name, "uid": about.uid}
     document = {

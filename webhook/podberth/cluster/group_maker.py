@@ -69,7 +69,10 @@ class GroupMaker:
         self._wake.set()
 
     def lost(self, at: float) -> None:
-        """Record that the watch of the Lease is lost. The Lease does not expire until the watch works again."""
+        """Record that the watch of the Lease is lost. The Lease does not expire until the watch works again.
+
+        ``at`` is the time of the API server's last answer, by the monotonic clock.
+        """
         self._sight.lose(at)
 
     def regained(self, at: float) -> None:

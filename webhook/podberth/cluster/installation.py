@@ -112,7 +112,10 @@ class StatusReader:
         return InstallationState(now=now, kubernetes=str(version.get("gitVersion", "")), **read)
 
     async def _named(self, path: ApiPath, group: str) -> ObservedObject:
-        """Return the object at a path; None if there is no object. After an error, the result has the reason."""
+        """Return the object at a path; None if there is no object. After an error, the result has the reason.
+
+        The reason names the missing right, for which ``group`` is the API group of the object.
+        """
         *_, resource, name = path.split("/")
         where = f" in {path.namespace}" if path.namespace else ""
         return await _guarded(self._read(path), f"get {resource}.{group} {name}{where}")

@@ -7,7 +7,8 @@ file's policy stays in force. The problems of a GPUPolicy have positions in the 
 -o yaml``, because the file that a user applied is not known.
 
 A GPUPolicyException of the cluster replaces a file's exception with an equal name. An exception with errors has no
-effect, so the policies still apply to the pods of the exception; the exception's problems become notes of the snapshot.
+effect, so the policies still apply to the pods of the exception. The exception's problems are in ``Snapshot.notes``,
+which the webhook writes to its log.
 """
 
 from collections.abc import Iterable, Mapping
@@ -80,14 +81,17 @@ class LayeredPolicies:
     def judged(self) -> dict[str, Document]:
         """Return the present GPUPolicies, by name, that are unchanged since the last call of ``load``.
 
-        The verdicts of that call are about exactly the returned GPUPolicies.
+        The result of that call (``Loaded.verdicts``) is valid for exactly the returned GPUPolicies.
         """
         documents = self.documents or {}
         versions = _versions(documents)
         return {name: each for name, each in documents.items() if versions[name] == self._judged.get(name)}
 
     def revision(self) -> Mapping[str, object]:
-        """Return a value that changes whenever the policies change."""
+        """Return a mapping that changes whenever the policies change.
+
+        Its only value has the revision of the files and the number of changes of the cluster's policies.
+        """
         return {"policies": (self._files and self._files.revision(), self._changes)}
 
     def load(self) -> Loaded:
@@ -175,7 +179,11 @@ class LayeredPolicies:
     def _in_force(
         self, documents: Mapping[str, Document], found: Mapping[str, ParsedPolicy]
     ) -> dict[str, ParsedPolicy]:
-        """Return the policies in force by name: policies of files that no GPUPolicy replaces, and the GPUPolicies."""
+        """Return the policies in force by name: policies of files that no GPUPolicy replaces, and the GPUPolicies.
+
+        ``documents`` are all GPUPolicies, and ``found`` those that work. Any other GPUPolicy is in force in its last
+        working version, if it has one.
+        """
         objects = {**self._kept(documents.keys() - found.keys()), **found}
         files = self._base.policies if self._base else ()
         return {**{each.policy.name: each for each in files if each.policy.name not in objects}, **objects}
@@ -216,7 +224,7 @@ def text(document: Mapping[str, Any]) -> str:
 
 
 def texts_of(documents: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return the texts of GPUPolicies in the form of policy files: pairs of (file name, YAML text)."""
+    """Return GPUPolicies in the form of policy files: (``gpupolicy/NAME`` in place of a file's name, YAML text)."""
     return tuple((file_of(each["metadata"]["name"]), text(each)) for each in documents)
 
 
@@ -226,7 +234,7 @@ def texts_of_exceptions(documents: Iterable[Mapping[str, Any]]) -> tuple[tuple[s
 
 
 def file_of(name: str) -> str:
-    """Return the name of a GPUPolicy in kubectl's format, for problems, which show it like a file name."""
+    """Return ``gpupolicy/NAME``, which problems of a GPUPolicy show in place of a file's name."""
     return f"{_PREFIX}{name}"
 
 

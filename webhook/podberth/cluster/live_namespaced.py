@@ -66,7 +66,7 @@ def status_path(name: str) -> ApiPath:
 def texts_of_namespaced(documents: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
     """Return NamespacedGPUPolicies in the form of policy files: pairs of (file name, YAML text).
 
-    The file name is the name of the policy in kubectl's format.
+    In place of a file's name, there is the kind with the policy's namespace and name (``_file``).
     """
     return tuple((_file(each), _text(each)) for each in documents)
 
@@ -155,7 +155,7 @@ class LiveNamespaced:
         self._on_verdicts(self._sink.documents(), verdicts)
 
     def _compile(self, namespace: str, documents: Mapping[str, "Kept"], environment: Environment) -> None:
-        """Compile the policies of a namespace. The method runs in a thread."""
+        """Compile the policies of a namespace, and keep the compiled policies. The method runs in a thread."""
         self._compiled.pop(namespace, None)
         if documents:
             taken = sum(each.parts for each in self._compiled.values())

@@ -97,7 +97,8 @@ class LiveTopology:
     def _patience(self) -> float:
         """Return the seconds until the next check of the heartbeats, and of topology documents without a Node.
 
-        The result is 0 if the index has to change now, else at least ``_TOGETHER_SECONDS``.
+        The result is 0 if the index has to change now, else at least a tenth of a second, so that events that arrive
+        together change the index once.
         """
         if self._known.changed:
             return 0.0

@@ -383,7 +383,10 @@ def _reported(document: Document) -> Mapping[str, Any]:
 
 
 def _for_that_of(verdict: Verdict, before: str) -> str:
-    """Return ``before`` with the words "the policy of this name in FILE"; empty if no file has such a policy."""
+    """Return the text "BEFORE the policy of this name in FILE"; empty if no file has such a policy.
+
+    ``before`` is the beginning of the text.
+    """
     return f"{before} the policy of this name in {verdict.replaces}" if verdict.replaces else ""
 
 

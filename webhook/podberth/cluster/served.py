@@ -88,7 +88,8 @@ class ServedKinds:
     ) -> None:
         """Create the object; ``run`` starts to follow kinds and passes the objects to ``workloads``.
 
-        With ``patient``, the event ``settled`` is not set as long as a kind is served and cannot be read.
+        The event ``settled`` is set when no kind has to be waited for any longer. With ``patient``, a kind that is
+        served and cannot be read has to be waited for.
         """
         self.settled = asyncio.Event()
         """An event that is set when podberth no longer waits for a kind: each is listed, not served, refused or
@@ -231,7 +232,11 @@ class ServedKinds:
         self._followed[kind] = _Followed(reflector, task)
 
     async def _until_something_happens(self, seconds: float, looked_at: float) -> None:
-        """Wait until the next check of served kinds is due, a kind was listed, or a kind can no longer be followed."""
+        """Wait ``seconds`` until the next check of served kinds; return early if a kind can no longer be followed.
+
+        When a kind was listed, ``settled`` is set if possible. ``looked_at`` is the time of the last check, by the
+        monotonic clock: the shorter the time since then, the longer the wait before the early return.
+        """
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             listing = [

@@ -232,7 +232,10 @@ def _versions(groups: Document | NotRead | None) -> dict[str, tuple[str, ...]]:
 
 
 def _descends(document: Document, picture: Picture, known: Mapping[str, Document]) -> bool:
-    """Return whether an object is the workload that the user named, or belongs to that workload through controllers."""
+    """Return whether an object is the workload that the user named, or belongs to that workload through controllers.
+
+    ``known`` is a mapping from the uid of each controller in the namespace to the controller.
+    """
     wanted_kind = "" if picture.kind == "workload" else picture.kind
     current: Document | None = document
     for _ in range(_DEEPEST):

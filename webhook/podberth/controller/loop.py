@@ -34,7 +34,10 @@ _LONGEST_SECONDS = 60.0
 
 @dataclass(slots=True)
 class Acting:
-    """Sends the controller's requests in the replica that leads. ``act`` first forgets all earlier results."""
+    """Sends the controller's requests in the replica that leads.
+
+    ``act`` first forgets what the replica knew when it led before, because another replica may have led since.
+    """
 
     sight: ObservedCluster
     requests: Requests

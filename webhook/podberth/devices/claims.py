@@ -97,13 +97,12 @@ class KnownDevices:
     ) -> int | None:
         """Return the number of a claim's devices that can replace an extended resource in a pod; None if unknown.
 
-        First rule: if the resource is an accelerator, the claim's accelerators count, else the claim's devices that are
-        no accelerators. Second rule: if the claim has no such devices, the devices of DeviceClasses that podberth does
-        not know count. Third rule: if the claim has neither, and podberth does not know the resource, the accelerators
-        count.
+        For an accelerator resource, the claim's accelerators count; for any other resource, the claim's other devices.
+        If the claim has none of them, its devices of unknown DeviceClasses count. If the claim has none of these
+        either, and podberth does not know the resource, the claim's accelerators count.
 
-        The result is None if the claim or a number of devices is unknown, or if the devices that count by the second or
-        the third rule belong to several DeviceClasses.
+        The result is None if the claim or a number of devices is unknown. The result is None as well if no device of
+        the wanted sort is in the claim, and the devices that count belong to several DeviceClasses.
 
         Args:
             namespace: the pod's namespace.
@@ -128,7 +127,10 @@ class KnownDevices:
         return sum(counts) if all(counts) else None
 
     def kind(self, device_class: str) -> str:
-        """Return what a DeviceClass's devices are, such as "gpu"; "none" if no accelerators, "" if unknown."""
+        """Return the ``AcceleratorKind`` of a DeviceClass's devices, such as "whole" or "mig".
+
+        "none" if the devices are no accelerators, "" if podberth does not know the DeviceClass.
+        """
         found = recognise_class(device_class) or self.resources.get(DEVICE_CLASS_PREFIX + device_class)
         if found is not None:
             return found.kind

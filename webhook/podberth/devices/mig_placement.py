@@ -4,9 +4,9 @@ A GPU instance takes adjacent memory slices. The start is a multiple of the size
 left. This rule gives the list of ``nvidia-smi mig -lgipp``, with starts and size in memory slices: on 7-slice parts 1g
 {0..6}:1, 1g with double memory {0,2,4,6}:2, 2g {0,2,4}:2, 3g {0,4}:4, 4g {0}:4, 7g {0}:8 (NVIDIA/go-nvml
 pkg/nvml/mock/gpus/a100.go; an H100 NVL's listing, https://research.colfax-intl.com). On 4-slice parts 1g {0..3}:1, 2g
-{0,2}:2, 4g {0}:4 (a30.go; an RTX PRO 6000 counts in units of three). A set of instances is possible if the instances
-have placements that do not overlap, if no profile occurs more often than the model allows, and if there are enough
-media engines.
+{0,2}:2, 4g {0}:4 (a30.go; an RTX PRO 6000 has each number times three: 1g {0,3,6,9}:3). A set of instances is possible
+if the instances have placements that do not overlap, if no profile occurs more often than the model allows, and if
+there are enough media engines.
 """
 
 from collections.abc import Iterable, Sequence

@@ -81,9 +81,10 @@ def _slices(profile: str) -> int:
 
 
 def _table(name: str, pci_ids: str, products: str, rows: str, gke: str = "") -> MigTable:
-    """Return a table of MIG profiles from text.
+    """Return the table of MIG profiles of one GPU model; each argument but ``name`` is a list in one text.
 
-    In ``rows``, ``1g.5gb 7 4864`` is a profile, the maximum count on one GPU and, if known, the MiB of an instance.
+    The rows of ``rows`` are separated by " · ". In a row, ``1g.5gb 7 4864`` is a profile, the maximum count on one GPU
+    and, if known, the MiB of an instance. The other lists are separated by spaces.
     """
     parsed = {}
     for row in rows.split(" · "):

@@ -93,7 +93,7 @@ class Kind:
 
     @property
     def name(self) -> str:
-        """The name of the kind as kubectl accepts it; kinds with the same plural have different names."""
+        """The name of the kind for kubectl: ``PLURAL.GROUP``. Kinds with the same plural have different names."""
         return f"{self.plural}.{self.group}"
 
     def place(self, document: Document) -> ObjectKey | None:

@@ -80,7 +80,10 @@ def _renamed(document: Document, nodes: Mapping[str, str], namespaces: Mapping[s
 
 
 def _choosing(value: Any, nodes: Mapping[str, str], *, chosen: bool = False) -> Any:
-    """Return a copy of a document in which the node names in node selections, such as node affinity, are replaced."""
+    """Return a copy of a document in which the node names in node selections, such as node affinity, are replaced.
+
+    ``chosen`` is whether ``value`` is part of a node selection.
+    """
     if isinstance(value, dict):
         return {key: _choosing(each, nodes, chosen=chosen or key in _CHOICES) for key, each in value.items()}
     if isinstance(value, list):

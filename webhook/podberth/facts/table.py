@@ -62,9 +62,10 @@ class PersistentMap(Mapping[Any, Any]):
 class Table:
     """The facts about the objects of one Kubernetes kind.
 
-    A fact is found by the identity of the object (namespace and name), or by further keys. If several objects have the
-    same key, as two ComputeDomains that name one template, the key leads to the fact of the first object in the order
-    of namespace and name.
+    A fact is found by the identity of the object (namespace and name). If the kind has keys of its own (``Kind.keys``),
+    such as the uid of an owner, a fact is found by these keys, too. If several objects have the same key, as two
+    ComputeDomains that name one template, the key leads to the fact of the first object in the order of namespace and
+    name.
     """
 
     facts: PersistentMap = field(default_factory=PersistentMap)
@@ -98,7 +99,7 @@ class Table:
 
     @classmethod
     def of(cls, facts: Mapping[Any, Any]) -> "Table":
-        """Return a table of facts for a Kubernetes kind without further keys.
+        """Return a table of facts for a Kubernetes kind whose ``keys`` is None.
 
         ``facts`` maps the identity of each object (namespace and name) to the fact.
         """

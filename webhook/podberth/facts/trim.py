@@ -221,7 +221,10 @@ def _is_topology(document: Document) -> bool:
 
 
 def _counted(value: Any, key: str) -> Any:
-    """Return a copy of a workload's spec in which every string is emptied, except names and requirements on a node."""
+    """Return a copy of a workload's spec in which every string is emptied, except names and requirements on a node.
+
+    ``key`` is the name of the field that has ``value``; the key decides whether a string is kept.
+    """
     if isinstance(value, dict):
         counted = {inner: _counted(each, inner) for inner, each in value.items()}
         return counted | _requested_of_a_node(value)

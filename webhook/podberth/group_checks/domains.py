@@ -73,10 +73,10 @@ def _of_cluster(case: GroupCase, start: Start[Pods]) -> Wrong | None:
 
 
 def _counted(start: Start[Pods], found: Mapping[Lack, int]) -> tuple[str, str]:
-    """Return (the pods that fit into no domain, the most pods that one domain holds), both as text.
+    """Return two texts: the number of pods that fit into no domain, and the most pods that one domain holds.
 
-    ``found`` is a mapping from each lack (the pods that do not fit into a domain, and the most pods that do) to the
-    number of domains with this lack.
+    ``start`` has the pods that start together. ``found`` is a mapping from each lack (the pods that do not fit into a
+    domain, and the most pods that do) to the number of domains with this lack.
     """
     often: Counter[tuple[int, ...]] = Counter()
     for lack, domains in found.items():
@@ -90,7 +90,10 @@ def _counted(start: Start[Pods], found: Mapping[Lack, int]) -> tuple[str, str]:
 
 
 def _of_roles(start: Start[Pods], lack: Lack) -> str:
-    """Return the text that names the roles of the pods that do not fit; empty if there is only one role."""
+    """Return the text that names the roles of the pods that do not fit; empty if all of them have one role.
+
+    ``lack.kinds`` has the indexes of these roles in ``start.shares``.
+    """
     roles = [start.shares[place].pods.role for place in sorted(lack.kinds)]
     if len(roles) == 1:
         return ""

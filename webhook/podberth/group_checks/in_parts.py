@@ -112,7 +112,9 @@ def _unstated(
 ) -> Wrong | None:
     """Return the problem of a gang that does not state the minimum that its scheduler reads.
 
-    None if the gang states the minimum. None as well if the pods name a group, because the group's minimum counts then.
+    ``stated`` is the annotation with the minimum, ``path`` the path of the annotations that the scheduler reads, with
+    ELEMENT for the items of a list, and ``many`` the number of pods in the gang. None if the gang states the minimum.
+    None as well if the pods name a group, because the group's minimum counts then.
     """
     where = _where(case, pods, path)
     stateless = [each for each in where if at(find(case.document, each), stated.key) is None]
@@ -129,7 +131,10 @@ def _unstated(
 
 
 def _where(case: GroupCase, pods: list[Pods], path: tuple[str, ...]) -> list[Path]:
-    """Return the paths of the annotations in which the scheduler reads the minimum of the pods, without repetitions."""
+    """Return the paths of the annotations in which the scheduler reads the minimum of the pods, without repetitions.
+
+    In ``path``, ELEMENT stands for the index in a list; in the result, the indexes of the pods' templates replace it.
+    """
     if ELEMENT not in path:
         return [path]
     place = path.index(ELEMENT)
@@ -138,7 +143,10 @@ def _where(case: GroupCase, pods: list[Pods], path: tuple[str, ...]) -> list[Pat
 
 
 def _jobs(case: GroupCase, where: Path, path: tuple[str, ...]) -> int:
-    """Return the number of Jobs that a controller makes with the annotations that are at the path ``where``."""
+    """Return the number of Jobs that a controller makes with the annotations that are at the path ``where``.
+
+    ``path`` is ``where`` with ELEMENT for the index of the replicated job; without ELEMENT, there is one Job.
+    """
     if ELEMENT not in path:
         return 1
     return count(at(find(case.document, where[: path.index(ELEMENT) + 1]), "replicas"), 1)

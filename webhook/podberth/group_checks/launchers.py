@@ -54,7 +54,10 @@ def _made_later(case: GroupCase, rules: GroupRules, front: Pods) -> str:
 
 
 def _grouped(case: GroupCase, front: Pods, sizes: tuple[int, int]) -> Iterator[Wrong]:
-    """Yield a problem for each PodGroup of the launcher whose minimum is only the number of workers."""
+    """Yield a problem for each PodGroup of the launcher whose minimum is only the number of workers.
+
+    ``sizes`` is (the number of workers, the number of workers with the launcher).
+    """
     workers, total = sizes
     for row, member in case.groups[front.template.path]:
         if member.size == workers:

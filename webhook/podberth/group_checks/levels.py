@@ -57,7 +57,7 @@ def exclusive_levels(case: GroupCase) -> Iterator[LevelDemand]:
     """Yield the topology that annotations for exclusive placement require: each gang alone in a domain of a level.
 
     The kind of the object decides which pods have to be in one domain: the pods of one group, of one Job of a
-    replicated job, or of all roles without an exemption.
+    replicated job, or of all roles but those with an annotation that exempts them.
     """
     rules = _RULES.get(case.kind)
     if rules is None:
@@ -90,9 +90,10 @@ def _of_jobs(case: GroupCase, name: str) -> Iterator[LevelDemand]:
 
 
 def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, Path | None]:
-    """Return (the level of a role's exclusive topology, the path of the annotated part of the object).
+    """Return (the level of a role's exclusive topology, the path of the part of the object with the annotation).
 
-    The part is the role, or the whole object (an empty path). If the annotation is on the pod, the path is None.
+    ``steps`` is the path of the annotation in each place. The annotation is looked for on the pod template (then the
+    result's path is None), on the role, and on the whole object (an empty path). The level is empty if it is on none.
     """
     if own := text_at(pods.template.own, *steps):
         return own, None
@@ -104,7 +105,8 @@ def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, 
 def _rivals(case: GroupCase, pods: Pods, alike: Sequence[Pods], number_of: Mapping[Path, int]) -> Iterator[Pods]:
     """Yield the replicated jobs in ``alike`` whose Jobs compete for domains with the Jobs of ``pods``.
 
-    ``pods`` itself is yielded, too.
+    ``pods`` itself is yielded, too. ``number_of`` has the stage of each template: Jobs of different stages do not
+    compete.
     """
     members = _of_one_group(case, pods).least
     for each in alike:
@@ -225,8 +227,8 @@ def affinity_levels(case: GroupCase) -> Iterator[LevelDemand]:
     """Yield the topology that pods require by pod affinity to pods of their gang, after the writes of policies.
 
     A term requires one domain for its pods only if each role that the term selects has such a term, because a role
-    without a term may be placed elsewhere. Any other term is yielded as a requirement for no pods. Equal terms are
-    yielded once, for the first role.
+    without a term may be placed elsewhere. Any other term is yielded without pods, so it requires nothing. Equal terms
+    are yielded once, for the first role.
     """
     roles = _Roles(case)
     first: dict[tuple[str, frozenset[int]], tuple[Pods, Path]] = {}
@@ -266,7 +268,7 @@ class _Roles:
             self._beside.setdefault(number, set()).add(place)
 
     def selected(self, term: dict[str, Any], place: int) -> frozenset[int]:
-        """Return the indexes of the roles that a pod affinity term selects.
+        """Return the indexes of the roles that a pod affinity term of the role with the index ``place`` selects.
 
         Only roles that run at the same time as the term's own role are in the result. The result is empty if the term
         has ``matchLabelKeys`` or a similar field, because the selected pods are then unknown.

@@ -39,6 +39,9 @@ def mixed_schedulers(case: GroupCase) -> Iterator[Wrong]:
 
 
 def _wanted(pods: tuple[Pods, ...], grouping: set[str]) -> str:
-    """Return the scheduler that most templates name; if some name a gang scheduler, only those templates count."""
+    """Return the scheduler that most templates name; if some name a gang scheduler, only those templates count.
+
+    ``grouping`` are the gang schedulers among the named schedulers.
+    """
     votes = Counter(each.scheduler for each in pods if not grouping or each.scheduler in grouping)
     return min(votes, key=lambda name: (-votes[name], name))

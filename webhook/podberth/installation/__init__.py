@@ -1,1 +1,1 @@
-"""Judges an installation of podberth for ``podberth status``, from objects of the API server, without I/O."""
+"""Computes the lines of ``podberth status`` from an installation's objects, without I/O."""

@@ -26,7 +26,10 @@ _NETWORK: Final = "a NetworkPolicy may be in between (docs/status.md)"
 
 
 def certificates(observed: InstallationState) -> Iterator[Row]:
-    """Yield the report's lines about trusted and served certificates, silent replicas, and the rotation of the CA."""
+    """Yield the report's lines about trusted and served certificates, and about the rotation of the CA.
+
+    Replicas whose metrics could not be read have a line, too.
+    """
     registrations = [
         Registration.of(kind, found)
         for kind, found in observed.configurations.items()
@@ -69,7 +72,10 @@ def _trusted(registrations: Sequence[Registration], now: datetime) -> Row:
 
 
 def _silent(replicas: tuple[Replica, ...], reached: int) -> Row | None:
-    """Return the report's line on replicas that are missing or whose metrics were not read; None if all were read."""
+    """Return the report's line on replicas that are missing or whose metrics were not read; None if all were read.
+
+    ``reached`` is the number of replicas whose metrics were read.
+    """
     if not replicas:
         return Row("served", "note", "no replica runs, so the served certificate is unknown")
     reasons = [each.metrics for each in replicas if isinstance(each.metrics, Unread)]

@@ -1,4 +1,4 @@
-"""Judges the GPUPolicyExceptions: which are in force, which end soon, and which have no effect."""
+"""The lines of ``podberth status`` about GPUPolicyExceptions: those in force, ending soon, and without effect."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta

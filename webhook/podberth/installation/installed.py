@@ -1,4 +1,4 @@
-"""Judges the objects of an installation: Deployments, agents, CRDs, webhook configurations, admission policies."""
+"""The lines of ``podberth status`` about Deployments, agents, CRDs, webhook configurations and admission policies."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""Judges the state of the cluster's GPUs: nodes, topology documents of nodes, silent agents, unhealthy devices."""
+"""The lines of ``podberth status`` about the cluster's GPUs.
+
+The lines are about nodes, topology documents, agents that no longer send heartbeats, and unhealthy devices.
+"""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,4 +1,8 @@
-"""Judges what happens to new pods while podberth is down, and lists pods that were created without podberth."""
+"""The lines of ``podberth status`` about outages of podberth.
+
+One line predicts whether new pods are refused while podberth is down. Another line is about the pods that were created
+without podberth.
+"""
 
 from collections.abc import Iterator
 from typing import Any, Final

@@ -1,4 +1,7 @@
-"""Judges the policies in force: GPUPolicies, and policies from files, whose number is in the replicas' metrics."""
+"""The lines of ``podberth status`` about the policies in force.
+
+The policies are GPUPolicies, and policies from files, of which only the number is known, from the replicas' metrics.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -100,11 +103,10 @@ def _every_pod(observed: InstallationState, replicas: tuple[Replica, ...]) -> It
 
 
 def _needing(observed: InstallationState, replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None:
-    """Return, for each kind of webhook configuration, the names of the GPUPolicies that need an entry for every pod.
+    """Return, for each kind of webhook configuration, the policies that need a webhook for every pod.
 
-    The result is a mapping from MutatingWebhookConfiguration and ValidatingWebhookConfiguration to the names. If no
-    GPUPolicy needs an entry, the mapping has the text of the number that replicas report, which includes policies of
-    files; the result is None if no replica reports a number.
+    The policies are the names of GPUPolicies. If no GPUPolicy needs such a webhook, they are one text instead: the
+    number of policies, those of files included, that a replica reports. The result is None if neither is known.
     """
     objects = () if isinstance(observed.policies, Unread) else observed.policies
     wanted = [(str(each["metadata"]["name"]), entries_wanted(each)) for each in objects]

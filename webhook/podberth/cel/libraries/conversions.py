@@ -195,7 +195,7 @@ def _instant_of_utc(text: str) -> str:
 
 
 def _time_text(text: str) -> str:
-    """Return the time in ``text`` in Go's format."""
+    """Return the RFC 3339 time in ``text`` as Go writes it: in its own time zone, no trailing zeros in the fraction."""
     found = _time(text)
     nanos = found.nanos.rstrip("0")
     return f"{_clock(found.local)}{'.' if nanos else ''}{nanos}{found.offset}"

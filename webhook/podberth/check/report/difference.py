@@ -53,10 +53,11 @@ def _compared(before: list[str], after: list[str]) -> Iterator[str]:
 
 
 def _slid(lines: list[str], start: int, end: int, stop: int) -> slice:
-    """Return the range of a block of changed lines, moved down over equal lines to the smallest indentation.
+    """Return the range of a block of changed lines, moved down to the position with the smallest indentation.
 
-    The difference stays correct. An added item of a list is thus shown from the item's dash on, and not from the first
-    line that differs from the item before.
+    The block is ``lines[start:end]``. It may move down by a line if its first line is equal to the line after the
+    block, which leaves the difference correct; the end stays at or before ``stop``. An added item of a list is thus
+    shown from the item's dash on, and not from the first line that differs from the item before.
     """
     size, best = end - start, start
     for at in range(start + 1, stop - size + 1):

@@ -46,7 +46,10 @@ def excerpts(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
 
 
 def _shortened(value: Any, paths: Sequence[Sequence[str]], at: tuple[str, ...], cuts: list[_Cut]) -> Any:
-    """Return ``value`` with a mark in place of each item of a long list or map that is on no path in ``paths``."""
+    """Return ``value``, where ``_LEFT_OUT`` replaces each item of a long list or map that is on no path in ``paths``.
+
+    ``at`` is the path of ``value`` in the document. Each shortened list or map is added to ``cuts``.
+    """
     if not isinstance(value, dict | list) or any(len(path) < 2 for path in paths):  # noqa: PLR2004 - changed itself
         return value
     below: dict[str, list[Sequence[str]]] = {}

@@ -33,7 +33,10 @@ _Key: TypeAlias = tuple[str, str, str]
 
 
 def plan(world: World, now: float) -> ActionPlan:
-    """Return the plan to make or change PodGroups, with notices for pods whose group is missing for too long."""
+    """Return the plan to make or change PodGroups, with notices for pods whose group is missing for too long.
+
+    ``now`` is in seconds since the epoch.
+    """
     found = ActionPlan()
     gangs: dict[_Key, list[WaitingPod]] = {}
     for pod in world.pods.values():
@@ -109,7 +112,8 @@ def _due(gang: WaitingGang, verdict: Consensus, said: bool) -> float:
     """Return the time, in seconds since the epoch, at which to make the gang's group; 0 if nothing has to be awaited.
 
     Pods that are created later may state a required level or the size. So the group is made ``GATHER_SECONDS`` after
-    the newest pod, unless all pods exist, or the facts are complete. ``said`` is whether a pod states a required level.
+    the newest pod. Nothing has to be awaited if the size is known (``verdict``), and if a pod states a required level
+    (``said``), the group system has no levels, or all pods exist.
     """
     complete = not verdict.staged and len(gang.members) >= max(verdict.sizes, default=math.inf)
     if verdict.sizes and (said or gang.system.topology is None or complete):
@@ -166,7 +170,10 @@ def _adapt(gang: WaitingGang, made: Made, world: World, now: float, found: Actio
 def _change(
     gang: WaitingGang, made: Made, size: int, agreed: Mapping[str, OwnerReference], target: Regarding
 ) -> GroupChange | None:
-    """Return the change that gives a gang's group ``size`` and the owners in ``agreed``; None if nothing changes."""
+    """Return the change that gives a gang's group ``size`` and the owners in ``agreed``; None if nothing changes.
+
+    ``target`` is the object that Events about the change are about.
+    """
     patch: dict[str, Any] = nested(gang.system.minimum, size) if size != made.minimum else {}
     references = joined(made, agreed)
     if not patch and not references:

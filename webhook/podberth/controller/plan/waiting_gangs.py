@@ -93,7 +93,8 @@ def words(members: Iterable[WaitingPod], world: World) -> dict[str, Word]:
 def _word(pods: Sequence[WaitingPod], world: World) -> Word:
     """Return the statement of one party (a topmost owner) about the gang's size.
 
-    ``pods`` are all waiting pods of the party, the oldest first. The newest pod and its owners determine the gang.
+    ``pods`` are all waiting pods of the party, the oldest first. The size comes from the owners of the newest pod, or
+    else from the newest pod that states a size.
     """
     newest = pods[-1]
     gang = gang_of(newest.gang_keys, newest.namespace, documents(newest, world))

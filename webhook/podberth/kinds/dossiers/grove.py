@@ -71,7 +71,8 @@ def _cliques(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
 def _scaled_cliques(owner: Mapping[str, Any] | None, clique: str) -> tuple[Role, ...]:
     """Return the roles of a gang that is one further replica of a scaling group: the group's cliques.
 
-    The further replicas are those whose index is at least the group's minimum. Source: syncflow.go.
+    The group is the one that has the clique ``clique``. The further replicas are those whose index is at least the
+    group's minimum. Source: syncflow.go.
     """
     group = next((names for names, _ in _scaling_groups(owner) if clique in names), [])
     return _pods(owner, dict.fromkeys(group, 1), only=frozenset(group))

@@ -74,9 +74,10 @@ def _at_place(scene: Scene) -> Found:
 def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None:
     """Add to a pod the fields of its runtime's container and volumes that the pod lacks.
 
-    KServe merges the predictor into the runtime (kserve/kserve pkg/controller/v1beta1/inferenceservice/utils/utils.go
-    MergeRuntimeContainers, MergePodSpec). If the runtime is unknown, only a volume at /dev/shm is assumed, which
-    KServe's own runtimes have (config/runtimes/kserve-{huggingfaceserver,vllmserver}.yaml).
+    ``framework`` is the field of the predictor that names the runtime. KServe merges the predictor into the runtime
+    (kserve/kserve pkg/controller/v1beta1/inferenceservice/utils/utils.go MergeRuntimeContainers, MergePodSpec). If the
+    runtime is unknown, only a volume at /dev/shm is assumed, which KServe's own runtimes have
+    (config/runtimes/kserve-{huggingfaceserver,vllmserver}.yaml).
     """
     main = pod["spec"]["containers"][0]
     runtime = mapping_at(_runtime_of(scene, text_at(_at_place(scene), framework, "runtime")), "spec")
@@ -94,7 +95,7 @@ def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None
 
 
 def _joined(below: object, above: object, key: str | None) -> list[Any]:
-    """Return the items of both lists.
+    """Return the items of the lists ``below`` and ``above``; a value that is no list counts as empty.
 
     If two items have equal values at ``key``, only the item of ``above`` is returned.
     """
