@@ -71,8 +71,8 @@ def of_validations(
 
     Args:
         request: the review.
-        decisions: the warnings about the pod that name no policy, and the decisions of the cluster's policies.
-        judged: the result of the cluster's policies.
+        decisions: the warnings about the pod that name no policy, then the decisions in ``judged``.
+        judged: the result of the cluster's policies: its status reasons and audit annotations go into the outcome.
         own: the result of the policies of the pod's namespace.
     """
     of_cluster, of_namespace = _lines(decisions), _lines(own.decisions)

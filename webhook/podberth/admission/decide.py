@@ -29,8 +29,8 @@ _SUB_RESOURCES = ("", "ephemeralcontainers")
 def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Outcome:
     """Return the outcome of /mutate: the patch with the policies' writes on the pod, or a denial.
 
-    If a ``watch`` observes the decision, nothing is cached. In an update, the patch restores the fields that policies
-    wrote on the pod at creation and that the update lacks.
+    In an update, the patch restores the fields that policies wrote on the pod at creation and that the update lacks.
+    ``watch`` is an observer that sees each step of the decision, so an observed decision is not taken from a cache.
 
     Raises:
         ReviewError: an object of the review is not a pod.
@@ -54,8 +54,9 @@ def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = 
 def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Outcome:
     """Return the outcome of /validate: the policies' validations, evaluated on the pod that would be stored.
 
-    The outcome also has warnings about fields of the pod that podberth cannot read and, when a bare Pod is created,
-    about its groups. If a ``watch`` observes the decision, nothing is cached.
+    The outcome also has warnings about fields of the pod that podberth cannot read. When a Pod without a controller is
+    created, the outcome has warnings about the groups and the queue that the Pod names. ``watch`` is an observer that
+    sees each step of the decision, so an observed decision is not taken from a cache.
 
     Raises:
         ReviewError: an object of the review is not a pod.
@@ -104,6 +105,8 @@ def _is_of_pods(request: AdmissionRequest) -> bool:
 
 def _matching(phase: Phase, request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Matching:
     """Check and describe the pod of a review; return an iterable of the policies that apply to the pod.
+
+    ``phase`` chooses the policies: "mutate" those with mutations, "validate" those with validations.
 
     Raises:
         ReviewError: an object of the review is not a pod.

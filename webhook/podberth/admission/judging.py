@@ -95,11 +95,11 @@ def _judge(
 
 
 def _enforce(failure: Failure, fault: Fault) -> Iterable[tuple[Decision, str]]:
-    """Yield (decision, status reason) for each validationAction of the policy of ``fault``.
+    """Yield (decision, status reason) for each validationAction of the policy ``fault.policy``.
 
-    ``failure`` has the message and the reason. An error under failurePolicy Ignore gives one decision with the action
-    "error" instead. Missing params, a missing namespace, and a failure of a policy without validationActions give one
-    denial.
+    ``failure`` has the message, the status reason and, if an expression could not be evaluated, the error. An error
+    under failurePolicy Ignore gives one decision with the action "error" instead. One denial is yielded if the policy's
+    params or namespace are missing (``fault.of_set_up``), or if the policy has no validationActions.
     """
     name = fault.policy.name
     if failure.error and not fault.fatal:

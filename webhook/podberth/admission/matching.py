@@ -100,8 +100,9 @@ class Matching:
         """A cache key for the set of policies that apply to the unchanged pod; None if the set must not be cached.
 
         The key has the results of the matchConditions, the exceptions in force for the pod, the params of the pod's
-        namespace, and facts about the gang and the GPUs. None if the pod is too large, a watch observes the decision,
-        or a condition failed. The set may depend on more than the key has: the method ``policies`` checks that.
+        namespace, and facts about the gang and the GPUs. None if the pod is too large, if a condition failed, or if a
+        ``Watch`` observes the decision, because the observer must see every evaluation. The method ``policies`` returns
+        None if the set also depends on something that is not in the key.
         """
         under, answers = self.under, self._answers
         if under.excess or self.asking.watch is not None or not all(isinstance(each, bool) for each in answers):

@@ -42,10 +42,10 @@ NONE: Final = NamespaceParams({})
 
 
 def is_read(config_map: Params) -> bool:
-    """Return whether policies may read a ConfigMap: it has the label of params, or is in podberth's own namespace.
+    """Return whether policies may read a ConfigMap: it has the label PARAMS_LABEL, or is in podberth's own namespace.
 
-    Outside its own namespace, ``podberth serve`` watches only ConfigMaps with this label. So ConfigMaps from files
-    without the label are not read either.
+    Outside its own namespace, ``podberth serve`` watches only ConfigMaps with this label. A ConfigMap that is read from
+    a file needs the label, too.
     """
     marked = text_at(config_map, "metadata", "labels", PARAMS_LABEL) == "true"
     return marked or text_at(config_map, "metadata", "namespace") == NAMESPACE

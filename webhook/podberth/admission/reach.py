@@ -57,7 +57,7 @@ class ReachableCluster:
     def reach(self, pod: Mapping[str, Any]) -> PodReach:
         """Return the sorted names of the nodes that could run a pod, and of the preferred nodes.
 
-        Transient nodes are left out. DRA claims are ignored, and so is the GPU memory that the pod's annotation states.
+        Transient nodes are left out. DRA claims and the annotation ``podberth.io/gpu-memory`` are ignored.
         """
         spec = pod["spec"]
         # Declared GPU memory is left out, because the scheduler does not know it.

@@ -78,9 +78,9 @@ class GangAgain:
     def of(cls, under: PodUnderReview, pod: Mapping[str, Any], gang: Gang) -> "GangAgain | None":
         """Return ``gang``, computed from the changed ``pod``, with the labels and annotations that policies wrote.
 
-        The labels and annotations serve to check whether the cached decision is valid for a later pod: the gang of that
-        pod must depend on no other write. So the result is None if a label or annotation was removed, if a field of the
-        spec that names a group was changed, or if the namespace has a group with the gang's name.
+        The result is None if the gang may depend on anything else that policies changed, or on a group. Such changes
+        are a removed label or annotation, and a new value of a field of the spec that names a group. The gang may
+        depend on a group if the namespace has a group with the gang's name.
         """
         before = under.request.object or {}
         if under.gang_facts.group_of(gang.name) or any(

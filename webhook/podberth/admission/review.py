@@ -130,8 +130,8 @@ def _check_values(request: AdmissionRequest) -> None:
 def _check_kinds(request: AdmissionRequest, kind: tuple[str, str, str]) -> None:
     """Check that the resource and the kind in the request, and the kinds of the objects, belong together.
 
-    The API server converts the objects to the kind that the request names: apiserver
-    pkg/admission/plugin/webhook/request/admissionreview.go.
+    ``kind`` is the kind in the request, as (group, version, kind). The API server converts the objects to this kind
+    (apiserver pkg/admission/plugin/webhook/request/admissionreview.go).
 
     Raises:
         ReviewError: the kinds differ.

@@ -230,9 +230,9 @@ class Snapshot:
         namespaces: Mapping[str, Mapping[str, Any]],
         config_maps: Mapping[tuple[str, str], Mapping[str, Any]],
     ) -> "Snapshot":
-        """Return the snapshot with other Namespaces and ConfigMaps of the cluster.
+        """Return the snapshot with ``namespaces`` as the Namespaces, and ``config_maps`` added to the ConfigMaps.
 
-        The ConfigMaps are added to the known ConfigMaps, and replace default params with an equal namespace and name.
+        An added ConfigMap replaces a ConfigMap from the policies' files with an equal namespace and name.
         Both snapshots share ``plans``, the policies that can match each review. The snapshots share no cached answers.
         """
         params = {**self.facts.config_maps, **config_maps}
@@ -255,7 +255,7 @@ class Snapshot:
         return self._planned(replace(self, sealer=sealer))
 
     def lacks_namespace(self, name: str) -> bool:
-        """Return whether a policy may need the Namespace ``name`` for a review, which the snapshot lacks."""
+        """Return whether the snapshot lacks the Namespace ``name`` although a review in the namespace may need it."""
         return name not in self.facts.namespaces and (
             bool(self.conventions.group_systems)
             or any(
@@ -372,8 +372,8 @@ def load_snapshot(
 ) -> Snapshot:
     """Compile the policies, and return a snapshot of the policies and of the cluster's facts.
 
-    ConfigMaps in the policies' files are default params; a ConfigMap of the cluster replaces default params with an
-    equal name.
+    Policies may also read the ConfigMaps in the policies' files as params. A ConfigMap of the cluster replaces a
+    ConfigMap of the files with an equal namespace and name.
 
     Raises:
         PolicyError: a policy cannot be parsed or does not compile; the error lists all problems.

@@ -206,9 +206,10 @@ class Writing:
             step.note(policy, "mutate", reason)
 
     def _would_matter(self, asked: Asked, step: _Step) -> bool:
-        """Return whether a message reports a mutation that ``gate.refusal`` refuses.
+        """Return whether the decision about a mutation that ``gate.refusal`` refuses gets a message.
 
-        The mutation is reported if it decides placement, or if it would have changed the pod.
+        It gets a message if the concern decides placement (``Concern.decides``), or if the mutation would have changed
+        the pod.
         """
         proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves)
         return pipeline.CONCERNS[proposal.concern].decides == "placement" or isinstance(
@@ -216,11 +217,11 @@ class Writing:
         )
 
     def _came_too_early(self, policy: CompiledPolicy, awaits: Callable[[EarlierChanges, str], bool]) -> bool:
-        """Return whether this policy's mutation must be skipped, as on an earlier call of /mutate for this pod.
+        """Return whether ``policy``'s mutation is skipped because an earlier call of /mutate for this pod skipped it.
 
-        The mutation needs a change that another policy makes first. On the earlier call, a later policy made that
-        change, so the mutation was skipped. ``awaits`` returns, for the earlier changes and a policy's name, whether
-        that policy made the change.
+        The mutation builds on another change. The earlier call skipped it if a policy that is applied after ``policy``
+        made that change. ``awaits`` is ``Concern.awaits``: it returns whether the policy with the given name made the
+        change.
         """
         earlier = pipeline.earlier(self.before)
         later = {each.name for each in self.under.snapshot.policies if each.source.sort_key > policy.source.sort_key}

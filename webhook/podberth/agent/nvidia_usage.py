@@ -56,7 +56,10 @@ def _gpu(asking: NvmlRound, index: int, address: str, device: Any) -> GpuUsage:
 
 
 def _instance(asking: NvmlRound, index: int, device: Any) -> InstanceUsage | None:
-    """Return the usage of a MIG device, read now; None if UUID, GPU instance or name is unknown."""
+    """Return the usage of a MIG device, read now; None if the device's UUID, GPU instance or product name is unknown.
+
+    ``index`` is the index of the device's GPU, for messages.
+    """
     ask, whose = asking.ask, (index,)
     uuid = ask("MIG devices", whose, nvml.uuid, device)
     gpu_instance = ask("MIG devices", whose, nvml.gpu_instance, device)

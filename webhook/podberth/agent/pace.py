@@ -35,7 +35,7 @@ class Backoff:
 
     @property
     def failing(self) -> bool:
-        """Whether the last try of the request failed."""
+        """Whether the last try failed."""
         return self._failures > 0
 
     def succeed(self) -> None:

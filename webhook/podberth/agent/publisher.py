@@ -80,7 +80,7 @@ class _Stored:
     version: str = ""
     text: str = ""
     sound: bool = False
-    """Whether the ConfigMap has the right labels and owner."""
+    """Whether the ConfigMap has podberth's labels and, as the owner, the Node."""
 
 
 class Publisher:
@@ -123,9 +123,9 @@ class Publisher:
 
     @property
     def settled(self) -> bool:
-        """Whether the ConfigMap has the right labels and owner, and the newest document.
+        """Whether the published ConfigMap has the document of the last ``offer``, and podberth's labels and owner.
 
-        The times of the two documents are not compared.
+        Documents that differ only in their time, the field ``observed``, count as equal.
         """
         there = self._there
         return there is not None and there.sound and is_same_but_for_time(there.text, self._wanted or "")

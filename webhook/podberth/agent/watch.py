@@ -19,7 +19,8 @@ class DeviceWatch:
     """Calls a reader again and again, and keeps the last topology.
 
     If the driver disappears after the first reading, the watch waits for the driver, with pauses that grow up to the
-    interval. Meanwhile the last topology is kept. podberth uses that topology until the heartbeat stops.
+    interval, and keeps the last topology. podberth uses this topology until the Lease of the node expires, which the
+    agent does not renew without a driver.
     """
 
     topology: NodeTopology | None = None

@@ -99,7 +99,10 @@ class Election:
     """One replica's participation in the leader election."""
 
     def __init__(self, client: Client, identity: str, log: Log, term: Term | None = None) -> None:
-        """Create a candidate for the Lease, which does not lead yet; ``run`` starts to compete for the Lease."""
+        """Create a candidate that does not lead yet; ``run`` starts to compete for the Lease.
+
+        ``identity`` is the name of this replica in the Lease. ``term`` has the durations; None: the defaults.
+        """
         self.leads = False
         """Whether this replica is the leader now."""
         self.answered = False

@@ -80,9 +80,9 @@ class Bodies:
 
 
 def _may_hide(body: Node, name: str, operand: Node) -> bool:
-    """Return whether the expression ``body`` may have a value even if an operand of it has an error.
+    """Return whether ``operand`` may have an error without an error of the expression ``body``; False for a literal.
 
-    ``name`` is the variable in ``body`` for the operand, and ``operand`` the operand itself: a literal has no error.
+    ``name`` is the name of the variable in ``body`` that stands for the operand.
     """
     return ast.kind(operand) != "const_expr" and not _fails_with(body, name)
 

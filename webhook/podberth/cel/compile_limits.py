@@ -59,7 +59,11 @@ Compiling so many parts takes 5 s and 100 MiB."""
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """The growth of a call by expansion: the number of copies of receiver and arguments, and of added nodes."""
+    """The growth of a call by expansion.
+
+    ``receiver`` and ``arguments`` are the numbers of copies of the receiver and of each argument in the expanded call;
+    ``beside`` is the number of all other nodes.
+    """
 
     receiver: int = 1
     arguments: int = 1

@@ -34,13 +34,13 @@ class ConstantCall:
 
     checked: Node
     literal: Node
-    """The literal that is the operand of the call."""
+    """The converted operand of a conversion, or the pattern of a search; always a literal."""
     want: str
     """A phrase for messages: the operand that the call accepts."""
 
     @property
     def got(self) -> Scalar:
-        """The value of the literal operand."""
+        """The value of ``literal``, the operand in question."""
         return ast.constant(self.literal)
 
 

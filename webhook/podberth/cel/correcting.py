@@ -212,7 +212,7 @@ def guessed(checked: Node) -> frozenset[int]:
 def _may_equal(key: Node, other: Node) -> bool:
     """Return whether two keys may be equal, and are cheap to evaluate again: literals, variables, fields of variables.
 
-    Two literals are not compared.
+    The result is False for two literals.
     """
     kinds = {ast.kind(key), ast.kind(other)}
     return kinds != {"const_expr"} and _is_field(key) and _is_field(other)

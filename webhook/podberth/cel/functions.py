@@ -118,7 +118,11 @@ def _smallest(review: ReviewContext, memory_mib: int, slices: int = 0) -> dict[s
 
 
 def _profile(name: str = "", memory_mib: int = 0) -> dict[str, Any]:
-    """Return the MigProfile with the name ``name``, in any spelling. ``exist`` is False for an unknown profile."""
+    """Return the MigProfile with the name ``name``; the name may have any form that ``mig.parse`` accepts.
+
+    ``memory_mib`` becomes the field ``memoryMiB``. If the name is no profile's name, ``exist`` is False and the other
+    fields are empty.
+    """
     try:
         profile = mig.parse(name)
     except ValueError:

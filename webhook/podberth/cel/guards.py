@@ -1,9 +1,9 @@
 """Finds limits that conditions set on texts: in ``t.size() <= 8 && t.matches(...)``, ``t`` has at most 8 characters.
 
 The engine evaluates the second operand of ``&&`` and ``||`` only if the first does not decide the result, and only one
-branch of ``? :`` (cel-cpp runtime, short-circuiting). If the condition has an error, the second operand is evaluated,
-too. Even then, the comparison that sets the limit is not false. If the comparison itself has an error, the text has no
-value that the second operand could read.
+branch of ``? :`` (cel-cpp runtime, short-circuiting). The engine also evaluates the second operand if the first has an
+error. The limit holds then, too: a false comparison would have decided the result, and a comparison has an error only
+if the text has no value.
 """
 
 from collections.abc import Mapping

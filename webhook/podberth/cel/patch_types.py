@@ -50,7 +50,8 @@ _NON_ZERO: Final = "optional.ofNonZeroValue"
 def may_be_named(source: str, want: Want) -> bool:
     """Return whether the types ``Object`` and ``JSONPatch`` of mutating policies are permitted in an expression.
 
-    They are permitted if ``want``, the required type, is a patch; and in a part of a patch that has one of the names.
+    ``want`` is the required type of the expression. The types are permitted if ``want`` is a patch. If ``want`` is
+    ``Want.PART``, any value or a part of a patch, they are permitted if the expression ``source`` names one of them.
     """
     return want in WANTS or (want is Want.PART and _MAY.search(source) is not None)
 

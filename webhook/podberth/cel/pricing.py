@@ -378,11 +378,11 @@ class Meter:
     def _charge_compared(
         self, node: Node, listed: Node, left: tuple[float, float], right: tuple[float, float], times: float
     ) -> None:
-        """Add the price of comparing each element of one list with each element of another list.
+        """Add the price of comparing, in the call ``node``, each element of one list with each element of another list.
 
-        ``left`` and ``right`` are (bytes, length) of the lists. A pair of texts or numbers costs nothing here: the
-        comparison ends at the first difference, and is part of the price of the call. A pair of other elements is
-        priced by the bytes of the shorter element.
+        ``listed`` is the expression of one list, from whose type the elements' type is read. ``left`` and ``right`` are
+        (bytes, length) of the two lists. Pairs of texts or numbers cost nothing here, because the price of the call
+        includes them. A pair of other elements is priced by the bytes of the shorter element.
         """
         kind = ast.type_of(self._checked, listed)
         elements = kind.parameters[0].name if kind.name == "list" else kind.name

@@ -57,7 +57,10 @@ class Lowered:
 
     @property
     def named(self) -> list["Lowered"]:
-        """The variables that the expression itself refers to, without those that only other variables need, by name."""
+        """The variables that the expression itself refers to, sorted by name.
+
+        Variables that only other variables refer to are left out.
+        """
         names = {path[1] for path in self.reads if len(path) > 1 and path[0] == VARIABLES_PREFIX.rstrip(".")}
         return [self.variables[name] for name in sorted(names) if name in self.variables]
 

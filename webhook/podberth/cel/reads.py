@@ -55,9 +55,11 @@ class _Reader:
             self._found.add(path)
 
     def _resolve(self, node: ast.Node, scope: Mapping[str, FieldPath | None]) -> tuple[FieldPath | None, bool]:
-        """Return (the path of an expression's value, whether a field may be appended to the path).
+        """Return (the path of an expression's value, whether the path is exact).
 
-        All other paths that the expression reads are recorded. The path is None if the expression makes the value.
+        An exact path leads to the value itself, so that a field of the value can be appended to it. Another path leads
+        to an object that contains the value, for example because a key is not constant. The path is None if the
+        expression makes the value. The paths that the expression reads besides are recorded.
         """
         match ast.kind(node):
             case "ident_expr":
@@ -121,10 +123,10 @@ class _Reader:
         return UNESCAPED.get(name, name) if holder.is_message else name
 
     def _loop(self, loop: ast.Node, scope: Mapping[str, FieldPath | None]) -> tuple[FieldPath | None, bool]:
-        """Record the reads of a loop; return (the path of the loop's value, whether a field may follow the path).
+        """Record the reads of a loop; return (the path of the loop's value, whether the path is exact).
 
-        The path of the macro ``filter`` is the path of the filtered list. Any other loop makes a value, so the path is
-        None.
+        The value of the macro ``filter`` has the path of the filtered list, and that path is exact. Any other loop
+        makes its value, so the result is (None, False).
         """
         range_path, is_open = self._resolve(loop.iter_range, scope)
         element = range_path
@@ -150,7 +152,10 @@ class _Reader:
 
 
 def _named(name: str, scope: Mapping[str, FieldPath | None]) -> tuple[FieldPath | None, bool]:
-    """Return (the path of a variable's value or None for a made value, whether a field may be added to the path)."""
+    """Return (the path of a variable's value, whether the path is exact), as ``_Reader._resolve`` does.
+
+    ``scope`` has the paths of the loops' variables. The path is None if the expression makes the variable's value.
+    """
     if name.startswith("."):  # absolute: never a loop's variable
         return tuple(name[1:].split(".")), True
     # The checker resolves a declared name with dots (variables.x) to one identifier.

@@ -59,10 +59,11 @@ class Bounds:
         return self.total if times <= self.times else times * self.size
 
     def whole_at(self, times: float) -> float:
-        """Return the maximum number of uses of the whole value at ``path`` in ``times`` evaluations.
+        """Return the maximum number of uses of the whole value at the field ``path`` in ``times`` evaluations.
 
-        For more than ``self.times`` evaluations, each counts as one use, because each may use the largest part of the
-        value: ``c.args.all(a, c.env.all(e, …))`` reads the same ``c.env`` for each argument.
+        The result is the field ``whole`` for up to ``self.times`` evaluations. If there are more, each counts as one
+        use, because each may use the largest part of the value: ``c.args.all(a, c.env.all(e, …))`` reads the same
+        ``c.env`` for each argument.
         """
         return self.whole if times <= self.times else times
 

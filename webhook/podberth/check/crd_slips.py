@@ -140,9 +140,10 @@ def _words(name: str) -> list[str]:
 def _place(key: str, level: _Level, around: tuple[_Level, ...]) -> Path | None:
     """Return the path of the object to which the misplaced field ``key`` belongs; None if that is unclear.
 
-    By the CRD, the object can have a field ``key``; in the document, it has none. ``level`` is the object that has the
-    misplaced field. Objects inside it come first, then the objects in ``around``, which contain it, innermost first.
-    Inside, objects that the document has come first, then objects that are less deep.
+    The CRD has the field for that object, and the document has no such field there. ``level`` is the object with the
+    misplaced field; ``around`` are the objects that contain ``level``. An object inside ``level`` is preferred: first
+    one that is in the document, then the least deep. If none is possible, the innermost possible object of ``around``
+    is the result.
     """
     found: list[tuple[bool, int, Path]] = []
     for path, fields in _objects_below(level.fields):

@@ -113,7 +113,10 @@ class Natives:
         return made if judged == own else [judged, *made]
 
     def _others(self, source: Source) -> list[Finding]:
-        """Return a warning for each file that has a native policy of equal kind and name, but with other content."""
+        """Return a warning for each other place with a native policy of the kind and name of ``source``.
+
+        A policy with the content of ``source`` gives no warning.
+        """
         identity = identity_of(source.content)
         where = dict.fromkeys(each.where for each in self._given[identity] if each.content != source.content)
         said = f"another {' '.join(identity)} is given {{}}, and differs: the one that is applied last counts"

@@ -195,7 +195,7 @@ def _is_registration(source: Source) -> bool:
 
 
 def _controller(content: Document) -> Mapping[str, Any] | None:
-    """Return the ownerReference of an object's controller; if no ownerReference is one, the first ownerReference."""
+    """Return the ownerReference with ``controller: true``; without one, the first ownerReference; None if none."""
     owners = content["metadata"].get("ownerReferences")
     found = [each for each in owners if isinstance(each, dict)] if isinstance(owners, list) else []
     return next((each for each in found if each.get("controller") is True), found[0] if found else None)

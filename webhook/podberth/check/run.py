@@ -211,8 +211,9 @@ class _Object:
         yield from self._with_groups(results, found)
 
     def _with_groups(self, results: Sequence[Result], found: Sequence[Template]) -> Iterator[Result]:
-        """Yield the results with the problems of the workload's groups added to a template's or to the first result.
+        """Yield the results with the problems of the workload's groups added as warnings.
 
+        A problem is added to the result of the template that has the problem's path, else to the first result.
         No problems are added for a Pod, whose review reports the problems, or if a template could not be decided on.
         """
         if len(self._made) < len(found) or not found or self.source.kind == "Pod":

@@ -108,7 +108,8 @@ class SourceFile:
 def read(name: str, text: str, *, found: bool = False, patch_of: str = "") -> SourceFile:
     """Return the objects and problems in the text of a file with the name ``name``; no text raises an error.
 
-    ``found`` and ``patch_of`` are the fields of the returned SourceFile.
+    ``found`` says whether the file was found in a folder, and ``patch_of`` is the kustomization that applies the file
+    as a patch, as in ``SourceFile``.
     """
     documents, problems = load_documents(text, name, last_wins=True)
     sources: list[Source] = []

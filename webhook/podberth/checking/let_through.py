@@ -115,8 +115,9 @@ def _policies(observed: InstallationState) -> Read[Policies]:
 def _layered(directory: str, texts: _Texts, objects: _Texts) -> Read[Policies]:
     """Return the policies of one replica of the webhook: those of files, and the GPUPolicies ``objects``.
 
-    The files are those of ``directory``, the flag --policies, and of ``texts``, the data of a ConfigMap. A GPUPolicy
-    replaces a file's policy with an equal name. The result is ``Unread`` if ``directory`` is only in the replicas.
+    ``directory`` is the value of the replicas' flag --policies. ``texts`` are the policy files of the ConfigMap that is
+    mounted in podberth's own directories. A GPUPolicy replaces a file's policy with an equal name. The result is
+    ``Unread`` for any other directory, because its files can only be read in the replicas.
     """
     if directory in {"", _OWN}:  # without a directory there are only GPUPolicies
         return Policies(texts=texts if directory else (), problems=(), where=f" of {NAME}", objects=objects)

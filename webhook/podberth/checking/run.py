@@ -248,8 +248,8 @@ def processes_for(files: int) -> int:
     """Return the number of processes that check ``files`` files.
 
     A process checks at least ``_FILES_OF_A_PROCESS`` files. There is at most one process for each processor, and at
-    most ``_MOST_PROCESSES`` in all. Outside Linux, the processors that this process may use are not known, and system
-    libraries may not survive a fork.
+    most ``_MOST_PROCESSES`` in all. Outside Linux, the result is 1: the processors that this process may use are not
+    known, and system libraries may fail after a fork.
     """
     processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
     return max(1, min(files // _FILES_OF_A_PROCESS, processors, _MOST_PROCESSES))
@@ -358,8 +358,8 @@ def _apart(
 ) -> "tuple[list[_Done], Natives | None]":
     """Return (the results for all files, the compiled native policies; None if there are none).
 
-    Each part of the files is read and decided on in a separate process. ``beside`` has the objects of the files with
-    policies.
+    Each part of the files is read and decided on in a separate process. ``beside`` has the objects in the policies'
+    folder that are neither GPUPolicies nor ConfigMaps, such as native policies.
 
     The processes are forked, so that each process inherits the compiled policies.
     """

@@ -137,9 +137,10 @@ def _watch(arguments: argparse.Namespace, say: Say) -> Iterator[DeviceWatch]:
 def _metered(
     reader: UsageReader, arguments: argparse.Namespace, say: Say
 ) -> Iterator[tuple[Reader, Callable[[], None]]]:
-    """Yield (the reader to use, a function that counts changes of the document for the metrics).
+    """Yield (reader, function that counts changes of the document), and serve the metrics while the context is open.
 
-    While the context is open, the metrics are served, if the user wants metrics.
+    The yielded reader is a ``Meter`` that reads with ``reader`` and keeps the readings for the metrics. If the user
+    wants no metrics, it is ``reader`` itself, and the function does nothing.
     """
     if arguments.metrics_listen is None:
         yield reader, lambda: None

@@ -129,7 +129,10 @@ def bash(grammars: Sequence[Grammar], shell: str = "bash") -> str:
 
 
 def _after(path: Sequence[str]) -> str:
-    """Return a command's path in the bash script's form: the parent commands, a blank, the last command."""
+    """Return the text by which the bash script recognises a command: its parents and its own name, joined by blanks.
+
+    A command without a parent begins with a blank, too.
+    """
     return f"{' '.join(path[:-1])} {path[-1]}"
 
 

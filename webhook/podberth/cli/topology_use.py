@@ -28,7 +28,11 @@ def source_of_use(holdings: Holdings | None) -> str:
 
 
 def free_text(use: NodeUse) -> str:
-    """Return a line about the free devices of a node, such as ``4 of 8 nvidia.com/gpu, 2 to 4 of them linked``."""
+    """Return a line about the free devices of a node, such as ``4 of 8 nvidia.com/gpu, 2 to 4 of them linked``.
+
+    The last numbers are the bounds of ``NodeUse.linked``, the largest number of free GPUs that are all linked with each
+    other.
+    """
     return "; ".join(_free_of(each, use) for each in use.accelerators)
 
 

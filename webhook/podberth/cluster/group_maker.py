@@ -76,5 +76,8 @@ class GroupMaker:
         self._sight.lose(at)
 
     def regained(self, at: float) -> None:
-        """Record that the Lease is watched again."""
+        """Record that the watch of the controller's Lease works again, so that the Lease can expire again.
+
+        ``at`` is the time at which changes began to arrive again, by the monotonic clock.
+        """
         self._sight.regain(at)

@@ -229,7 +229,10 @@ def texts_of(documents: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], .
 
 
 def texts_of_exceptions(documents: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return the texts of GPUPolicyExceptions in the form of policy files: pairs of (file name, YAML text)."""
+    """Return pairs (file name, YAML text) for GPUPolicyExceptions of the cluster, as if they were in policy files.
+
+    The file name is ``gpupolicyexception/`` and the name of the exception.
+    """
     return tuple((f"{_OF_EXCEPTIONS}{each['metadata']['name']}", text(each)) for each in documents)
 
 

@@ -1,7 +1,8 @@
 """Follows the GPUPolicies and the GPUPolicyExceptions of a cluster that serves these kinds.
 
 If the cluster lacks the kinds' CustomResourceDefinitions, or forbids podberth to list the objects, only the policies of
-files decide. If a list fails for another reason, no GPUPolicies are reported until a list succeeds.
+files decide. If the first list fails for another reason, ``LivePolicies`` does not call ``on_change`` until a list
+succeeds, because the policies of files alone could decide otherwise.
 """
 
 import asyncio

@@ -234,8 +234,9 @@ class ServedKinds:
     async def _until_something_happens(self, seconds: float, looked_at: float) -> None:
         """Wait ``seconds`` until the next check of served kinds; return early if a kind can no longer be followed.
 
-        When a kind was listed, ``settled`` is set if possible. ``looked_at`` is the time of the last check, by the
-        monotonic clock: the shorter the time since then, the longer the wait before the early return.
+        Meanwhile, ``settled`` is set as soon as no kind has to be waited for. ``looked_at`` is the time of the last
+        check, by the monotonic clock. An early return comes after a pause, which grows if checks follow each other
+        quickly (``Pace``).
         """
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:

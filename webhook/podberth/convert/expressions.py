@@ -150,8 +150,8 @@ class _Fact(NamedTuple):
 def _fact(tokens: Sequence[Token], index: int) -> _Fact:
     """Return the field of the CEL variable ``gpu`` whose text begins at the token ``index``, which is ``gpu``.
 
-    The comparisons ``gpu.count > 0`` and ``gpu.count == 0`` have a field of their own, whose native expression is
-    shorter than the native expression of ``gpu.count``.
+    The comparisons ``gpu.count > 0`` and ``gpu.count == 0`` result in the field ``ASKED``, the second one negated. The
+    native expression of ``ASKED`` is shorter than that of ``gpu.count``.
     """
     field = _text(tokens, index + 2) if _text(tokens, index + 1) == "." else ""
     compared = (_text(tokens, index + 3), _text(tokens, index + 4))

@@ -83,8 +83,9 @@ def _asks_for(condition: str) -> str:
 def _one_of(groups: Mapping[str, list[str]], besides: str) -> str:
     """Return a CEL expression whose value is the key of ``groups`` that lists a resource which the pod requests.
 
-    The value is 'mixed' if several keys have a requested resource, and '' if no key has. ``besides`` is a CEL condition
-    under which the key ``v`` has the resource ``k``, too.
+    The value is 'mixed' if several keys list a requested resource, and '' if no key does. ``besides`` is a CEL
+    condition with the variables ``k``, a requested resource, and ``v``, a key of ``groups``. If it is true, the key
+    counts as listing the resource, too.
     """
     table = "{" + ", ".join(f"'{key}': {_names(names)}" for key, names in groups.items()) + "}"
     found = f"[{table}].map(t, t.filter(v, {_asks_for(f'(k in t[v] || {besides})')}).join(','))"

@@ -223,7 +223,7 @@ class ClusterFacts:
     def owners(self) -> Mapping[str, Document]:
         """The kept fields of each known owner of pods, such as a Job, by the owner's uid.
 
-        Owners of some Kubernetes kinds are also found by a key of kind, namespace and name.
+        An owner of a kind with ``OwnerKind.by_name`` also has the key ``kind/namespace/name``.
         """
         return self._known("owner")
 

@@ -10,9 +10,10 @@ An example:
     tolerableTaints:
     - {key: example.com/dedicated, value: gpu}
 
-The result has the label keys of the file first, in the file's order, then the preset label keys that the file does not
-name. The taints and ignored labels of the file are added to the preset taints and labels. If a taint is in the file and
-in the presets, the file's value counts. The topology levels of the file, widest first, replace the preset levels.
+docs/operating.md explains the fields. The result has the label keys of the file first, in the file's order, then the
+preset label keys that the file does not name. The taints and ignored labels of the file are added to the preset taints
+and labels. If the file and the presets have a taint with one key, the taint gets the value in the file. The topology
+levels of the file, widest first, replace the preset levels.
 """
 
 from pathlib import Path

@@ -15,7 +15,11 @@ from .levels import LevelDemand, affinity_levels, exclusive_levels, native_level
 
 
 def too_large_groups(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for each required level without enough room, and each gang too large for all known nodes."""
+    """Yield a problem for each gang that is too large for the domains of a required level, or for all known nodes.
+
+    A level may be required for several gangs, each alone in a domain. Then there is a problem if fewer domains hold a
+    gang.
+    """
     if not case.known.topology.known:
         return
     reported: set[tuple[object, ...]] = set()

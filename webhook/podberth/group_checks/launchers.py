@@ -48,7 +48,7 @@ def miscounted_launchers(case: GroupCase) -> Iterator[Wrong]:
 
 
 def _made_later(case: GroupCase, rules: GroupRules, front: Pods) -> str:
-    """Return the text of the field that delays a launcher until the workers run; empty if no field does."""
+    """Return the name of the field that delays the launcher ``front`` until the workers run; empty if no field does."""
     part = find(case.document, front.template.path[len(case.base) : -1])
     return rules.front_waits(case.document, part) if rules.front_waits is not None else ""
 

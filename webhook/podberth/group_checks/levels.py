@@ -126,7 +126,10 @@ def _of_groups(case: GroupCase, name: str, pods: Sequence[Pods], groups: int) ->
 
 
 def _of_its_part(case: GroupCase, pods: Pods) -> Path:
-    """Return the path, in the object, of the part that has the pods' template and annotations of its own; else ()."""
+    """Return the path of the part of the object that has the template of ``pods`` and may have annotations itself.
+
+    Such a part is, for example, the Job template of a replicated job. The path is () if there is no such part.
+    """
     rules = _RULES.get(case.kind)
     if rules is None or rules.annotated_part is None:
         return ()

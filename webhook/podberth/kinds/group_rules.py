@@ -42,8 +42,8 @@ class GroupRules:
     workers_alone: Callable[[Found], bool] | None = None
     """The function that returns whether an object's minimum may leave out the ``fronts``; None: no minimum may."""
     front_waits: Callable[[Found, object], str] | None = None
-    """The function that returns the field that delays a role of ``fronts`` until the workers run; empty if no field
-    does.
+    """The function that returns the name of the field that delays a role of ``fronts`` until the workers run; empty if
+    no field does.
 
     Its arguments are an object, and the part of the object with the role's template.
     """
@@ -122,7 +122,7 @@ def job_minimums(job: Found, *path: str, mode: object = None) -> Iterator[tuple[
     A gang's minimum above the parallelism is a contradiction, and so are completions below the parallelism of an
     Indexed Job. A Job that is not Indexed is a queue of tasks, and may have fewer tasks than can run at once.
 
-    ``path`` leads to the Job's spec. ``mode`` is the completionMode of a Job that states no completionMode.
+    ``path`` leads to the Job's spec. ``mode`` is the default of the Job's field ``completionMode``.
     """
     spec = mapping_at(job, *path)
     parallelism, completions = count(spec.get("parallelism"), 1), spec.get("completions")

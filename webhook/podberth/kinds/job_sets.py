@@ -68,10 +68,11 @@ def jobs_before(jobs: object) -> Mapping[str, int]:
 
 
 def jobs_ended_before(jobs: object) -> Mapping[str | int, int]:
-    """Return, by index of a replicated job, how many others have to end, one after another, before the job starts.
+    """Return, for each replicated job, the length of the longest chain of jobs that must end before the job starts.
 
-    ``jobs`` is the unchecked list of replicated jobs. The order comes from their field ``dependsOn``, which names
-    earlier items of the list only (jobset_webhook.go).
+    The keys are the indexes in ``jobs``, the unchecked list of replicated jobs. Each job of a chain starts after the
+    one before it has ended. The order comes from the field ``dependsOn``, which names earlier items of the list only
+    (jobset_webhook.go).
     """
     by_name: dict[str, int] = {}
     by_place: dict[str | int, int] = {}

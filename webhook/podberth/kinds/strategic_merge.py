@@ -62,11 +62,11 @@ def _merged_lists(values: list[Any], patches: list[Any], key: str) -> list[Any]:
 
 
 def replaced_lists(below: object, patch: object, holder: str, other: str) -> Iterator[tuple[Path, str]]:
-    """Yield (path, message) for each field of the pod ``below`` that ``patch`` would replace as a whole.
+    """Yield (path, message) for each field of the pod ``below`` that would be lost if ``patch`` also got the field.
 
-    Of affinity, tolerations and topologySpreadConstraints, those are yielded that ``below`` has and ``patch`` does not
-    have yet. The path leads from the pod to the field. In the message, ``holder`` names the object that has the
-    template ``below``, and ``other`` names the patch.
+    The fields are affinity, tolerations and topologySpreadConstraints, which a patch replaces as a whole. A field that
+    ``patch`` has already is left out. The path leads from the pod to the field. In the message, ``holder`` names the
+    object that has the template ``below``, and ``other`` names the patch.
     """
     for key in ("affinity", "tolerations", "topologySpreadConstraints"):
         if at(below, "spec", key) and at(patch, "spec", key) is None:

@@ -99,10 +99,11 @@ def _merged_list(schema: PodSchema, kind: Schema, live: list[Any], applied: list
 
 
 def _order(theirs: list[bytes], ours: list[bytes]) -> Iterator[tuple[int, int | None]]:
-    """Yield the order of the merged list, as in the API server's function visitListItems.
+    """Yield the source of each item of the merged list, in order, as in the API server's function visitListItems.
 
-    Each value is (index in ``theirs``, None) for an item that only ``theirs`` has, and (-1, index in ``ours``) for any
-    other item.
+    ``theirs`` has the identities of the live list's items: their keys or values as JSON. ``ours`` has those of the
+    applied list. An item that only the live list has is (index in ``theirs``, None); any other item is (-1, index in
+    ``ours``).
     """
     wanted, there = set(ours), set(theirs)
     shared = deque(name for name in ours if name in there)

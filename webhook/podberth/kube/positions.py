@@ -95,10 +95,10 @@ _BLANK_ESCAPES = "tnrvf LP_N\t\n\r"
 
 
 def _count_solid(value: str, line: int, column: int) -> tuple[int, int]:
-    """Return (number of non-blank characters before a line and column, columns from the last of them to the column).
+    """Return (number of non-blank characters before the place in ``value``, distance of the place from the last one).
 
-    The second number is 0 if a non-blank character is at the line and column, and 1 if the last one before is in an
-    earlier line.
+    The place is ``line`` and ``column``. The distance is the number of columns from the last non-blank character to the
+    place, and 1 if that character is in an earlier line. It is 0 if the character at the place itself is not blank.
     """
     lines = value.split("\n")
     line = min(max(line, 1), len(lines))
@@ -131,7 +131,10 @@ def _solid(place: Place) -> Iterator[Position]:
 
 
 def _unit(text: str, index: int, style: str) -> tuple[int, bool]:
-    """Return (length of the character or escape at ``index``, whether it is a non-blank character)."""
+    """Return (length of the character or escape at ``index`` in ``text``, whether it is a non-blank character).
+
+    ``style`` is the quotation mark of the scalar: quotation marks of each kind have their own escapes.
+    """
     pair = text[index : index + 2]
     if style == "'" and pair == "''":
         return 2, True

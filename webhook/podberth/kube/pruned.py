@@ -33,9 +33,9 @@ def _tree(branch: Mapping[str, Any]) -> Tree:
 def pruned(value: Any, tree: Tree) -> Any:
     """Return a copy of ``value`` with only the fields that are at, above or below a path of ``tree``.
 
-    Lists keep their lengths. A value is kept whole if ``tree`` goes on with a key and the value is no object, or with
-    ELEMENT and the value is no list. So two values have different results if they differ at a path of ``tree``, or in
-    the type of a value above such a path.
+    Lists keep their lengths. A value above such a path is kept whole if it has another type than the path needs: the
+    step ELEMENT (any item) needs a list, and any other step an object. So two values have different results if they
+    differ at a path of ``tree``, or in the type of a value above such a path.
     """
     first, below = tree[0] if tree else ("", None)
     if isinstance(value, list):

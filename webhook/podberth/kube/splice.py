@@ -202,7 +202,10 @@ class _Writer:
         return brought
 
     def _survive(self, place: Place, old: Mapping[str, Any]) -> None:
-        """Record the new values of an object that is the value of a merge key: aliases may refer to anchors in it."""
+        """Record in ``_now`` the fields of an object at a merge key (``<<``), because later aliases may refer to them.
+
+        ``old`` has the values of the object around it, which got the fields by the merge.
+        """
         for key, part in place.parts.items():
             if part.start >= place.index and key in old:
                 self._now[id(part.place)] = old[str(key)]

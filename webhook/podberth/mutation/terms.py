@@ -165,8 +165,9 @@ def product(users: Iterable[KnownTerm], ours: Sequence[WantedTerm], most: int) -
     - If a user's term contradicts all of ``ours``, it is joined with the first of them: the result selects no node, but
       keeps the user's expressions.
 
-    The caller refuses a result of more than ``most`` terms, unless all of them are the user's own. So the search ends
-    when more terms are found and one of them is joined. The order of a term's keys is kept.
+    The caller refuses a result of more than ``most`` terms, unless all of them are the user's own. So the function
+    returns early if the result has more terms than ``most``, and one of them is a joined term. The order of a term's
+    keys is kept.
     """
     result: list[dict[str, Any]] = []
     is_joined = False

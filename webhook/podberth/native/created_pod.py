@@ -57,7 +57,10 @@ def _complete_selector(selected: dict[str, Any], operators: Mapping[str, str], l
 
 
 def _set_app_armor_profiles(pod: dict[str, Any]) -> None:
-    """Write the AppArmor profiles in annotations into the containers without a profile (applyAppArmorVersionSkew)."""
+    """Write the AppArmor profile that an annotation states for a container into the container's securityContext.
+
+    A container that already has a profile keeps it (applyAppArmorVersionSkew).
+    """
     spec = pod["spec"]
     annotations = pod["metadata"].get("annotations") or {}
     if (spec.get("os") or {}).get("name") == "windows":

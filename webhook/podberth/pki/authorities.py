@@ -58,7 +58,8 @@ class Authorities:
 
     ``current`` is None until the first authority is trusted. ``next`` is None if no authority is being introduced.
     ``hurried`` is for a leaked key: once ``next`` has replaced the current authority, the API server trusts the
-    replaced authority only for a short time, and not until the last of its leaves has expired.
+    replaced authority only until the replicas have had the time to get new leaves. Otherwise, the API server trusts a
+    replaced authority until the last of its leaves has expired.
     """
 
     current: Signer | None

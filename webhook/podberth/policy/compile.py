@@ -86,8 +86,9 @@ class BoundExpression:
 class CompiledMutation:
     """An item of a policy's ``mutations``, with its compiled expressions and its literal values.
 
-    ``leaves``, ``facts`` and ``literals`` have them by the name of their field in the item, such as ``size`` of a
-    ``gang``. The name is "" if the mutation has only one expression or value.
+    ``leaves`` has the compiled expressions, ``facts`` the expressions that need no CEL, and ``literals`` the values
+    that are no expressions. Each is a mapping by the name of the field in the item, such as ``size`` of a ``gang``. The
+    name is "" if the mutation has only one expression or value.
     """
 
     name: str
@@ -412,8 +413,8 @@ class CompiledPolicy:
     def _before(self, path: Path, source: str) -> dict[str, Expression | CelType]:
         """Return the variables that the expression at ``path`` may use, by name.
 
-        The variables named in ``source`` are compiled first. The value is the variable's expression; for a variable
-        that does not compile, it is the type ``dyn``.
+        The variables that ``source``, the text of the expression, names are compiled first. The value is the variable's
+        expression; for a variable that does not compile, it is the type ``dyn``.
         """
         of_variable = path[0] == "variables"
         seen = [name for name, index in self._order.items() if not of_variable or ("variables", index) < path[:2]]

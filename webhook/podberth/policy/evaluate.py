@@ -170,7 +170,10 @@ class Evaluation:
             raise EvaluationError(f"{self._culprit(bound, error)}{error}") from error
 
     def _culprit(self, bound: BoundExpression, error: EvaluationError) -> str:
-        """Return the start of a message: the name of the variable that failed with ``error``; empty if none did."""
+        """Return the text ``variables.<name>: `` for a message, with the variable in which ``error`` occurred.
+
+        The text is empty if the error occurred in the expression ``bound`` itself.
+        """
         *_, name = ("", *failing_variables(self.policy, bound, error, self.activation))
         return f"variables.{name}: " if name else ""
 

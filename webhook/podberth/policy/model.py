@@ -309,7 +309,10 @@ def leaves_of(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
 
 
 def _fields(value: BaseModel) -> Iterator[tuple[str, Any, Gives | None]]:
-    """Yield each field that is set in a part of a mutation: name, value, and the type that its expression must have."""
+    """Yield (name, value, type) for each field that is set in a part of a mutation.
+
+    The type is the type that the field's expression must have; None if the field holds no expression.
+    """
     for name, field in type(value).model_fields.items():
         given = getattr(value, name)
         if given is not None:

@@ -107,7 +107,7 @@ class Hold:
 
     @property
     def is_large(self) -> bool:
-        """Whether the parsed document is too large to be in memory together with other documents of that size."""
+        """Whether the memory budget would be used up if every connection had a parsed document of this size."""
         return self._documents > _LARGE_DOCUMENT
 
     def drop_document(self) -> None:

@@ -199,9 +199,9 @@ class BoundedConnection(web.RequestHandler):
 def _behind_requests(data: bytes, body: StreamReader, *, single: bool) -> int:
     """Return an upper limit for the bytes of an incomplete request head after the complete requests in ``data``.
 
-    ``body`` is the body of the last complete request. ``single`` means that ``data`` begins with a request and has no
-    other complete request. Then everything behind that request's head and body belongs to the incomplete head.
-    Otherwise, all bytes behind the last end of a head count, bodies included.
+    If ``single``, ``data`` has only one complete request, and begins with it. The result is then the number of bytes
+    behind this request, whose body is ``body``. Otherwise, the result is the number of bytes behind the last end of a
+    head, even if some of these bytes belong to a body.
     """
     if single and (head := data.find(_END_OF_HEAD)) >= 0:
         return max(len(data) - head - len(_END_OF_HEAD) - body.total_bytes, 0)

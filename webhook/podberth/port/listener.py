@@ -41,7 +41,10 @@ class Listener:
     def __init__(
         self, make: Callable[[], BoundedConnection], places: Places, context: ssl.SSLContext | None = None
     ) -> None:
-        """Create the listener; ``make`` returns the object for a new connection. ``context`` is None for plain HTTP."""
+        """Create the listener, which accepts connections as long as ``places``, the limit of open connections, permits.
+
+        ``make`` returns the object for a new connection. ``context`` is None for plain HTTP.
+        """
         self._make = make
         self._places = places
         self._context = context

@@ -29,7 +29,11 @@ class Places:
     def __init__(
         self, budget: MemoryBudget | None = None, most: int = MOST_PLACES, most_proven: int = MOST_PROVEN
     ) -> None:
-        """Create the object without connections. Every connection is charged to ``budget``, if there is one."""
+        """Create the object without connections. Every connection is charged to ``budget``, if there is one.
+
+        ``most`` is the limit of open connections. At most ``most_proven`` connections, whose callers are known to be
+        legitimate, are protected from being closed for new connections.
+        """
         self._budget = budget
         self._most = most
         self._most_proven = most_proven

@@ -32,9 +32,10 @@ class Body:
 async def read_body(request: web.BaseRequest, deadline: float, hold: Hold) -> Body:
     """Read and return the body of a request.
 
-    The API server announces the length of each body. Only the beginning and the end are kept of a body whose announced
-    length is above MAX_TEXT_BYTES, which is enough for a decision without parsing the body. An HTTP error would be
-    wrong: with failurePolicy Ignore, the API server would admit the pod without a decision.
+    The API server announces the length of each body. If the length is above MAX_TEXT_BYTES, only the beginning and the
+    end of the body are kept. They have the fields of the review besides its objects, so podberth can decide that the
+    objects are too large. An HTTP error would be wrong: with failurePolicy Ignore, the API server would admit the pod
+    without a decision.
 
     ``deadline`` is a time of ``perf_counter``, in seconds. ``hold`` is the part of the memory budget that the request
     uses. A body that arrives in several parts is charged to ``hold``, because it is kept while other requests are

@@ -75,7 +75,10 @@ class ReviewPort:
 
 
 class StampedConnection(BoundedConnection):
-    """A connection that records the time of its last read, and the client's name if it is not the expected name.
+    """A connection that records the time of its last read, and whether its client's certificate has the required name.
+
+    If the certificate does not have the name ``client_name``, ``stranger`` has the names in the certificate; else it is
+    empty.
 
     The time is in seconds of ``perf_counter``. The event loop first reads from all readable connections, and then calls
     the handlers one by one. So a request may have waited for other reviews before its handler begins, and the time of

@@ -148,9 +148,9 @@ def _topology(node: Node) -> NodeTopology:
 
 
 def _taints(node: Node, _: Conventions) -> Mapping[str, str]:
-    """Return a mapping from (key, effect) of the node's taints to the values, as text.
+    """Return a mapping from ``key:effect`` of each taint of the node to the taint's value.
 
-    If several taints have one key and effect, the text has all values.
+    If several taints have one key and effect, their values are joined by commas.
     """
     found: dict[str, str] = {}
     for taint in sorted(node.taints):

@@ -34,7 +34,7 @@ class Fields:
     def bad(self, key: str, want: str, got: object = None) -> TopologyError:
         """Return the error about the field ``key``, for which ``want`` was expected.
 
-        The error shows ``got`` as the value.
+        The error shows ``got`` as the value; if ``got`` is None, it shows the value of the field itself.
         """
         return bad(f"{self.where}.{key}", self.values.get(key) if got is None else got, want)
 

@@ -114,14 +114,16 @@ class NodeUse:
 class Tally:
     """The use of devices of several nodes.
 
-    The sum of ``used``, ``free`` and ``free_unhealthy`` is the number of allocatable units.
+    The sum of ``used``, ``free`` and ``free_unhealthy`` is the number of allocatable units of all these nodes, healthy
+    or not.
     """
 
     used: int = 0
     free: int = 0
     """The free units on healthy nodes."""
     free_unhealthy: int = 0
-    """The free units on transient nodes, such as cordoned nodes; most pods cannot get these units."""
+    """The free units on transient nodes, such as cordoned nodes, which count as unhealthy; most pods cannot get these
+    units."""
     most: int = 0
     """The largest number of ``free`` units of one resource on one node."""
 

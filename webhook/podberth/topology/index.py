@@ -213,8 +213,8 @@ class _Members(dict[_Key, dict[str, OwnLabels]]):
     def classes(self, keys: Mapping[_Key, _Key]) -> dict[_Key, NodeClass]:
         """Return the node classes of the index after the update, without classes that have no node any more.
 
-        ``keys`` is a mapping from the key of a changed class to an equal key. The class gets this object as its key, so
-        that the class and all its nodes share one object.
+        A class and all its nodes share one object as their key. ``keys`` has this object for each changed class, by a
+        key that is equal to the object.
         """
         classes = dict(self._classes)
         for key, members in self.items():

@@ -172,10 +172,10 @@ class NodeSet:
         return found or self._only(profile, lambda one: bool(profile) and one.instance == profile, self.linked)
 
     def _only(self, key: int | str, fit: Callable[[Capability], bool], linked: int) -> "NodeSet":
-        """Return the set of the nodes whose accelerators satisfy ``fit``; ``linked`` is the result's field ``linked``.
+        """Return the set of the nodes whose accelerators satisfy ``fit``.
 
-        All other nodes become nodes that do not fit: the field ``others`` of the result. The result is cached under
-        ``key``.
+        All other nodes become nodes that do not fit: the field ``others`` of the result. ``linked`` is the number of
+        the requested GPUs that have to be in one link domain. The result is cached under ``key``.
         """
         kept = tuple(part for part in self.parts if fit(part.node_class.capability))
         rest = (part for part in self.parts if not fit(part.node_class.capability))
@@ -214,7 +214,8 @@ class NodeSet:
     def _distinguishing(self, unfit: Sequence[Part]) -> str:
         """Return the label that would distinguish the fitting nodes from ``unfit``.
 
-        The label is the label of link domains, of GPU memory or of the number of GPUs: the first that excludes nodes.
+        It is the label of link domains if a node in ``unfit`` has a too small link domain, and else the label of GPU
+        memory. If ``unfit`` is empty, it is the label of the number of GPUs.
         """
         links = any(link_domain(part.node_class.capability, self.need) < self.linked for part in unfit)
         return LINK_DOMAIN_LABEL if links else _SHOWS_MEMORY if unfit else _SHOWS_AMOUNT

@@ -113,7 +113,11 @@ def is_large_enough(step: Step, machine: Machine) -> bool:
 
 
 def lacking(step: Step, machine: Machine) -> str:
-    """Return, as text, the resource of which an empty node has too little for the pod; empty if none."""
+    """Return the text that names the resources of which a node has too little for the pod even without other pods.
+
+    The text also has the name of the node, and the offered and the requested amounts. It is empty if there is no such
+    resource.
+    """
     texts = [
         f"{number(name, machine.offers.get(name, 0))} of {shown(name, each)}"
         for name, each in sorted(step.wants.items())

@@ -151,9 +151,9 @@ def wanted(picture: Picture) -> set[Ref]:
 
 
 def _pods(picture: Picture) -> Iterator[Ref]:
-    """Yield references to the pods that the last steps need: on a few nodes, or all pods if many nodes are left.
+    """Yield references to the pods by which the last steps of ``AMONG`` narrow the nodes that earlier steps left.
 
-    All pods are read only if no cause was found yet.
+    If few nodes are left, these are the pods on the nodes. Otherwise they are all pods, if no cause was found yet.
     """
     diagnoses = list(_early(picture))
     if ALL_PODS in picture.read or not picture.is_waiting or isinstance(picture.nodes, NotRead):

@@ -132,7 +132,7 @@ class Picture:
         return tuple(self._by_field(place).get(value, ()))
 
     def _by_field(self, place: str) -> Mapping[str, list[Document]]:
-        """Return all pods that were read, as a mapping from the value of a field of the spec to pods."""
+        """Return a mapping from each value of the pods' field ``spec.<place>`` to the pods; all read pods are in it."""
         if place not in self._grouped:
             groups = self._grouped[place] = {}
             for pod in list_at(self.read[ALL_PODS], "items"):

@@ -43,7 +43,7 @@ def _uncalled(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _command(verb: str, name: str) -> tuple[str, ...]:
-    """Return a kubectl command about the object ``name``, as a tuple; empty if ``name`` is no valid name.
+    """Return a tuple with one kubectl command line about the object ``name``; empty if ``name`` is no valid name.
 
     ``name`` is from the text of an Event.
     """

@@ -81,10 +81,11 @@ def _counted(step: Step) -> dict[str, int]:
 
 
 def _short(step: Step) -> tuple[str, tuple[Machine, ...]]:
-    """Return (the first requested resource of which no remaining node has enough free, the remaining nodes).
+    """Return (the first requested resource of which no node left has enough free, the nodes left before it).
 
-    The requested resources are compared one by one, and each comparison keeps only the nodes that have enough free.
-    Devices come first, because a pod that requests devices rarely lacks another resource.
+    The requested resources are compared one by one, and each comparison leaves only the nodes that have enough free.
+    Devices come first, because a pod that requests devices rarely lacks another resource. No node of ``step`` may have
+    enough of all resources.
     """
     nodes = step.nodes
     wanted = sorted(_counted(step), key=lambda name: (not is_device(name), name))

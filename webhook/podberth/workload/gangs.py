@@ -227,8 +227,9 @@ def own_member_in(
 ) -> Member | None:
     """Return the pod's membership in the gang of its workload, as the workload's controller states it.
 
-    None if the pod is in no gang, or if a PodGroup states the gang. podberth's annotation for the size of the gang is
-    ignored. ``owners`` are the known owners by uid, and ``group_sizes`` the least number of pods of each PodGroup.
+    None if the pod is in no gang, or if the pod names a PodGroup that states the gang. podberth's annotation for the
+    size of the gang is ignored. ``owners`` are the known owners by uid. ``group_sizes`` are the minimum sizes of
+    PodGroups by (API group, namespace, name); only the rules about PodGroups read them.
     """
     subject = _subject(pod, namespace, owners, group_sizes)
     others = {key: value for key, value in subject.annotations.items() if key != GANG_SIZE_ANNOTATION}

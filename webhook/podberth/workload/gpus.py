@@ -251,7 +251,8 @@ def _one_of(words: set[str]) -> str:
 def _kind_of(claims: tuple[GpuClaim, ...], *, believe_claims: bool) -> Kind:
     """Return the field ``kind`` of ``gpu`` for a Pod that requests accelerators only by claims.
 
-    The result is ``none`` if all claims are for NICs or IMEX channels, and ``claim`` otherwise.
+    The result is ``none`` if all claims are for NICs or IMEX channels, and ``claim`` otherwise. If ``believe_claims``
+    is False, the content of the claims is ignored, and every claim may be for a GPU.
     """
     return "claim" if any(not believe_claims or claim.kind in _MAYBE_GPUS for claim in claims) else "none"
 

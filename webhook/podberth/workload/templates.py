@@ -101,7 +101,8 @@ def objects_in(document: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str,
 def wrapped_in(document: object, *, depth: int = 0) -> Iterator[tuple[Path, object]]:
     """Yield (path, value) for a document, and for the value at each path where the document wraps an object.
 
-    The values may have any type.
+    The values may have any type. ``depth`` is the number of objects that wrap ``document``; an object at the depth
+    ``_DEEPEST`` is yielded without the objects that it wraps.
     """
     yield (), document
     if not isinstance(document, Mapping) or depth == _DEEPEST:
@@ -215,11 +216,11 @@ def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> TemplatePla
 
 
 def _expand(document: object, path: Sequence[str]) -> Iterator[tuple[Path, tuple[Any, ...], tuple[str | int, ...]]]:
-    """Yield (path, values, keys) for each path in a document that ``path``, with ELEMENT for any key, stands for.
+    """Yield (path, values, keys) for each path in a document that ``path`` stands for; ELEMENT stands for any key.
 
-    ``values`` and ``keys`` are the values and keys (or indexes) of the document at each ELEMENT. If there is no list or
-    map in which ELEMENT could be a key, nothing is yielded. If a value of another type is there, the path of that value
-    is yielded.
+    ``keys`` are the keys or indexes that replace each ELEMENT, and ``values`` the values at these keys. An ELEMENT is a
+    key of a list or map. If that list or map is absent or null, nothing is yielded. If a value of another type is in
+    its place, the yielded path ends at that value.
     """
     if ELEMENT not in path:
         yield tuple(path), (), ()

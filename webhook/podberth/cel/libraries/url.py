@@ -118,7 +118,10 @@ def _parsed(raw: str, fragment: str, *, via_request: bool) -> UrlParts:
 
 
 def _as_written(text: str, invalid: re.Pattern[str], escaped: re.Pattern[str]) -> str:
-    """Return a path or fragment like Go's EscapedPath: unchanged if the escapes are correct, else escaped again."""
+    """Return a path or fragment like Go's EscapedPath: unchanged if all characters are permitted, else escaped again.
+
+    ``invalid`` matches a character that is not permitted, and ``escaped`` each character that needs an escape.
+    """
     bare = _unescaped(text)
     return _escaped(bare, escaped) if invalid.search(text) else text
 
@@ -149,7 +152,7 @@ def _host(scheme: str, host: str) -> str:
 
 
 def _literal(host: str) -> str:
-    """Return the host part of a URL that has an IPv6 address in brackets, with the port."""
+    """Return ``host``, an IPv6 address in brackets and perhaps a port, with the address and its zone unescaped."""
     closed = host.rfind("]")
     if closed < 0:
         raise _error("missing ']' in host")

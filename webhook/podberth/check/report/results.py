@@ -10,7 +10,7 @@ STDIN = "-"
 
 
 def title(result: Result) -> str:
-    """Return ``Kind/namespace/name`` for a result, and the path of the pod template inside the document.
+    """Return the title of a result: the object, then the template's path, as ``Deployment/team/web spec.template``.
 
     The path is left out if the document itself is the pod template.
     """

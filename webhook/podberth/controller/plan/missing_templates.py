@@ -1,8 +1,8 @@
 """Plans notices about pods that wait for a policy's claim template which podberth does not make.
 
-The name of a policy's template ends with a digest, so a changed policy declares a template of another name. The
-controller forgets earlier declarations when it restarts. Templates of other names belong to other authors, and
-Kubernetes itself reports that such templates are missing.
+The name of a policy's template ends with a digest, so a changed policy declares a template with another digest in the
+name. The controller forgets earlier declarations when it restarts. A template whose name has no digest belongs to
+another author, and Kubernetes itself reports that such a template is missing.
 """
 
 import re

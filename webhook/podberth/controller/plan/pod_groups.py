@@ -54,7 +54,10 @@ def plan(world: World, now: float) -> ActionPlan:
 
 
 def _asks(pod: WaitingPod, reference: Reference) -> bool:
-    """Return whether admission has made the pod a member of a group that podberth should make."""
+    """Return whether admission has made the pod a member of the group of ``reference``, and podberth makes such groups.
+
+    podberth makes groups of the systems whose PodGroup has a minimum number of pods.
+    """
     sized = pod.size > 0 or pod.sized_by_owner
     return pod.gang == reference.name and sized and bool(BY_NAME[reference.system].minimum)
 

@@ -90,9 +90,10 @@ _PARTIAL: Final = "kueue.x-k8s.io/job-min-parallelism"
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the number of a Job's pods that start together: all, or none under the native policy ``basic``.
+    """Return the number of a Job's pods that start together: all, or none if the Job's schedulingPolicy is ``basic``.
 
-    The field ``minCount`` of a native gang, or Kueue's annotation for partial admission, makes the number smaller.
+    The field ``minCount`` of the schedulingPolicy ``gang``, or Kueue's annotation for partial admission, makes the
+    number smaller.
     """
     return _starts_of(gang.document, gang.pods)
 

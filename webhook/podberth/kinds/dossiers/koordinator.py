@@ -20,7 +20,9 @@ def _koordinator_group(pod: Subject) -> Member:
 
 
 def _koordinator_gang(pod: Subject) -> Member:
-    """Return a pod's membership in a gang that its pods describe; older labels take precedence over the annotations.
+    """Return a pod's membership in a gang that its pods describe by annotations of Koordinator.
+
+    Labels of the coscheduling plugin (``pod-group.scheduling.sigs.k8s.io``) take precedence over the annotations.
 
     Sources: koordinator-sh/koordinator apis/extension/coscheduling.go GetGangName,
     pkg/scheduler/plugins/coscheduling/util/gang_helper.go GetGangMinNumFromPod, core/gang.go tryInitByPodConfig;

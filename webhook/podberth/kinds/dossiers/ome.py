@@ -44,8 +44,9 @@ def _part_of(scene: Scene) -> Found:
 def _runtime_part(scene: Scene) -> Found:
     """Return the part of the runtime (such as its engine) into which OME merges the service's part; empty if unknown.
 
-    Source: utils/merging.go MergeEngineSpec. The runtime is unknown if the service names no runtime: OME then chooses
-    one by the model.
+    The service is the InferenceService with the template of ``scene``. Its part is the engine, decoder or router that
+    has the template. The runtime is the serving runtime that the service names; it is unknown if the service names
+    none, because OME then chooses one by the model. Source: utils/merging.go MergeEngineSpec.
     """
     if scene.document.get("kind") != "InferenceService":
         return {}
@@ -66,7 +67,10 @@ def _nodes(scene: Scene) -> int:
 
 
 def _has_nodes(scene: Scene) -> bool:
-    """Return whether a service's part becomes a LeaderWorkerSet (utils/deployment.go DetermineEngineDeploymentMode)."""
+    """Return whether the engine, decoder or router with the template of ``scene`` becomes a LeaderWorkerSet.
+
+    It does if it, or the runtime's part, has a leader or worker (utils/deployment.go DetermineEngineDeploymentMode).
+    """
     return _said(scene, "leader") is not None or _said(scene, "worker") is not None
 
 
@@ -75,7 +79,10 @@ def _has_no_leader(scene: Scene) -> bool:
 
 
 def _below(scene: Scene) -> Found:
-    """Return the pod of the runtime into which OME merges the containers of the service's part; empty if none."""
+    """Return the runtime's pod into which OME merges the service's pod at ``scene.path``, such as an engine's leader.
+
+    Empty if the service's pod has no containers, because OME then merges nothing, or if the runtime is unknown.
+    """
     part = _runtime_part(scene)
     if not part or not list_at(_own(scene), "spec", "containers"):
         return {}
@@ -132,9 +139,10 @@ def _group(scene: Scene) -> Found:
 
 
 def _pod(scene: Scene, below: tuple[str, ...]) -> Found:
-    """Return the pod at the path ``below`` in a service's part, merged with the runtime's pod at the same path.
+    """Return a pod of an InferenceService's engine or decoder, merged with the same pod of the ServingRuntime.
 
-    The path is ("leader",), ("worker",), or () for the pod of the part itself.
+    ``scene.path`` leads into the engine or decoder. The path ``below`` leads from there to the pod: ("leader",),
+    ("worker",), or () for the pod of the engine or decoder itself.
     """
     here = replace(scene, path=(*scene.path[:2], *below))
     own, lower = _own(here), _below(here)

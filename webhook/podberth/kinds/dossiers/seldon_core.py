@@ -64,7 +64,7 @@ def _predictor(scene: Scene) -> Found:
 
 
 def _is_true(said: Found, key: str) -> bool:
-    """Return whether an annotation of Seldon Core is "true" on the object or the part of the object ``said``."""
+    """Return whether the annotation ``seldon.io/<key>`` is "true" in ``said``, a spec or a predictor."""
     return text_at(said, "annotations", f"seldon.io/{key}").lower() == "true"
 
 
@@ -240,9 +240,10 @@ _SCRAPED: Final = {"prometheus.io/path": "/prometheus", "prometheus.io/scrape": 
 
 
 def _replaced(scene: Scene) -> Iterator[tuple[Path, str]]:
-    """Yield (path, message) for each annotation of a pod template that Seldon Core replaces by the predictor's.
+    """Yield (path, message) for each annotation of the predictor, which replaces the annotation in a pod template.
 
-    All annotations of the predictor are yielded if the pods get the orchestrator's container; otherwise none is.
+    The path leads to the annotation in the template. If the pods do not get the orchestrator's container, Seldon Core
+    replaces no annotation, and nothing is yielded.
     """
     for key in _texts(_predictor(scene), "annotations") if _has_engine(scene) else ():
         yield (

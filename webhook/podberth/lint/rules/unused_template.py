@@ -30,9 +30,9 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield a problem for each declared claim template that the policy never writes.
+    """Yield a problem for each declared claim template that no mutation ``resourceClaims`` of the policy names.
 
-    If the policy computes the name of a template, nothing is reported.
+    If a mutation computes the name of a template, nothing is reported for the policy.
     """
     for policy in library.policies:
         written = list(_written(policy)) if policy.spec.claim_templates else []

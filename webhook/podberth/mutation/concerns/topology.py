@@ -141,7 +141,8 @@ def _is_drawn(draft: Draft, *, slices: bool) -> bool:
 def _take_slice(draft: Draft, members: int, known: GangFacts) -> str:
     """Write the label with the name of the pod's slice, unless the pod has that label.
 
-    Return why the label cannot be written; empty if it can.
+    ``members`` is the number of members of a slice; with fewer than 2, nothing is written. Return why the label cannot
+    be written; empty if it can.
     """
     if members <= 1 or draft.get(_SLICE) is not None:
         return ""
