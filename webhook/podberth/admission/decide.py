@@ -91,6 +91,8 @@ def mutate_with_writes(
 ) -> tuple[Outcome, tuple[Written, ...]]:
     """Return the outcome of /mutate for the creation of a pod, and the changes that each mutation made.
 
+    ``watch`` is an observer that sees each step of the decision.
+
     Raises:
         ReviewError: an object of the review is not a pod.
     """

@@ -91,7 +91,8 @@ class Publisher:
     ) -> None:
         """Create the publisher of the Node with the name ``node``, with nothing to publish.
 
-        ``draw`` returns random numbers for the jitter. ``labels`` is where the agent's labels are sent; None: nowhere.
+        ``draw`` returns random numbers for the jitter. ``heartbeat_seconds`` is the time between two renewals of the
+        node's Lease. ``labels`` is where the agent's labels are sent; None: nowhere.
         """
         self.troubles: dict[str, str] = {}
         """A mapping from an object's name to the message about the object's present failure; empty without failures.

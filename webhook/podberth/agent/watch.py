@@ -38,9 +38,8 @@ class DeviceWatch:
     ) -> None:
         """Create the watch; ``look`` reads the devices.
 
-        ``say`` writes a log line, for example that the driver disappeared.
-
-        ``noted`` is called after each change of the topology.
+        ``now`` returns the time for the field ``observed``. ``say`` writes a log line, for example that the driver
+        disappeared. ``noted`` is called after each change of the topology.
         """
         self._reader, self._sysfs, self._now, self._say, self._noted = reader, sysfs, now, say, noted
         self._interval_seconds = interval_seconds

@@ -40,7 +40,7 @@ class ConstantCall:
 
     @property
     def got(self) -> Scalar:
-        """The value of ``literal``, the operand in question."""
+        """The value of ``literal``."""
         return ast.constant(self.literal)
 
 

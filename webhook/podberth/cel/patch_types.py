@@ -20,7 +20,7 @@ from .correcting import Apply
 from .types import DYN, OPTIONAL, CelType, Want
 
 WANTS: Final = frozenset({Want.OBJECT, Want.JSON_PATCHES})
-"""What only an expression that may name these types gives."""
+"""The required types of the expressions whose value is a whole patch."""
 _MAY: Final = re.compile(r"\b(?:Object|JSONPatch)\b")
 TYPE: Final = "\0type"
 

@@ -67,7 +67,10 @@ class Grammar:
 
 
 def grammars(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[Grammar]:
-    """Yield the Grammar (the flags and words) of the parser's command, and of all its subcommands."""
+    """Yield the Grammar (the flags and words) of the parser's command, and of all subcommands of the command.
+
+    ``path`` is the command preceded by the names of the parent commands; empty for ``podberth`` itself.
+    """
     flags: list[Flag] = []
     words: list[tuple[str, str]] = []
     below: list[tuple[str, argparse.ArgumentParser]] = []

@@ -2,7 +2,7 @@
 
 If the cluster lacks the kinds' CustomResourceDefinitions, or forbids podberth to list the objects, only the policies of
 files decide. If the first list fails for another reason, ``LivePolicies`` does not call ``on_change`` until a list
-succeeds, because the policies of files alone could decide otherwise.
+succeeds: until then, it is unknown which policies of files the GPUPolicies replace or switch off.
 """
 
 import asyncio

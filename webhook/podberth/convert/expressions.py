@@ -126,6 +126,8 @@ class Native:
     def of_type(self, source: str, wanted: CelType, names: frozenset[str] = _NAMES | {"variables"}) -> Expression:
         """Return the compiled expression, with a conversion to ``wanted`` if the static type is dyn, as in Kubernetes.
 
+        The expression may use the variables ``names``.
+
         Raises:
             CompileError: the expression does not compile, or has an optional type.
         """

@@ -17,8 +17,8 @@ from .levels import LevelDemand, affinity_levels, exclusive_levels, native_level
 def too_large_groups(case: GroupCase) -> Iterator[Wrong]:
     """Yield a problem for each gang that is too large for the domains of a required level, or for all known nodes.
 
-    A level may be required for several gangs, each alone in a domain. Then there is a problem if fewer domains hold a
-    gang.
+    A level may be required for several gangs, each alone in a domain. Then it is a problem if the domains that can hold
+    a gang are fewer than the gangs.
     """
     if not case.known.topology.known:
         return

@@ -92,7 +92,10 @@ class Difference:
 
 
 def difference(before: Iterable[Node], after: Iterable[Node], conventions: Conventions | None = None) -> Difference:
-    """Return the differences between two states of a cluster's nodes."""
+    """Return the differences between two states of a cluster's nodes.
+
+    The ignored labels of ``conventions`` are not compared; None: the default conventions.
+    """
     conventions = conventions or Conventions()
     old, new = ({node.name: node for node in nodes} for nodes in (before, after))
     changed = (

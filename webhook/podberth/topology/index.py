@@ -53,7 +53,10 @@ class TopologyIndex:
 
     @classmethod
     def build(cls, nodes: Iterable[Node], conventions: Conventions | None = None) -> "TopologyIndex":
-        """Return the index of all nodes. If two nodes have one name, the later node is used."""
+        """Return the index of all nodes. If two nodes have one name, the later node is used.
+
+        ``conventions`` are the names of levels, taints and labels in the cluster; None: the defaults.
+        """
         conventions = conventions or Conventions()
         entries: dict[str, _Entry] = {}
         keys: dict[_Key, _Key] = {}

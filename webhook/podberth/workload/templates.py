@@ -87,7 +87,10 @@ def templates(
 
 
 def each_template(document: Mapping[str, Any], *, namespace: str) -> Iterator[Template]:
-    """Yield the templates of a document, each when the caller asks for the next template."""
+    """Yield the templates of a document, each when the caller asks for the next template.
+
+    ``namespace`` is used if the document names no namespace.
+    """
     return _templates(document, namespace, (), {}, 0)
 
 
