@@ -108,7 +108,8 @@ def _is_of_pods(request: AdmissionRequest) -> bool:
 def _matching(phase: Phase, request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Matching:
     """Check and describe the pod of a review; return an iterable of the policies that apply to the pod.
 
-    ``phase`` chooses the policies: "mutate" those with mutations, "validate" those with validations.
+    ``phase`` chooses the policies: "mutate" those with mutations, "validate" those with validations or audit
+    annotations.
 
     Raises:
         ReviewError: an object of the review is not a pod.

@@ -80,7 +80,7 @@ class _Stored:
     version: str = ""
     text: str = ""
     sound: bool = False
-    """Whether the ConfigMap has podberth's labels and, as the owner, the Node."""
+    """Whether the ConfigMap has podberth's label and, as an owner, the Node."""
 
 
 class Publisher:
@@ -124,7 +124,7 @@ class Publisher:
 
     @property
     def settled(self) -> bool:
-        """Whether the published ConfigMap has the document of the last ``offer``, and podberth's labels and owner.
+        """Whether the published ConfigMap has the document of the last ``offer``, podberth's label and the owner.
 
         Documents that differ only in their time, the field ``observed``, count as equal.
         """
