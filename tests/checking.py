@@ -5,17 +5,14 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from podberth.admission.snapshot import Snapshot, load_snapshot
+from podberth.admission.snapshot import Snapshot
 from podberth.check.result import Report, Result
 from podberth.check.run import CheckSettings, check, report
 from podberth.check.sources import read
 from podberth.check.surroundings import referred, surroundings, within
-from podberth.conventions import Conventions
 from podberth.facts.cluster import collect
-from podberth.files.loading import read_policy_texts
 from podberth.kube.patch import apply
-from podberth.policy.parse import parse_policies
-from snapshots import cluster, environment
+from snapshots import cluster, library, over
 
 ROOT = Path(__file__).parents[1]
 
@@ -23,9 +20,8 @@ ROOT = Path(__file__).parents[1]
 @cache
 def shipped(*, nodes: bool = True) -> Snapshot:
     """Return the shipped policies over a cluster of H100, L4 and MIG nodes, or over one of which nothing is known."""
-    texts, _ = read_policy_texts(ROOT / "policies")
     objects = cluster(hgx_h100_8=3, l4_4=2, dgx_a100_8_mig_mixed=1) if nodes else []
-    return load_snapshot(parse_policies(texts), collect(objects, now=None), environment(), Conventions())
+    return over(library(), collect(objects, now=None))
 
 
 def checked(*texts: str, by: Snapshot | None = None, settings: CheckSettings | None = None) -> Report:

@@ -61,6 +61,8 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")
 # `make test` has a tenth of the default of 100 examples (tests/lanes.py); properties.examples takes part in that.
 settings.register_profile("quick", max_examples=10)
+# By hand, for what the code of a property's subject is changed in: pytest --hypothesis-profile=thorough tests/property
+settings.register_profile("thorough", max_examples=1000)
 
 # All that is in these starts a control plane of its own, or has the fixture.
 _ON_CONTROL_PLANES = ("tests/e2e/", "tests/controlplane/test_controlplane.py", "tests/deployment/test_status.py")

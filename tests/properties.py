@@ -17,6 +17,11 @@ def examples(count: int) -> int:
     return max(1, count * settings().max_examples // _DEFAULT)
 
 
+def is_thorough() -> bool:
+    """Return whether the profile `thorough` runs, which has ten times Hypothesis' default: by hand alone."""
+    return settings().max_examples > _DEFAULT
+
+
 def thinned(cases: Iterable[_Case]) -> list[_Case]:
     """Return the cases, or with the profile `quick` a tenth of them: always the same ones, so that a name stays one."""
     known = list(cases)

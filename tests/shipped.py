@@ -7,11 +7,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from builders import gpu_container, pod
-from podberth.admission.snapshot import Snapshot, load_snapshot
-from podberth.conventions import Conventions
+from podberth.admission.snapshot import Snapshot
 from podberth.facts.cluster import collect
-from podberth.policy.parse import parse_policies
-from snapshots import cluster, environment
+from snapshots import cluster, library, over
 
 POLICIES = Path(__file__).parents[1] / "policies"
 NODES = cluster(hgx_h100_8=2, a100_pcie_4=1, dgx_a100_8_mig_mixed=1, l4_1=2, t4_shared=1, gb200_tray=2)
@@ -40,13 +38,7 @@ RESOURCES = ["nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "nvidia.com/mig-4g.5gb",
 @cache
 def shipped(number_of_nodes: int = len(NODES)) -> Snapshot:
     """Return the policies that are on by default, on the first nodes of the cluster."""
-    texts = [
-        (str(file), file.read_text())
-        for name in ("policy", "params")
-        for file in sorted(POLICIES.glob(f"*/{name}.yaml"))
-    ]
-    objects = collect(NODES[:number_of_nodes], now=None)
-    return load_snapshot(parse_policies(texts), objects, environment(), Conventions())
+    return over(library(), collect(NODES[:number_of_nodes], now=None))
 
 
 @st.composite

@@ -3,16 +3,23 @@
 import json
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from typing import Any
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 from podberth.admission.snapshot import Snapshot, load_snapshot, with_notes
 from podberth.cel.engine import Environment
 from podberth.conventions import Conventions
 from podberth.facts.cluster import ClusterFacts, collect
+from podberth.files.loading import read_policy_texts
 from podberth.kube.schema import PodSchema
 from podberth.policy.parse import ParsedPolicies, parse_policies
 from podberth.topology.index import TopologyIndex
 from podberth.topology.shapes import simulate
+
+ROOT: Final = Path(__file__).parents[1]
+Texts: TypeAlias = tuple[tuple[str, str], ...]
+"""Policy files: (file, text) for each."""
 
 
 @cache
@@ -37,22 +44,33 @@ def cluster(**shapes: int) -> list[dict[str, Any]]:
     ]
 
 
+@cache
+def library(*names: str) -> Texts:
+    """Return the files of the policies that are on by default, and of these optional ones: (file, text) for each."""
+    folders = (ROOT / "policies", *(ROOT / "optional-policies" / name for name in names))
+    return tuple(chain.from_iterable(read_policy_texts(folder)[0] for folder in folders))
+
+
 @lru_cache(maxsize=128)
-def _compiled(policies: tuple[str, ...]) -> tuple[ParsedPolicies, Snapshot]:
+def _compiled(texts: Texts) -> tuple[ParsedPolicies, Snapshot]:
     """Return the policies on a cluster without objects: tests that have the same policies compile them once."""
-    parsed = parse_policies([("policy.yaml", "---\n".join(policies))] if policies else [])
+    parsed = parse_policies(texts)
     return parsed, load_snapshot(parsed, ClusterFacts(), environment(), Conventions())
 
 
-def snapshot(*policies: str, objects: Iterable[dict[str, Any]] = ()) -> Snapshot:
-    """Return a snapshot of policy documents and cluster objects, which remembers nothing yet.
+def over(texts: Texts, facts: ClusterFacts) -> Snapshot:
+    """Return a snapshot of policy files and a cluster's facts, which remembers nothing yet.
 
     The cluster's objects come to the policies as in a server that reads them later.
     """
-    parsed, compiled = _compiled(policies)
-    facts = collect(objects, now=None)
+    parsed, compiled = _compiled(texts)
     known = compiled.with_objects(facts.namespaces, facts.config_maps).with_workloads(facts.without_nodes())
     return with_notes(known.with_topology(TopologyIndex.build(facts.nodes, Conventions())), parsed.policies)
+
+
+def snapshot(*policies: str, objects: Iterable[dict[str, Any]] = ()) -> Snapshot:
+    """Return a snapshot of policy documents and cluster objects, which remembers nothing yet."""
+    return over((("policy.yaml", "---\n".join(policies)),) if policies else (), collect(objects, now=None))
 
 
 def forgetful(known: Snapshot) -> Snapshot:

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from .build import assets
+from .process import GO
 from .wait import wait_for
 
 # The kubeconfig of an existing cluster to test against.
 EXISTING_VARIABLE = "PODBERTH_TEST_KUBECONFIG"
 
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _ESTABLISHED_SECONDS = 300.0
 # A tenth of a second for most; to take two dozen CRDs away took a minute of a busy machine.
 _KUBECTL_SECONDS = 300.0
@@ -72,6 +74,7 @@ class Cluster:
         # The caller's own kubectl preferences (kuberc) may change defaults and aliases.
         return {
             **os.environ,
+            **GO,
             "KUBECONFIG": str(self.kubeconfig),
             "KUBECACHEDIR": str(self.directory / "kubectl-cache"),
             "KUBECTL_KUBERC": "false",
@@ -94,32 +97,33 @@ class Cluster:
         """Create the documents, which unlike for `apply` may have a generateName, and return them as stored."""
         return self._send("create", documents=documents)
 
-    def await_crds(self) -> None:
-        """Return once the kinds of every CustomResourceDefinition are served, and kubectl finds them.
+    def await_crds(self, *definitions: Mapping[str, Any]) -> None:
+        """Return once the kinds of these CustomResourceDefinitions, of all if none is given, are served and found.
 
         Not `kubectl wait`: of a definition whose status is still empty it says that its conditions are no list. And one
         that is established may not be in the lists of groups and of kinds yet, which another controller keeps.
         """
+        wanted = definitions or self._read(CRDS)["items"]
+        missing = {(version, each["spec"]["names"]["plural"]) for each in wanted for version in _versions(each)}
 
-        def waiting() -> list[str]:
-            definitions = self.get("crd")["items"]
-            if names := [each["metadata"]["name"] for each in definitions if not _established(each)]:
-                return names
-            groups = json.loads(self.kubectl("get", "--raw", "/apis").stdout)["groups"]
+        def are_listed() -> bool:
+            groups = (self._read("/apis") or {"groups": ()})["groups"]
             listed = {version["groupVersion"] for group in groups for version in group["versions"]}
-            kinds = {each: self._kinds(each) for each in listed & set().union(*map(_versions, definitions))}
-            return [
-                each["metadata"]["name"]
-                for each in definitions
-                if any(each["spec"]["names"]["plural"] not in kinds.get(version, ()) for version in _versions(each))
-            ]
+            for version in listed & {version for version, _ in missing}:
+                kinds = (self._read(f"/apis/{version}") or {"resources": ()})["resources"]
+                found = missing.intersection((version, each["name"]) for each in kinds)
+                # The storage of a kind that is listed may still be initialized.
+                missing.difference_update(
+                    each for each in found if self._read(f"/apis/{'/'.join(each)}?limit=1") is not None
+                )
+            return not missing
 
-        wait_for(lambda: not waiting(), timeout_seconds=_ESTABLISHED_SECONDS, what=lambda: f"{waiting()} to be served")
+        wait_for(are_listed, timeout_seconds=_ESTABLISHED_SECONDS, what=lambda: f"{sorted(missing)} to be served")
 
-    def _kinds(self, version: str) -> set[str]:
-        """Return the plurals that are served of a group's version."""
-        answer = self.kubectl("get", "--raw", f"/apis/{version}", check=False)
-        return set() if answer.returncode else {each["name"] for each in json.loads(answer.stdout)["resources"]}
+    def _read(self, path: str) -> Any:
+        """Return the document at a path of the API; None where the server refuses."""
+        answer = self.kubectl("get", "--raw", path, check=False)
+        return None if answer.returncode else json.loads(answer.stdout)
 
     def create_token(self, namespace: str, serviceaccount: str) -> str:
         """Return a new token of a service account: a program run with it is held to its RBAC."""
@@ -161,8 +165,3 @@ def _versions(crd: Mapping[str, Any]) -> set[str]:
     """Return the versions in which a definition's kind is to be served, with their group."""
     spec = crd["spec"]
     return {f"{spec['group']}/{each['name']}" for each in spec["versions"] if each["served"]}
-
-
-def _established(crd: Mapping[str, Any]) -> bool:
-    conditions = crd.get("status", {}).get("conditions") or ()
-    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)

@@ -1,6 +1,7 @@
 """One control plane of our own: its processes, its simulated nodes, and the way to them."""
 
 import atexit
+import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -197,6 +198,11 @@ class ControlPlane(Cluster):
     def _spawn(self, name: str) -> None:
         if name not in self._running:
             self._running[name] = Component(self._launches[name], self._guard)
+
+    def _read(self, path: str) -> Any:
+        """Return the document at a path of the API, without kubectl; None where the server refuses."""
+        status, content = self.raw("GET", path)
+        return json.loads(content) if status == HTTPStatus.OK else None
 
     def _wait_for_service_account(self, namespace: str) -> None:
         """Wait for the controller that makes it: without it admission refuses every pod."""

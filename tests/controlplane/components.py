@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .credentials import SERVICE_RANGE, Credentials
-from .process import Launch
+from .process import GO, Launch
 
 # KEP-4671 (gang scheduling) and its topology part; alpha in 1.36. The same on API server and scheduler.
 _GANG_GATES = "GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadScheduling=true"
@@ -68,7 +68,7 @@ def _launch(plan: Plan, name: str, arguments: Sequence[str], ready: Callable[[],
     ready_file = _ready_file(plan) if name == "nodes" else None
     command = arguments if name == "nodes" else [str(plan.assets / name), *arguments]
     # The package's parent, for `python -m`; HOME for whatever a component may want to keep.
-    environ = {"HOME": str(plan.directory), "PYTHONPATH": str(Path(__file__).parents[1])}
+    environ = {**GO, "HOME": str(plan.directory), "PYTHONPATH": str(Path(__file__).parents[1])}
     return Launch(name, tuple(command), environ, plan.directory / "logs" / f"{name}.log", ready, ready_file)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from .wait import wait_for
 
@@ -16,6 +17,9 @@ _PATIENCE_SECONDS = 60.0
 # The guard, if it has to, gives each of five components 5 s.
 _GUARD_SECONDS = 30.0
 _TAIL_LINES = 25
+GO: Final = {"GOGC": "400", "GOMEMLIMIT": "1500MiB"}
+"""Variables of programs in Go: they collect garbage a quarter as often. It took 40% of the time of an API server that
+gets CRDs (https://go.dev/doc/gc-guide)."""
 
 
 class ComponentError(RuntimeError):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from controlplane.cluster import ControlPlane
-from controlplane.process import Component, Guard, Launch
+from controlplane.process import GO, Component, Guard, Launch
 from controlplane.wait import wait_for
 from crds import FOLDER, read
 from podberth.cluster.shared_ca import KINDS
@@ -126,7 +126,7 @@ def running(program: Path, plane: ControlPlane, folder: Path) -> Iterator[CertMa
     """Run the program as administrator; its CRDs must be served."""
     guard = Guard()
     command = (str(program), str(plane.kubeconfig))
-    process = Component(Launch("cert-manager", command, {}, folder / "cert-manager.log", lambda: True), guard)
+    process = Component(Launch("cert-manager", command, GO, folder / "cert-manager.log", lambda: True), guard)
     try:
         yield CertManager(plane, process)
     finally:

@@ -3,16 +3,19 @@
 import itertools
 import re
 from collections.abc import Iterator
+from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from controlplane.cluster import ControlPlane
+from controlplane.wait import wait_for
 from crds import crds
 
 from . import fleet
-from .operator_crds import CRDS, install
+from .operator_crds import install
 from .podberth_process import Podberth, parse_metrics
 from .registration import Registration
 from .space import Space
@@ -46,8 +49,11 @@ def registration(control_plane: ControlPlane, podberth: Podberth) -> Iterator[Re
 
 
 @pytest.fixture(scope="package")
-def served(control_plane: ControlPlane) -> Iterator[set[tuple[str, str]]]:
-    """Install the operators' CRDs, which are in ../shared; yield the apiVersions and kinds that they serve."""
+def served(control_plane: ControlPlane) -> set[tuple[str, str]]:
+    """Install the operators' CRDs, which are in ../shared; return the apiVersions and kinds that they serve.
+
+    They stay until the control plane ends: to delete them takes it as long as a dozen of these tests.
+    """
     found: dict[str, dict[str, Any]] = {}
     for _, crd in crds():
         # Conversion webhooks lead to operators that do not run here.
@@ -56,13 +62,20 @@ def served(control_plane: ControlPlane) -> Iterator[set[tuple[str, str]]]:
         if first is not crd:  # MPIJob: an older version is Training Operator's, a newer one MPI Operator's
             first["spec"]["versions"] += [{**each, "storage": False} for each in crd["spec"]["versions"]]
     install(control_plane, found)
-    yield {
+    wait_for(partial(_describes_all_kinds, control_plane), timeout_seconds=300.0, what="the schema of all kinds")
+    return {
         (f"{spec['group']}/{version['name']}", spec["names"]["kind"])
         for spec in (crd["spec"] for crd in found.values())
         for version in spec["versions"]
     }
-    for name in found:
-        control_plane.api.request("DELETE", f"{CRDS}/{name}")
+
+
+def _describes_all_kinds(control_plane: ControlPlane) -> bool:
+    """Return whether the schema that kubectl reads before it creates anything is there: kubectl waits 32 s for it."""
+    try:
+        return control_plane.raw("GET", "/openapi/v2")[0] == HTTPStatus.OK
+    except TimeoutError:
+        return False
 
 
 @pytest.fixture

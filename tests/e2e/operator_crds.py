@@ -4,6 +4,7 @@ import json
 from http import HTTPStatus
 from typing import Any, TypeAlias
 
+from controlplane.client import CRDS
 from controlplane.cluster import ControlPlane
 from crds import FOLDER, crds, read
 
@@ -11,7 +12,6 @@ Document = dict[str, Any]
 Crds: TypeAlias = dict[str, Document]
 """CRDs by name."""
 
-CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 JOBSETS, PYTORCH = "jobsets.jobset.x-k8s.io", "pytorchjobs.kubeflow.org"
 GROVE = tuple(f"{plural}.grove.io" for plural in ("podcliquesets", "podcliquescalinggroups", "podcliques"))
 _TEMPLATE = {"spec": {"containers": [{"name": "main", "image": "i"}]}}
@@ -38,7 +38,7 @@ def install(plane: ControlPlane, crds: Crds) -> None:
     for crd in crds.values():
         status, said = plane.raw("POST", CRDS, json.dumps(crd, default=str).encode())
         assert status == HTTPStatus.CREATED, said
-    plane.await_crds()
+    plane.await_crds(*crds.values())
 
 
 def job_set(name: str, namespace: str) -> Document:

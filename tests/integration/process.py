@@ -13,7 +13,8 @@ from typing import Any
 
 from integration.serving import Answer, Connection, environment
 
-POLICIES = Path(__file__).parents[2] / "policies"
+# One of the shipped policies: all of them take a process two seconds, and are served in tests/e2e.
+POLICIES = Path(__file__).parents[2] / "policies" / "gpu-tolerations"
 
 
 def command(directory: Path, *more: str) -> list[str]:

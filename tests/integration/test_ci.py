@@ -29,14 +29,20 @@ spec:
 DENIAL = "got 9 GPUs, want at most 8"
 
 
+@pytest.fixture(scope="module")
+def unpacked(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel's files, which a first run of podberth compiles."""
+    folder = tmp_path_factory.mktemp("unpacked")
+    shutil.unpack_archive(wheel, folder, "zip")
+    return folder
+
+
 @pytest.fixture
-def repository(tmp_path: Path, wheel: Path, shell: dict[str, str]) -> Path:
+def repository(tmp_path: Path, unpacked: Path, shell: dict[str, str]) -> Path:
     """A repository with a policy, as `podberth policies init` writes it, and a manifest; neither has a finding."""
     folder = tmp_path / "repository"
     (folder / "manifests").mkdir(parents=True)
     (folder / "manifests" / "job.yaml").write_text(JOB.replace("COUNT", "8"), encoding="utf-8")
-    unpacked = tmp_path / "unpacked"
-    shutil.unpack_archive(wheel, unpacked, "zip")
     environment = {**shell, "PYTHONPATH": f"{unpacked}:{shell['PYTHONPATH']}"}
     subprocess.run(
         ["python3", "-m", "podberth", "policies", "init", "few"],

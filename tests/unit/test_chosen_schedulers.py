@@ -7,15 +7,11 @@ import pytest
 from builders import gpu_pod, review, workload_review
 from podberth.admission import decide
 from podberth.admission.review import decode_review
-from podberth.admission.snapshot import Snapshot, load_snapshot
+from podberth.admission.snapshot import Snapshot
 from podberth.admission.workload import validate_workload
-from podberth.conventions import Conventions
 from podberth.facts.cluster import collect
-from podberth.files.loading import read_policy_texts
 from podberth.kube.patch import apply
-from podberth.policy.parse import parse_policies
-from shipped import POLICIES
-from snapshots import cluster, environment
+from snapshots import cluster, library, over
 
 JSON = dict[str, Any]
 QUEUE = ("metadata", "annotations", "scheduling.volcano.sh/queue-name"), ("metadata", "labels", "kai.scheduler/queue")
@@ -36,8 +32,6 @@ def job(annotations: dict[str, str]) -> JSON:
 
 def known(policy: str, mode: str, *objects: JSON) -> Snapshot:
     """Return the shipped policies and the optional one, over eight machines in two racks."""
-    texts, _ = read_policy_texts(POLICIES)
-    chosen, _ = read_policy_texts(POLICIES.parent / "optional-policies" / policy)
     params = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -51,7 +45,7 @@ def known(policy: str, mode: str, *objects: JSON) -> Snapshot:
     }
     nodes = [_in_a_rack(each) for each in cluster(hgx_h100_8=8)]
     facts = collect([*nodes, namespace, params, *objects], now=None)
-    return load_snapshot(parse_policies([*texts, *chosen]), facts, environment(), Conventions())
+    return over(library(policy), facts)
 
 
 def _in_a_rack(document: JSON) -> JSON:

@@ -15,10 +15,11 @@ from pathlib import Path
 from controlplane.api import CONNECTION_ERRORS
 from controlplane.cluster import ControlPlane
 from controlplane.ports import Ports
-from controlplane.process import Component, Guard, Launch
+from controlplane.process import GO, Component, Guard, Launch
 from controlplane.wait import wait_for
 from crds import FOLDER, read
 
+from ..operator_crds import install
 from .gangs import GANGS, Document
 from .makers import OF_TRAINER, training_runtimes
 
@@ -77,12 +78,10 @@ _FILES = (
 
 def install_crds(plane: ControlPlane) -> None:
     """Install the CRDs of the operators and of those whose pods are made by hand; return once they are served."""
-    found = [crd for file in _FILES for crd in read(FOLDER / file)]
-    for crd in found:
+    found = {crd["metadata"]["name"]: crd for file in _FILES for crd in read(FOLDER / file)}
+    for crd in found.values():
         crd["spec"].pop("conversion", None)  # it leads to an operator's webhook
-    manifest = {"apiVersion": "v1", "kind": "List", "items": found}
-    plane.kubectl("create", "-f", "-", input=json.dumps(manifest, default=str))
-    plane.await_crds()
+    install(plane, found)
 
 
 @contextmanager
@@ -101,7 +100,7 @@ def operators(plane: ControlPlane, programs: Mapping[str, Path], directory: Path
         ):
             health = f"127.0.0.1:{ports.take()}"
             command = (str(programs[name]), health, *arguments)
-            environ = {"HOME": str(directory), "KUBECONFIG": str(_access(plane, name, rights, directory))}
+            environ = {**GO, "HOME": str(directory), "KUBECONFIG": str(_access(plane, name, rights, directory))}
             ready = _Ready(f"http://{health}/readyz")
             running.append(Component(Launch(name, command, environ, directory / f"{name}.log", ready), guard))
         for each in running:

@@ -8,15 +8,13 @@ from typing import Any
 import pytest
 
 from checking import ROOT, checked, one, shipped
-from podberth.admission.snapshot import Snapshot, load_snapshot
+from podberth.admission.snapshot import Snapshot
 from podberth.check.place import field_of
 from podberth.check.result import Finding
-from podberth.conventions import Conventions
 from podberth.facts.cluster import collect
-from podberth.files.loading import read_policy_texts, read_topology
-from podberth.policy.parse import parse_policies
+from podberth.files.loading import read_topology
 from podberth.workload.gpus import gpu_facts
-from snapshots import environment, policy, snapshot
+from snapshots import library, over, policy, snapshot
 
 MANIFESTS = {
     path.name: path.read_text(encoding="utf-8")
@@ -35,17 +33,16 @@ SLICES: dict[str, Any] = {
 
 
 @cache
-def over(nodes: str) -> Snapshot:
+def shipped_over(nodes: str) -> Snapshot:
     """Return the shipped policies over some nodes."""
     if nodes == "none":
         return shipped(nodes=False)
-    texts, _ = read_policy_texts(ROOT / "policies")
     objects = (
         collect([SLICES], now=None)
         if nodes == "slices"
         else read_topology(ROOT / "tests" / "precision" / "topology-mixed.yaml")
     )
-    return load_snapshot(parse_policies(texts), objects, environment(), Conventions())
+    return over(library(), objects)
 
 
 def is_at_its_key(finding: Finding, text: str) -> bool:
@@ -58,7 +55,7 @@ def is_at_its_key(finding: Finding, text: str) -> bool:
 def test_every_denial_warning_and_error_is_at_its_own_field_and_no_note_beside_one(nodes: str) -> None:
     at_the_template, beside, count = [], [], 0
     for name, text in MANIFESTS.items():
-        for result in checked(text, by=over(nodes)).results:
+        for result in checked(text, by=shipped_over(nodes)).results:
             said = (*result.denials, *result.warnings, *result.errors)
             count += len(said)
             beside += [(name, each) for each in (*said, *result.notes) if not is_at_its_key(each, text)]
@@ -169,13 +166,13 @@ def test_what_keeps_an_object_from_podberth_is_its_namespace() -> None:
 
 def test_what_an_operator_takes_from_elsewhere_is_reported_there() -> None:
     text = MANIFESTS["spark-application.yaml"]
-    said = [each for result in checked(text, by=over("slices")).results for each in result.warnings]
+    said = [each for result in checked(text, by=shipped_over("slices")).results for each in result.warnings]
     assert {each.field for each in said if each.policy == "whole-gpu-not-offered"} == {"spec.executor.gpu"}
 
 
 def test_gpus_that_an_operator_asks_for_itself_are_reported_at_the_number_that_they_come_from() -> None:
     text = MANIFESTS["nim-pipeline.yaml"]
-    said = [each for result in checked(text, by=over("slices")).results for each in result.warnings]
+    said = [each for result in checked(text, by=shipped_over("slices")).results for each in result.warnings]
     fields = {each.field for each in said if each.policy == "whole-gpu-not-offered"}
     assert fields == {"spec.services[0].spec.multiNode.parallelism.tensor"}
 
@@ -216,5 +213,5 @@ spec:
 
 
 def test_what_keeps_several_policies_from_writing_is_said_once() -> None:
-    said = [each for result in checked(DOMAIN, by=over("mixed")).results for each in result.warnings]
+    said = [each for result in checked(DOMAIN, by=shipped_over("mixed")).results for each in result.warnings]
     assert [each.policy for each in said if "kai places" in each.message] == ["multi-node-nvlink"]

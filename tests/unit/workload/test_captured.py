@@ -10,16 +10,13 @@ import pytest
 from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
-from podberth.admission.snapshot import Snapshot, load_snapshot
+from podberth.admission.snapshot import Snapshot
 from podberth.admission.workload import validate_workload
-from podberth.cel.engine import Environment
-from podberth.conventions import Conventions
 from podberth.facts.cluster import collect
 from podberth.kube.patch import apply
-from podberth.kube.schema import PodSchema
-from podberth.policy.parse import parse_policies
 from podberth.topology.shapes import simulate
 from presented import present
+from snapshots import library, over
 
 JSON = dict[str, Any]
 
@@ -98,13 +95,9 @@ def in_no_order(pod: JSON) -> JSON:
 @pytest.fixture(scope="module")
 def snapshot() -> Snapshot:
     """Return the shipped policies over a few machines of several shapes."""
-    files = sorted((ROOT / "policies").glob("*/*.yaml"))
-    texts = [(file.name, file.read_text()) for file in files if file.name != "tests.yaml"]
     shapes = ("hgx-h100-8", "hgx-h100-8", "a100-pcie-4", "dgx-a100-8-mig-mixed", "l4-1")
     machines = [document for number, shape in enumerate(shapes) for document in simulate(shape, f"node-{number}")]
-    return load_snapshot(
-        parse_policies(texts), collect(machines, now=None), Environment(PodSchema.packaged()), Conventions()
-    )
+    return over(library(), collect(machines, now=None))
 
 
 def test_every_scenario_has_its_reviews() -> None:
