@@ -54,6 +54,12 @@ GANG_LEVEL_MODE_ANNOTATION = "podberth.io/gang-level-mode"
 APPLIED_ANNOTATION = "podberth.io/applied"
 """The record of the fields that each policy wrote, as JSON (mutation/record.py)."""
 
+FLOOR_ANNOTATION = "podberth.io/floor"
+"""The fields that the floor, native policies, wrote on the pod before podberth was asked (admission/floor.py)."""
+
+FLOOR_PARAMS = "podberth-floor"
+"""The name of the ConfigMap from which the floor reads the cluster's accelerators; the controller writes its data."""
+
 NEEDS_EVERY_POD_ANNOTATION = "podberth.io/needs-every-pod"
 """Whether a GPUPolicy of scope All needs webhook entries for every pod.
 
