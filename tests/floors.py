@@ -16,7 +16,7 @@ from podberth.native.as_created import as_received
 from podberth.native.judge import NativeJudge, Surroundings
 from podberth.native.resources import Resources
 from podberth.topology.index import TopologyIndex
-from podberth.wellknown import FLOOR_ANNOTATION, FLOOR_PARAMS, NAMESPACE
+from podberth.wellknown import FLOOR_KEY, FLOOR_PARAMS, NAMESPACE
 from snapshots import environment
 
 Document = dict[str, Any]
@@ -85,5 +85,5 @@ def received(pod: Document) -> Document:
 
 def mark(pod: Document) -> str | None:
     """Return what the floor says that it wrote; None if it wrote nothing."""
-    found: str | None = (pod["metadata"].get("annotations") or {}).get(FLOOR_ANNOTATION)
+    found: str | None = (pod["metadata"].get("annotations") or {}).get(FLOOR_KEY)
     return found

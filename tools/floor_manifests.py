@@ -25,8 +25,9 @@ from podberth.policy.parse import parse_policies
 from podberth.wellknown import (
     EXEMPT_LABEL,
     EXEMPT_NAMESPACES,
-    FLOOR_ANNOTATION,
+    FLOOR_KEY,
     FLOOR_PARAMS,
+    FLOOR_VALUE,
     GANG_LABEL,
     GANG_SIZE_ANNOTATION,
     NAMESPACE,
@@ -40,15 +41,19 @@ PAGE: Final = "manifests/components/floor/policies.yaml"
 _HEAD: Final = f"""\
 # Written by tools/floor_manifests.py; change that. What pods get while podberth does not answer: docs/native-policies.md, "The floor".
 #
-# Each says what it wrote in the annotation {FLOOR_ANNOTATION}, by which podberth undoes it and decides itself.
+# A pod has the label {FLOOR_KEY} then, and an annotation of the same name that says what was written. podberth takes both away, undoes
+# what was written, and decides itself. By the label the other policies see that podberth was not asked.
 """
 _PARAM_KIND: Final = {"apiVersion": "v1", "kind": "ConfigMap"}
 _PARAM_REF: Final = {"name": FLOOR_PARAMS, "namespace": NAMESPACE, "parameterNotFoundAction": "Allow"}
 _EVERY: Final = "(object.spec.containers + object.spec.?initContainers.orValue([]))"
 _ANNOTATIONS: Final = "object.metadata.?annotations.orValue({})"
 _LABELS: Final = "object.metadata.?labels.orValue({})"
-_MARK: Final = "/metadata/annotations/podberth.io~1floor"
-_IS_MARKED: Final = {"name": "podberth-was-not-asked", "expression": f"'{FLOOR_ANNOTATION}' in {_ANNOTATIONS}"}
+_MARKED: Final = {"matchLabels": {FLOOR_KEY: FLOOR_VALUE}}
+"""The selector of pods on which the floor wrote, and on which podberth has not decided.
+
+A selector costs the API server nothing; for a condition it converts the whole pod.
+"""
 _NOT_EXEMPT: Final = {
     "name": "no-exempt-namespace",
     "expression": f"!(request.namespace in [{', '.join(map(repr, EXEMPT_NAMESPACES))}])",
@@ -115,8 +120,8 @@ def _converted(documents: list[Document]) -> list[Document]:
     for each in found:
         spec = each["spec"]
         if "matchConstraints" in spec:
-            spec["matchConstraints"] = _constraints("CREATE")
-            spec["matchConditions"] = [_NOT_EXEMPT, _IS_MARKED, *spec["matchConditions"]]
+            spec["matchConstraints"] = {**_constraints("CREATE"), "objectSelector": _MARKED}
+            spec["matchConditions"] = [_NOT_EXEMPT, *spec["matchConditions"]]
     return found
 
 
@@ -215,13 +220,24 @@ def _named() -> str:
     )
 
 
+def _marking(words: str) -> str:
+    """Return the expression of the patches that mark a pod; ``words`` is the expression of the annotation's value."""
+
+    def added(field: str, value: str) -> str:
+        place = f"/metadata/{field}"
+        whole = f"[JSONPatch{{op: 'add', path: '{place}', value: {{'{FLOOR_KEY}': {value}}}}}]"
+        one = f"[JSONPatch{{op: 'add', path: '{place}/{FLOOR_KEY.replace('/', '~1')}', value: {value}}}]"
+        return f"(has(object.metadata.{field}) ? {one} : {whole})"
+
+    return f"{added('labels', repr(FLOOR_VALUE))} + {added('annotations', words)}"
+
+
 def _patches() -> str:
     mark = "variables.missing.map(t, t.key + (t.operator == 'Equal' ? '=' + t.value : '') + ':' + t.effect)"
     mark = f"{mark} + (variables.gang == '' ? [] : ['gang'])"
     return " + ".join(
         (
-            "(has(object.metadata.annotations) ? [] : [JSONPatch{op: 'add', path: '/metadata/annotations', value: {}}])",
-            f"[JSONPatch{{op: 'add', path: '{_MARK}', value: ({mark}).join(' ')}}]",
+            _marking(f"({mark}).join(' ')"),
             "(variables.missing.size() == 0 ? [] : "
             "[JSONPatch{op: 'add', path: '/spec/tolerations', value: variables.own + variables.missing}])",
             "(variables.gang == '' ? [] : "
@@ -282,31 +298,27 @@ def updates() -> list[Document]:
     """
     text = "toleration.?key.orValue('') + (toleration.?operator.orValue('') == 'Equal' ? "
     text += "'=' + toleration.?value.orValue('') : '') + ':' + toleration.?effect.orValue('')"
-    words = f"oldObject.metadata.annotations['{FLOOR_ANNOTATION}'].split(' ')"
+    words = f"oldObject.metadata.?annotations[?'{FLOOR_KEY}'].orValue('')"
     lost = f"oldObject.spec.?tolerations.orValue([]).filter(toleration, {text} in variables.words && "
     lost += "!(toleration in variables.own))"
-    mark = f"oldObject.metadata.annotations['{FLOOR_ANNOTATION}']"
     patches = " + ".join(
         (
-            "(has(object.metadata.annotations) ? [] : [JSONPatch{op: 'add', path: '/metadata/annotations', value: {}}])",
-            f"[JSONPatch{{op: 'add', path: '{_MARK}', value: {mark}}}]",
+            _marking(words),
             "(variables.lost.size() == 0 ? [] : "
             "[JSONPatch{op: 'add', path: '/spec/tolerations', value: variables.own + variables.lost}])",
         )
     )
-    marked = f"'{FLOOR_ANNOTATION}' in oldObject.metadata.?annotations.orValue({{}})"
     return _mutating(
         f"{FLOOR_PARAMS}-updates",
         "An updated pod keeps the tolerations that podberth-floor wrote on it.",
         param=False,
-        matchConstraints=_constraints("UPDATE"),
+        matchConstraints={**_constraints("UPDATE"), "objectSelector": _MARKED},
         matchConditions=[
             _NOT_EXEMPT,
-            {"name": "the-floor-wrote", "expression": marked},
             {"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"},
             {"name": "spec-changed", "expression": "object.spec != oldObject.spec"},
         ],
-        variables=_variables(words=words, own="object.spec.?tolerations.orValue([])", lost=lost),
+        variables=_variables(words=f"{words}.split(' ')", own="object.spec.?tolerations.orValue([])", lost=lost),
         mutations=_json_patch(patches),
     )
 

@@ -151,6 +151,7 @@ def test_with_every_replica_killed_the_pods_of_four_controllers_have_the_floor_a
     for each in found:
         assert GPU_TOLERATION in tolerations(each)
         assert mark(each) == GPU_MARK
+        assert each["metadata"]["labels"]["podberth.io/floor"] == "wrote"
         assert not record(each)
 
 
@@ -170,13 +171,13 @@ def test_a_manifest_that_is_applied_again_keeps_what_the_floor_wrote(stage: Stag
             assert [own, GPU_TOLERATION] == [each for each in tolerations(made)]
             assert mark(made) == GPU_MARK
     made["spec"]["tolerations"].remove(GPU_TOLERATION)
-    del made["metadata"]["annotations"]["podberth.io/floor"]
+    del made["metadata"]["annotations"]["podberth.io/floor"], made["metadata"]["labels"]["podberth.io/floor"]
     updated = stage.plane.api.request("PUT", f"/api/v1/namespaces/{ALONE}/pods/again", made)
     assert (tolerations(updated), mark(updated)) == ([own, GPU_TOLERATION], GPU_MARK)
 
 
 def test_what_a_user_says_in_the_annotation_does_not_count(stage: Stage) -> None:
-    forged = gpu_pod(annotations={"podberth.io/floor": "gang a:NoSchedule"})
+    forged = gpu_pod(annotations={"podberth.io/floor": "gang a:NoSchedule"}, labels={"podberth.io/floor": "x"})
     made = stage.tried(forged)
     assert mark(made) == GPU_MARK
     assert tolerations(made) == [GPU_TOLERATION]
@@ -229,6 +230,7 @@ def test_with_podberth_there_is_no_difference(stage: Stage) -> None:
     assert [each["spec"] for each in having] == [each["spec"] for each in without]
     assert having == without
     assert all(mark(each) is None for each in having)
+    assert not any("podberth.io/floor" in each["metadata"].get("labels", {}) for each in having)
     assert having[0]["spec"]["tolerations"][-1] == GPU_TOLERATION
     assert "podberth.io/applied" in having[0]["metadata"]["annotations"]
 
@@ -288,6 +290,22 @@ def test_the_params_are_written_back_and_only_if_they_differ(stage: Stage) -> No
     assert before["data"].items() <= found["data"].items()
     stage.plane.raw("PATCH", PARAMS, {"data": {"another": None}}, "application/merge-patch+json")
     stage.wait_for_data("nodes", "known")
+
+
+def test_the_service_account_writes_this_config_map_and_no_other(stage: Stage) -> None:
+    def may(verb: str, what: str) -> bool:
+        account = "system:serviceaccount:podberth-system:podberth-controller"
+        asked = ("auth", "can-i", verb, what, "-n", "podberth-system", f"--as={account}")
+        return stage.plane.kubectl(*asked, check=False).stdout.strip() == "yes"
+
+    own, other = "configmaps/podberth-floor", "configmaps/podberth-policies"
+    assert {verb for verb in ("get", "list", "watch", "patch", "update", "delete", "create") if may(verb, own)} == {
+        "list",
+        "watch",
+        "patch",
+    }
+    assert not any(may(verb, other) for verb in ("get", "list", "watch", "patch", "update", "delete", "create"))
+    assert {verb for verb in ("get", "list", "watch", "patch", "update", "delete") if may(verb, "nodes")} == {"list", "watch"}
 
 
 def test_podberth_makes_no_params_where_there_are_none(stage: Stage) -> None:

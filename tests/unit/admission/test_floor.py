@@ -30,7 +30,8 @@ GPU_NODE = node_manifest("a", devices={"nvidia.com/gpu": "8"}, taints=[TAINT])
 def floored(words: str, *tolerations: dict[str, Any], **fields: Any) -> dict[str, Any]:
     """Return a pod of which the floor says that it wrote ``words``."""
     spec = {"tolerations": list(tolerations)} if tolerations else {}
-    return gpu_pod(annotations={"podberth.io/floor": words}, **spec, **fields)
+    labels = {"podberth.io/floor": "wrote", **fields.pop("labels", {})}
+    return gpu_pod(annotations={"podberth.io/floor": words}, labels=labels, **spec, **fields)
 
 
 def mutated(document: dict[str, Any], known: Snapshot) -> tuple[dict[str, Any], Outcome]:
@@ -102,13 +103,12 @@ def test_the_authors_own_stays() -> None:
 @pytest.mark.parametrize(
     "odd",
     [
-        {"metadata": {"annotations": {"podberth.io/floor": 1}}},
-        {"metadata": {"annotations": ["podberth.io/floor"]}},
+        {"metadata": {"annotations": ["podberth.io/floor"], "labels": "podberth.io/floor"}},
         {"metadata": None},
         {},
     ],
 )
-def test_a_pod_of_any_shape_without_a_readable_annotation_is_left_as_it_is(odd: dict[str, Any]) -> None:
+def test_a_pod_of_any_shape_without_the_marks_is_left_as_it_is(odd: dict[str, Any]) -> None:
     assert without_floor(odd) is odd
 
 
@@ -117,6 +117,12 @@ def test_a_spec_of_any_shape_is_left_as_it_is(spec: Any) -> None:
     annotations = {"podberth.io/floor": "gang a:NoSchedule", "x": "y"}
     odd = {"metadata": {"annotations": annotations, "labels": 7}, "spec": spec}
     assert without_floor(odd) == {"metadata": {"annotations": {"x": "y"}, "labels": 7}, "spec": spec}
+
+
+@pytest.mark.parametrize("value", [1, None, "", ["gang"]])
+def test_a_mark_of_any_value_is_taken_off(value: Any) -> None:
+    odd = {"metadata": {"annotations": {"podberth.io/floor": value}, "labels": {"podberth.io/floor": value}}}
+    assert without_floor(odd) == {"metadata": {}}
 
 
 def test_a_pod_without_the_floors_annotation_is_not_copied() -> None:

@@ -46,6 +46,7 @@ def test_a_pod_with_accelerators_tolerates_their_taints_and_says_so() -> None:
     made = floor().on(gpu_pod())
     assert tolerations(made) == [GPU, SKU]
     assert mark(made) == BOTH
+    assert made["metadata"]["labels"] == {"podberth.io/floor": "wrote"}
     made = floor().on(pod(container(), init=[gpu_container("first")]))
     assert tolerations(made) == [GPU, SKU]
 

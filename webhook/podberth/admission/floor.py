@@ -1,12 +1,12 @@
 """Undoes the writes of the floor on a new pod, so that podberth decides as if the floor were not installed.
 
 The floor (manifests/components/floor) is a set of native policies, which the API server evaluates before it calls
-podberth. They write on a pod what the pod needs if podberth does not answer, and say in the annotation
-``podberth.io/floor`` what that was: words, each of them the taint of a toleration (``KEY:EFFECT`` or
-``KEY=VALUE:EFFECT``), or ``gang`` for the label ``podberth.io/gang``.
+podberth. They write on a pod what the pod needs if podberth does not answer, and mark the pod with the label
+``podberth.io/floor``. The annotation of the same name says what they wrote: words, each of them the taint of a
+toleration (``KEY:EFFECT`` or ``KEY=VALUE:EFFECT``), or ``gang`` for the label ``podberth.io/gang``.
 
-Anybody can write the annotation. A pod whose author writes it is decided on without the tolerations and the label that
-it names, which the author could have left out as well.
+Anybody can write the label and the annotation. A pod whose author does so is decided on without the tolerations and the
+gang that the annotation names, which the author could have left out as well.
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ..kube.patch import Draft, apply
-from ..kube.unchecked import at, list_at, text_at
-from ..wellknown import FLOOR_ANNOTATION, GANG_LABEL
+from ..kube.unchecked import at, list_at, mapping_at, text_at
+from ..wellknown import FLOOR_KEY, GANG_LABEL
 from . import answering
 from .outcome import Outcome
 from .review import AdmissionRequest
@@ -28,14 +28,16 @@ def without_floor(pod: dict[str, Any]) -> dict[str, Any]:
 
     The pod may have any shape.
     """
-    annotations = at(pod, "metadata", "annotations")
-    if not isinstance(annotations, dict) or not isinstance(annotations.get(FLOOR_ANNOTATION), str):
+    metadata = at(pod, "metadata")
+    marked = [field for field in ("labels", "annotations") if FLOOR_KEY in mapping_at(metadata, field)]
+    if not marked:
         return pod
-    words = frozenset(annotations[FLOOR_ANNOTATION].split())
-    metadata = _with(pod["metadata"], "annotations", _without_key(annotations, FLOOR_ANNOTATION))
-    labels = metadata.get("labels")
-    if _GANG in words and isinstance(labels, dict):
-        metadata = _with(metadata, "labels", _without_key(labels, GANG_LABEL))
+    words = frozenset(text_at(metadata, "annotations", FLOOR_KEY).split())
+    for field in marked:
+        metadata = _with(metadata, field, _without_key(metadata[field], FLOOR_KEY))
+    if _GANG in words:
+        labels = mapping_at(metadata, "labels")
+        metadata = _with(metadata, "labels", _without_key(labels, GANG_LABEL)) if labels else metadata
     bare = {**pod, "metadata": metadata}
     tolerations = list_at(pod, "spec", "tolerations")
     kept = [each for each in tolerations if _word(each) not in words]
