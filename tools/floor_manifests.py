@@ -65,7 +65,7 @@ _OPERATORS: Final = (
     "training.kubeflow.org/job-name",
     "ray.io/cluster",
 )
-"""The labels by which pods name their gang, and from which a native policy can tell the gang's name."""
+"""The labels by which pods name their gang, and from which a native policy can compute the name."""
 _LONGEST_NAME: Final = 63
 
 
