@@ -148,7 +148,9 @@ def _asks() -> str:
 def _tolerable() -> str:
     """Return the expression that is true if podberth, too, may write tolerations: no system has accounted the pod."""
     kept = [each for each in SYSTEMS if each.keeps and not each.tolerates]
-    signs = {field: _quoted(key for each in kept for key in getattr(each, field)) for field in ("labels", "annotations")}
+    signs = {
+        field: _quoted(key for each in kept for key in getattr(each, field)) for field in ("labels", "annotations")
+    }
     schedulers = _quoted(key for each in kept for key in each.schedulers)
     return (
         f"{NO_DIALECT} && !(object.spec.?schedulerName.orValue('') in {schedulers})"

@@ -240,7 +240,10 @@ def idle(binding: Document) -> Document:
 
     Without any binding the API server would stop to follow params, and never start again (docs/native-policies.md).
     """
-    return {**binding, "spec": {**binding["spec"], "matchResources": {"namespaceSelector": {"matchLabels": {"no": "x"}}}}}
+    return {
+        **binding,
+        "spec": {**binding["spec"], "matchResources": {"namespaceSelector": {"matchLabels": {"no": "x"}}}},
+    }
 
 
 def stable(made: Document) -> Document:
@@ -305,7 +308,10 @@ def test_the_service_account_writes_this_config_map_and_no_other(stage: Stage) -
         "patch",
     }
     assert not any(may(verb, other) for verb in ("get", "list", "watch", "patch", "update", "delete", "create"))
-    assert {verb for verb in ("get", "list", "watch", "patch", "update", "delete") if may(verb, "nodes")} == {"list", "watch"}
+    assert {verb for verb in ("get", "list", "watch", "patch", "update", "delete") if may(verb, "nodes")} == {
+        "list",
+        "watch",
+    }
 
 
 def test_podberth_makes_no_params_where_there_are_none(stage: Stage) -> None:

@@ -54,7 +54,8 @@ def test_what_both_write_is_not_in_the_patch() -> None:
 
 def test_what_podberth_would_not_write_is_taken_off() -> None:
     made, outcome = mutated(
-        floored("nvidia.com/gpu:NoSchedule sku=gpu:NoSchedule", TOLERATION, OTHER), snapshot(TOLERATES, objects=[GPU_NODE])
+        floored("nvidia.com/gpu:NoSchedule sku=gpu:NoSchedule", TOLERATION, OTHER),
+        snapshot(TOLERATES, objects=[GPU_NODE]),
     )
     assert made["spec"]["tolerations"] == [TOLERATION]
     assert outcome.verdict == "mutated"

@@ -16,7 +16,9 @@ from tools_run import check
 DATA = data_of(
     [
         node_manifest("a", devices={"nvidia.com/gpu": "8"}, taints=[{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]),
-        node_manifest("b", devices={"nvidia.com/gpu": "8"}, taints=[{"key": "sku", "value": "gpu", "effect": "NoSchedule"}]),
+        node_manifest(
+            "b", devices={"nvidia.com/gpu": "8"}, taints=[{"key": "sku", "value": "gpu", "effect": "NoSchedule"}]
+        ),
         node_manifest("c", devices={"amd.com/gpu": "8", "nvidia.com/GPU": "1", "rdma/hca": "1"}),
     ]
 )
@@ -36,7 +38,9 @@ def tolerations(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [each for each in found if not str(each.get("key")).startswith("node.kubernetes.io/")]
 
 
-def test_the_component_is_what_its_tool_writes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_component_is_what_its_tool_writes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert (check("floor_manifests", monkeypatch), *capsys.readouterr()) == (0, "", "")
     assert all(is_native(each) for each in policies())
     assert {each["spec"].get("failurePolicy", "Ignore") for each in policies()} == {"Ignore"}

@@ -51,7 +51,9 @@ def test_a_taint_for_another_reason_is_not_tolerated_and_leaves_no_node_out(othe
 
 
 def test_names_that_are_no_accelerators_exist_and_imply_nothing() -> None:
-    node = node_manifest("a", devices={"rdma/hca": "1", "nvidia.com/gpus": "8", "example.com/none": "0"}, taints=[TAINT])
+    node = node_manifest(
+        "a", devices={"rdma/hca": "1", "nvidia.com/gpus": "8", "example.com/none": "0"}, taints=[TAINT]
+    )
     assert data_of([node]) == {"nodes": "known", "rdma_hca": "other", "nvidia.com_gpus": "other"}
 
 
@@ -59,7 +61,8 @@ def test_what_a_device_class_serves_exists_and_may_be_on_every_node_with_acceler
     accelerators = {"example.com/gpu": Accelerator("nvidia", "whole")}
     resources = frozenset({"example.com/gpu", "nvidia.com/gpus", "deviceclass.resource.kubernetes.io/gpu.nvidia.com"})
     found = data_of(
-        [node_manifest("a", devices=GPU, taints=[TAINT])], [DeviceClass(resources, accelerators, hands_out_others=False)]
+        [node_manifest("a", devices=GPU, taints=[TAINT])],
+        [DeviceClass(resources, accelerators, hands_out_others=False)],
     )
     assert found == {
         "nodes": "known",
