@@ -11,13 +11,14 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import yaml
-
 from generated import ROOT, main
+
 from podberth.cel.engine import Environment
 from podberth.cel.typing import NATIVE_VARIABLES
 from podberth.convert.gpu_facts import NO_DIALECT
 from podberth.convert.result import as_text
 from podberth.convert.to_native import DESCRIPTION, NO_MIRROR_POD, to_native
+from podberth.kinds.replica_specs import REPLICA_GROUPS
 from podberth.kube.schema import PodSchema
 from podberth.native.documents import is_native
 from podberth.native.model import API_VERSION, MUTATING, MUTATING_BINDING
@@ -39,10 +40,12 @@ Document = dict[str, Any]
 
 PAGE: Final = "manifests/components/floor/policies.yaml"
 _HEAD: Final = f"""\
-# Written by tools/floor_manifests.py; change that. What pods get while podberth does not answer: docs/native-policies.md, "The floor".
+# Written by tools/floor_manifests.py; change that. What pods get while podberth does not answer:
+# docs/native-policies.md, "The floor".
 #
-# A pod has the label {FLOOR_KEY} then, and an annotation of the same name that says what was written. podberth takes both away, undoes
-# what was written, and decides itself. By the label the other policies see that podberth was not asked.
+# A pod has the label {FLOOR_KEY} then, and an annotation of the same name that says what was written. podberth
+# takes both away, undoes what was written, and decides itself. By the label the other policies see that podberth was
+# not asked.
 """
 _PARAM_KIND: Final = {"apiVersion": "v1", "kind": "ConfigMap"}
 _PARAM_REF: Final = {"name": FLOOR_PARAMS, "namespace": NAMESPACE, "parameterNotFoundAction": "Allow"}
@@ -78,7 +81,7 @@ def _key(name: str) -> str:
     return f"{name}.replace('/', '_')"
 
 
-# ---- names that nobody serves -------------------------------------------------------------------------------------------
+# ---- names that nobody serves ---------------------------------------------------------------------------------------
 
 
 def vendor_names() -> list[Document]:
@@ -159,7 +162,7 @@ def _tolerable() -> str:
 
 
 def _taints() -> str:
-    asked = f"k.contains('/') && string(c.resources.limits[k]) != '0'"
+    asked = "k.contains('/') && string(c.resources.limits[k]) != '0'"
     values = f"c.?resources.?limits.orValue({{}}).map(k, {asked}, params.?data[?{_key('k')}].orValue('')).join(' ')"
     words = f"{_EVERY}.map(c, {values}).join(' ').split(' ').filter(word, word.contains(':'))"
     return f"variables.tolerable ? {words}.distinct().sort() : []"
@@ -215,7 +218,8 @@ def _named() -> str:
         f"{label(f'{job_set}-name')} != '' ? 'jobset-' + ({label(f'{job_set}-uid')} != '' ? "
         f"{label(f'{job_set}-uid')} : {label(f'{job_set}-name')})"
         f" : {label('leaderworkerset.sigs.k8s.io/name')} != '' ? ({key} != '' ? 'lws-' + {key} : '')"
-        f" : {job} != '' ? (variables.owners.exists(o, o.apiVersion.startsWith('kubeflow.org/') && o.kind != 'MPIJob') ? "
+        f" : {job} != '' ? (variables.owners.exists(o, o.apiVersion.split('/')[0] in {_quoted(REPLICA_GROUPS)}"
+        " && o.kind != 'MPIJob') ? "
         f"variables.owners[0].kind.lowerAscii() + '-' + variables.owners[0].uid : 'mpijob-' + {job})"
         f" : {cluster} != '' && {label('ray.io/node-type')} in ['head', 'worker'] ? "
         f"'raycluster-' + (variables.owners.size() > 0 ? variables.owners[0].uid : {cluster}) : ''"
@@ -236,19 +240,19 @@ def _marking(words: str) -> str:
 
 def _patches() -> str:
     mark = "variables.missing.map(t, t.key + (t.operator == 'Equal' ? '=' + t.value : '') + ':' + t.effect)"
-    mark = f"{mark} + (variables.gang == '' ? [] : ['gang'])"
-    return " + ".join(
-        (
-            _marking(f"({mark}).join(' ')"),
-            "(variables.missing.size() == 0 ? [] : "
-            "[JSONPatch{op: 'add', path: '/spec/tolerations', value: variables.own + variables.missing}])",
-            "(variables.gang == '' ? [] : "
-            "[JSONPatch{op: 'add', path: '/metadata/labels/podberth.io~1gang', value: variables.gang}])",
-        )
-    )
+    marking = _marking(f"({mark} + (variables.gang == '' ? [] : ['gang'])).join(' ')")
+    gang = "[JSONPatch{op: 'add', path: '/metadata/labels/podberth.io~1gang', value: variables.gang}]"
+    return f"{marking} + {_tolerating('missing')} + (variables.gang == '' ? [] : {gang})"
 
 
-def _mutating(name: str, description: str, param: bool, **spec: Any) -> list[Document]:
+def _tolerating(variable: str) -> str:
+    """Return the expression of the patch that adds the tolerations of a variable to the pod's own."""
+    value = f"variables.own + variables.{variable}"
+    patch = f"[JSONPatch{{op: 'add', path: '/spec/tolerations', value: {value}}}]"
+    return f"(variables.{variable}.size() == 0 ? [] : {patch})"
+
+
+def _mutating(name: str, description: str, *, param: bool, **spec: Any) -> list[Document]:
     params, ref = ({"paramKind": _PARAM_KIND}, {"paramRef": _PARAM_REF}) if param else ({}, {})
     metadata = {"name": name, "annotations": {DESCRIPTION: description}}
     policy = {"failurePolicy": "Ignore", "reinvocationPolicy": "Never", **params, **spec}
@@ -303,13 +307,7 @@ def updates() -> list[Document]:
     words = f"oldObject.metadata.?annotations[?'{FLOOR_KEY}'].orValue('')"
     lost = f"oldObject.spec.?tolerations.orValue([]).filter(toleration, {text} in variables.words && "
     lost += "!(toleration in variables.own))"
-    patches = " + ".join(
-        (
-            _marking(words),
-            "(variables.lost.size() == 0 ? [] : "
-            "[JSONPatch{op: 'add', path: '/spec/tolerations', value: variables.own + variables.lost}])",
-        )
-    )
+    patches = f"{_marking(words)} + {_tolerating('lost')}"
     return _mutating(
         f"{FLOOR_PARAMS}-updates",
         "An updated pod keeps the tolerations that podberth-floor wrote on it.",

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,7 +98,7 @@ def registered(podberth: Podberth) -> list[Document]:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    directory: Path = tmp_path_factory.mktemp("floor")
+    directory = tmp_path_factory.mktemp("floor")
     with ControlPlane.start(directory / "plane") as plane:
         grant(plane, "controller", "floor")
         plane.add_namespace(ALONE, {_NOT_SENT: ""})
@@ -168,7 +167,7 @@ def test_a_manifest_that_is_applied_again_keeps_what_the_floor_wrote(stage: Stag
         for _ in range(2):
             stage.plane.kubectl("apply", "-n", ALONE, *flags, "-f", "-", input=manifest)
             [made] = stage.pods(ALONE)
-            assert [own, GPU_TOLERATION] == [each for each in tolerations(made)]
+            assert tolerations(made) == [own, GPU_TOLERATION]
             assert mark(made) == GPU_MARK
     made["spec"]["tolerations"].remove(GPU_TOLERATION)
     del made["metadata"]["annotations"]["podberth.io/floor"], made["metadata"]["labels"]["podberth.io/floor"]

@@ -129,6 +129,9 @@ MEMBERS = {
     "JobSet of an older controller": gpu_pod(labels={"jobset.sigs.k8s.io/jobset-name": "train"}),
     "LeaderWorkerSet": gpu_pod(labels=LWS),
     "PyTorchJob": owned(gpu_pod(labels=KUBEFLOW), "PyTorchJob", api_version="kubeflow.org/v1", uid="77aa"),
+    "HyperPodPyTorchJob": owned(
+        gpu_pod(labels=KUBEFLOW), "HyperPodPyTorchJob", api_version="sagemaker.amazonaws.com/v1", uid="77aa"
+    ),
     "MPIJob": owned(gpu_pod(labels=KUBEFLOW), "MPIJob", api_version="kubeflow.org/v2beta1", uid="77aa"),
     "MPIJob's launcher": owned(gpu_pod(labels=KUBEFLOW), "Job", api_version="batch/v1", uid="77aa"),
     "RayCluster": owned(gpu_pod(labels=RAY), "RayCluster", api_version="ray.io/v1", uid="88bb"),

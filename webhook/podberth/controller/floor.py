@@ -1,15 +1,15 @@
 """Keeps the ConfigMap from which the floor's native policies read the cluster's accelerators (``plan.floor``).
 
-Every replica follows the nodes and the DeviceClasses; the leader writes. The ConfigMap itself is followed, too, so it is
-written only if its data differs, whoever has changed it. podberth does not create the ConfigMap: without it, there is
-no floor.
+Every replica follows the nodes and the DeviceClasses; the leader writes. The ConfigMap itself is followed, too, so it
+is written only if its data differs, whoever has changed it. podberth does not create the ConfigMap: without it, there
+is no floor.
 """
 
 import asyncio
 import random
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..api.opening import Client
 from ..api.protocol import APPLY_PATCH, NODES, Document, Pace, Resource, Timing
@@ -27,10 +27,12 @@ from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, WatchFacts
 from ..topology.index import TopologyIndex
 from ..topology.manifest import read_node
-from ..topology.node import Node
 from ..wellknown import FLOOR_PARAMS, NAMESPACE
 from .plan.floor import floor_data
 from .requests import WRITE
+
+if TYPE_CHECKING:
+    from ..topology.node import Node
 
 MANAGER: Final = "podberth-floor"
 """The field manager of the ConfigMap's data."""

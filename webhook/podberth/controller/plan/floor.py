@@ -8,7 +8,6 @@ the kinds of nodes, and not with their number.
 """
 
 import re
-
 from collections.abc import Iterable, Mapping
 from typing import Final
 
