@@ -65,7 +65,7 @@ class Floor:
         done = self._judge.mutated(received(pod))
         assert done is not None
         assert [each for each in done.decisions if each.action != "note"] == []
-        return done.creation.object
+        return dict(done.creation.object)
 
     def said(self, pod: Document) -> list[tuple[str, str]]:
         """Return the action and the message of each decision of the floor about a pod as it would be stored."""

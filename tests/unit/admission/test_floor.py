@@ -29,7 +29,7 @@ GPU_NODE = node_manifest("a", devices={"nvidia.com/gpu": "8"}, taints=[TAINT])
 
 def floored(words: str, *tolerations: dict[str, Any], **fields: Any) -> dict[str, Any]:
     """Return a pod of which the floor says that it wrote ``words``."""
-    spec = {"tolerations": list(tolerations)} if tolerations else {}
+    spec: dict[str, Any] = {"tolerations": list(tolerations)} if tolerations else {}
     labels = {"podberth.io/floor": "wrote", **fields.pop("labels", {})}
     return gpu_pod(annotations={"podberth.io/floor": words}, labels=labels, **spec, **fields)
 
@@ -91,7 +91,7 @@ def test_the_gangs_label_is_taken_off_where_the_floor_wrote_it() -> None:
 
 
 def test_the_authors_own_stays() -> None:
-    own = [
+    own: list[dict[str, Any]] = [
         {**TOLERATION, "tolerationSeconds": 5},
         {"key": "nvidia.com/gpu", "operator": "Exists"},
         {**OTHER, "value": "cpu"},

@@ -1,5 +1,6 @@
 """Drafts share what they do not change, and their patch is made of the touched paths alone."""
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -143,7 +144,7 @@ def test_an_operation_is_applied_to_what_earlier_ones_have_put_there(
     patch: list[tuple[Any, ...]], wanted: dict[str, Any]
 ) -> None:
     document: dict[str, Any] = {"a": [{}]} if "0" in patch[0][1] else {"a": []}
-    before = {"a": [{}]} if "0" in patch[0][1] else {"a": []}
+    before = deepcopy(document)
     steps = [dict(zip(("op", "path", "value"), each, strict=False)) for each in patch]
     assert apply(document, steps) == wanted
     assert document == before
