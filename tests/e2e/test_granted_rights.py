@@ -217,7 +217,7 @@ class Stand:
         path += f"/{subresource}" if subresource else ""
         asked = {"watch": "true", "timeoutSeconds": "1"} if right.verb == "watch" else {}
         if right.verb in {"list", "watch"} and right.name:
-            # A right to list objects by name is one to list with this selector (kubernetes.io, "Referring to resources").
+            # Who may list objects by name has to select by name (kubernetes.io, "Referring to resources").
             asked["fieldSelector"] = f"metadata.name={right.name}"
         path += f"?{urlencode(asked)}" if asked else ""
         body = None
