@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from builders import deployment, gpu_container, gpu_pod, job, pod, stateful_set, workload
-from controlplane.build import minor
 from controlplane.cluster import ControlPlane
 from controlplane.kubelet import gpu_node
 from controlplane.wait import wait_for
@@ -29,7 +28,7 @@ ALONE, GUARDED = "alone", "guarded"
 _NOT_SENT = "podberth.test/not-sent"
 AMD_TOLERATION = {"key": "amd.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 GPU_MARK = "nvidia.com/gpu:NoSchedule"
-pytestmark = pytest.mark.skipif(minor() < 36, reason="MutatingAdmissionPolicy is v1 from 1.36 on")
+pytestmark = pytest.mark.since(36)  # MutatingAdmissionPolicy v1
 
 
 @dataclass(frozen=True, slots=True)
