@@ -12,7 +12,10 @@ that say what podberth's library says, and under podberth with all of the librar
 six that mutate write, and with ordinary ones, on which one or two do. With --at-once so many clients create pods side
 by side, one mode after the other.
 
-    python -m bench.create [--library] [--rounds 5] [--pods 100] [--at-once 1]
+With --floor into four: without admission and under podberth with all of the library, each without and with the native
+policies of manifests/components/floor.
+
+    python -m bench.create [--library | --floor] [--rounds 5] [--pods 100] [--at-once 1]
 """
 
 import argparse
@@ -34,7 +37,7 @@ from controlplane.cluster import ControlPlane
 from controlplane.credentials import issue
 from controlplane.wait import wait_for
 from podberth.kube.documents import load_documents
-from podberth.wellknown import GPU_MEMORY_ANNOTATION, JOB_COMPLETION_INDEX
+from podberth.wellknown import FLOOR_KEY, FLOOR_PARAMS, GPU_MEMORY_ANNOTATION, JOB_COMPLETION_INDEX, NAMESPACE
 
 from . import ROOT, api_server_metrics, clusters, native, native_library
 from .api_server_metrics import Spent, spent
@@ -55,6 +58,9 @@ _NOTHING, _NATIVE, _ONCE, _PODBERTH, _STATIC = MODES = (
 )
 _FIFTEEN, _LIBRARY = "6 + 9 native policies", "podberth, library"
 LIBRARY_MODES = (_NOTHING, _FIFTEEN, _LIBRARY)
+_FLOOR_ALONE, _BOTH = "the floor alone", "podberth, library and floor"
+FLOOR_MODES = (_NOTHING, _FLOOR_ALONE, _LIBRARY, _BOTH)
+_FLOOR_DATA = {"nodes": "known", "nvidia.com_gpu": "whole nvidia.com/gpu:NoSchedule"}
 _SETTLE_SECONDS = 30.0
 # A webhook's denial without a code of its own is 400 or 403, a policy's is 422.
 _REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
@@ -65,6 +71,7 @@ _IDLE_COMPONENTS = ("nodes", "kube-scheduler", "kube-controller-manager")
 # Goals of the issue.
 _P50, _P99 = 1.25, 1.5
 _LIBRARY_P50 = 0.5
+_FLOOR_P50 = 1.1
 
 Times = Mapping[str, list[list[float]]]
 """By mode, for each round, milliseconds of each create."""
@@ -73,7 +80,9 @@ Times = Mapping[str, list[list[float]]]
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", action="store_true", help="all policies, against as many of the API server's")
+    one = parser.add_mutually_exclusive_group()
+    one.add_argument("--library", action="store_true", help="all policies, against as many of the API server's")
+    one.add_argument("--floor", action="store_true", help="with the floor's native policies, against without")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--pods", type=int, default=100, help="created a round in each mode")
     parser.add_argument("--at-once", type=int, default=1, help="clients that create side by side")
@@ -85,9 +94,10 @@ def main() -> None:
             Servers(folder, issue(folder / "credentials")) as servers,
             ControlPlane.start(folder / "cluster") as control_plane,
         ):
-            modes = LIBRARY_MODES if options.library else MODES
+            modes = FLOOR_MODES if options.floor else LIBRARY_MODES if options.library else MODES
             _make_namespaces(control_plane, modes)
-            (_set_up_library if options.library else _set_up)(control_plane, servers, folder)
+            set_up = _set_up_floor if options.floor else _set_up_library if options.library else _set_up
+            set_up(control_plane, servers, folder)
             pods = _pods(options.rounds * options.pods, of_jobs=not options.library)
             if options.library:
                 busy = [_wanting(pod) for pod in _pods(options.rounds * options.pods)]
@@ -96,7 +106,8 @@ def main() -> None:
                 _print(times, _library_ratios(times, goal=_LIBRARY_P50))
                 print("\nOrdinary pods\n")
             times = measure(control_plane, pods, modes)
-            _print(times, _library_ratios(times) if options.library else _ratios(times))
+            ratios = _floor_ratios if options.floor else _library_ratios if options.library else _ratios
+            _print(times, ratios(times))
             print("\nBy the API server's own metrics\n")
             print(api_server_metrics.as_table(_spent(control_plane, pods[: options.pods], modes)))
 
@@ -191,6 +202,46 @@ def _set_up(control_plane: ControlPlane, servers: Servers, folder: Path) -> None
         ),
     )
     _await_admission(control_plane)
+
+
+def _set_up_floor(control_plane: ControlPlane, servers: Servers, folder: Path) -> None:
+    topology = clusters.write(folder / "snapshot.json", 1000, 50)
+    podberth = servers.podberth("podberth", policies=POLICIES, topology=topology, core=None)
+    metadata = {"name": FLOOR_PARAMS, "namespace": NAMESPACE}
+    control_plane.apply(
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": _FLOOR_DATA},
+        *_floor(_among(_FLOOR_ALONE, _BOTH)),
+        *native.webhooks(
+            _shipped(),
+            f"https://127.0.0.1:{podberth.port}",
+            _base64(servers.certificates("podberth") / "ca.crt"),
+            _among(_LIBRARY, _BOTH),
+        ),
+    )
+    pod = _pods(1)[0]
+
+    def in_force() -> bool:
+        made = {mode: _post(control_plane, mode, pod)[1] for mode in FLOOR_MODES if mode != _NOTHING}
+        marked = [mode for mode, each in made.items() if FLOOR_KEY in each.get("metadata", {}).get("annotations", {})]
+        _delete_all(control_plane, FLOOR_MODES)
+        return all(map(_tolerates, made.values())) and marked == [_FLOOR_ALONE]
+
+    wait_for(in_force, timeout_seconds=_SETTLE_SECONDS, what="the floor and podberth to be in force")
+
+
+def _floor(namespaces: JSON) -> list[JSON]:
+    """Return the floor's policies and bindings, for some namespaces."""
+    text = (ROOT / "manifests/components/floor/policies.yaml").read_text(encoding="utf-8")
+    found = [each.document for each in load_documents(text, "policies.yaml")[0]]
+    for each in found:
+        if "matchConstraints" in each["spec"]:
+            each["spec"]["matchConstraints"]["namespaceSelector"] = namespaces
+    return found
+
+
+def _among(*modes: str) -> JSON:
+    return {"matchExpressions": [{"key": _LABEL, "operator": "In", "values": [_namespace(mode) for mode in modes]}]}
 
 
 def _shipped() -> list[JSON]:
@@ -346,6 +397,15 @@ def _library_ratios(times: Times, *, goal: float | None = None) -> list[Ratio]:
         Ratio(name="library / 6 + 9 native, p99", each=pairs(99, _LIBRARY, _FIFTEEN)),
         Ratio(name="library / nothing, p50", each=pairs(50, _LIBRARY, _NOTHING)),
         Ratio(name="6 + 9 native / nothing, p50", each=pairs(50, _FIFTEEN, _NOTHING)),
+    ]
+
+
+def _floor_ratios(times: Times) -> list[Ratio]:
+    pairs = partial(_pairs, times)
+    return [
+        Ratio(name="podberth with the floor / without, p50", each=pairs(50, _BOTH, _LIBRARY), most=_FLOOR_P50),
+        Ratio(name="podberth with the floor / without, p99", each=pairs(99, _BOTH, _LIBRARY)),
+        Ratio(name="the floor alone / nothing, p50", each=pairs(50, _FLOOR_ALONE, _NOTHING)),
     ]
 
 

@@ -211,6 +211,16 @@ ROWS: Final = (
         OWN_NAMESPACE,
         *_LEASE,
     ),
+    # ---- the controller with the floor: manifests/components/floor
+    Row("podberth-controller-floor", "list watch", "nodes deviceclasses.resource.k8s.io", "read them"),
+    Row(
+        "podberth-controller-floor",
+        "list watch patch",
+        "configmaps/podberth-floor",
+        "have new pods tolerate any taint while podberth does not answer, or deny names of devices; by no other object",
+        OWN_NAMESPACE,
+        proof="tests/e2e/test_floor.py::test_the_service_account_writes_this_config_map_and_no_other",
+    ),
     # ---- the audit: manifests/components/audit
     Row("podberth-audit", "list", PLACEMENT, "read them in every namespace"),
     Row(

@@ -76,6 +76,8 @@ COMPOSED = {
     "client-auth": "clientCertificate=true",
     "own-policies": "policies.shipped=false",
     "namespace-params": "namespaceParams=true",
+    "floor": "floor=true",
+    "controller floor": "controller.enabled=true,floor=true",
     "host-network": "hostNetwork=true",
     "audit controller own-policies": "audit.enabled=true,controller.enabled=true,policies.shipped=false",
 }
@@ -99,7 +101,7 @@ SAID = (
 )
 """Of processes, what the page has."""
 JUDGED = ("audit.enabled=true", "conventions.nodeGroupsGrow=false")
-GUARDED = ("audit.enabled=true", "controller.enabled=true", "allPods=true")
+GUARDED = ("audit.enabled=true", "controller.enabled=true", "floor=true", "allPods=true")
 EXCLUDING = (*GUARDED, "excludedNamespaces={storage,ingress}")
 OWN = ("policies.own.a\\.yaml=text", "policies.shipped=false")
 COMBINATIONS = (
@@ -225,7 +227,8 @@ def test_namespaces_of_ones_own_are_left_out_by_every_entry_and_guard(chart: Hel
         if old != new:
             assert json.dumps(new) == json.dumps(old).replace(LAST, f"{LAST}, 'storage', 'ingress'")
             guards.append(new["metadata"]["name"])
-    assert sorted(guards) == ["podberth-audit", "podberth-controller", "podberth-events", "podberth-exemption"]
+    floor = [f"podberth-floor{each}" for each in ("", "-names", "-names-unknown", "-updates")]
+    assert sorted(guards) == ["podberth-audit", "podberth-controller", "podberth-events", "podberth-exemption", *floor]
 
 
 @pytest.mark.parametrize(

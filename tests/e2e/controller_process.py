@@ -1,5 +1,6 @@
 """`podberth controller` as processes of the tests' own, each with a token of the ServiceAccount of manifests/."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from controlplane.api import CONNECTION_ERRORS
@@ -14,7 +15,15 @@ LEASE = "/apis/coordination.k8s.io/v1/namespaces/podberth-system/leases/podberth
 class Controller(Process):
     """One replica."""
 
-    def __init__(self, plane: ControlPlane, directory: Path, *, missing_after: float = 1.0, policies: str = "") -> None:
+    def __init__(
+        self,
+        plane: ControlPlane,
+        directory: Path,
+        *,
+        missing_after: float = 1.0,
+        policies: str = "",
+        flags: Sequence[str] = (),
+    ) -> None:
         """Prepare; `start` starts it. Log, token and kubeconfig go to `directory`."""
         super().__init__(directory)
         self.arguments = (
@@ -22,6 +31,7 @@ class Controller(Process):
             *("--kubeconfig", str(enter(plane, directory, account="podberth-controller"))),
             *("--metrics-listen", f"127.0.0.1:{self.metrics_port}"),
             *(("--policies", policies) if policies else ()),
+            *flags,
         )
 
     def leads(self) -> bool:

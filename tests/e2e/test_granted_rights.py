@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from http import HTTPStatus
 from typing import Any, Final, TypeAlias
+from urllib.parse import urlencode
 
 import pytest
 
@@ -165,7 +166,7 @@ NEVER: Final[dict[Account, set[Right]]] = {
         *each_of("statefulsets", "list", "watch", "create", "patch", "delete", group="apps"),
         *each_of("podgroups", "delete", "update", "deletecollection", group="scheduling.k8s.io"),
         *each_of("jobs", "list", "watch", "create", "patch", "delete", group="batch"),
-        *each_of("nodes", "list", "watch", "patch", namespaced=False),
+        *each_of("nodes", "get", "patch", namespaced=False),
         *each_of("resourceclaimtemplates", "get", "update", "delete", "deletecollection", group="resource.k8s.io"),
         *each_of("resourceclaims", "list", "create", "patch", "delete", group="resource.k8s.io"),
         *each_of("gpupolicies/status", "patch", group="podberth.io", namespaced=False),
@@ -214,7 +215,11 @@ class Stand:
         if right.verb not in OF_MANY or subresource:
             path += f"/{name}"
         path += f"/{subresource}" if subresource else ""
-        path += "?watch=true&timeoutSeconds=1" if right.verb == "watch" else ""
+        asked = {"watch": "true", "timeoutSeconds": "1"} if right.verb == "watch" else {}
+        if right.verb in {"list", "watch"} and right.name:
+            # Who may list objects by name has to select by name (kubernetes.io, "Referring to resources").
+            asked["fieldSelector"] = f"metadata.name={right.name}"
+        path += f"?{urlencode(asked)}" if asked else ""
         body = None
         if METHODS[right.verb] != "GET":
             path += "?dryRun=All"

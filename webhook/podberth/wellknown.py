@@ -54,6 +54,18 @@ GANG_LEVEL_MODE_ANNOTATION = "podberth.io/gang-level-mode"
 APPLIED_ANNOTATION = "podberth.io/applied"
 """The record of the fields that each policy wrote, as JSON (mutation/record.py)."""
 
+FLOOR_KEY = "podberth.io/floor"
+"""Marks, as a label, a pod on which the floor (native policies) wrote and podberth did not decide.
+
+As an annotation, it says what the floor wrote (admission/floor.py).
+"""
+
+FLOOR_VALUE = "wrote"
+"""The value of the label ``podberth.io/floor``."""
+
+FLOOR_PARAMS = "podberth-floor"
+"""The name of the ConfigMap from which the floor reads the cluster's accelerators; the controller writes its data."""
+
 NEEDS_EVERY_POD_ANNOTATION = "podberth.io/needs-every-pod"
 """Whether a GPUPolicy of scope All needs webhook entries for every pod.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import floors
 from exceptions import exception
 from natives import apply_configuration, binding, json_patch, mutating, policy, rule
 from podberth.cli.main import main
@@ -334,3 +335,35 @@ def test_flags_that_name_no_user_or_rights_are_refused(
     place.put("manifests/d.yaml", DEPLOYMENT)
     assert main(["check", "manifests", *flags]) == 2
     assert said in place.printed()
+
+
+_TOLERATES = gpu_policy(
+    "tolerates",
+    "  matchConditions: [{name: gpus, expression: gpu.count > 0}]\n"
+    "  mutations: [{tolerations: \"[{'key': 'nvidia.com/gpu', 'operator': 'Exists', 'effect': 'NoSchedule'}]\"}]\n",
+)
+_TRAIN = DEPLOYMENT.replace("image: nginx", "image: nginx, resources: {limits: {nvidia.com/gpu: 1}}")
+_TAINTED = {"nodes": "known", "nvidia.com_gpu": "whole nvidia.com/gpu:NoSchedule sku=gpu:NoSchedule"}
+
+
+def test_where_the_floor_is_among_the_files_podberth_decides_in_its_place(place: Place) -> None:
+    place.put("policies/own.yaml", _TOLERATES)
+    place.put("manifests/web.yaml", _TRAIN)
+    _, bare, _ = place.check()
+    place.put("policies/floor.yaml", *floors.policies(), floors.params(_TAINTED))
+    code, having, _ = place.check()
+    assert code == 0
+    assert [each["changes"] for each in having] == [each["changes"] for each in bare]
+    assert [each["verdict"] for each in having] == [each["verdict"] for each in bare]
+
+
+def test_beside_another_native_policy_the_floors_writes_are_undone_by_name(place: Place) -> None:
+    labels = apply_configuration("Object{metadata: Object.metadata{labels: {'a': 'b'}}}")
+    place.put("policies/own.yaml", _TOLERATES, *mutating("z", labels, matchConstraints=_PODS))
+    place.put("policies/floor.yaml", *floors.policies(), floors.params(_TAINTED))
+    place.put("manifests/web.yaml", _TRAIN)
+    code, (pod,), _ = place.check()
+    assert code == 0
+    assert "podberth decides in place of the floor" in {each["reason"] for each in pod["changes"]}
+    [*_, written] = [each["value"] for each in pod["changes"] if each["path"].endswith("/tolerations")]
+    assert written == [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]

@@ -5,9 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+import floors
 from natives import apply_configuration, binding, mutating, policy, rule
 from podberth.cli.main import main
+from podberth.kube.patch import apply
+from podberth.workload.templates import templates
 from snapshots import policy as gpu_policy
 
 _WEB = """
@@ -126,3 +130,22 @@ def test_one_policy_can_be_chosen_and_one_that_is_refused_is_an_error(
     broken = place.put("policies/p.yaml", policy("object.spec >"), binding())
     assert main(["explain", place.put("web.yaml", _WEB), "--policies", str(Path(broken).parent)]) == 2
     assert "spec.validations[0].expression" in capsys.readouterr().err
+
+
+def test_the_floor_is_shown_and_podberth_decides_in_its_place(place: Place) -> None:
+    writes = "[{'key': 'nvidia.com/gpu', 'operator': 'Exists', 'effect': 'NoSchedule'}]"
+    place.put(
+        "policies/all.yaml",
+        gpu_policy("own", f'  mutations:\n  - tolerations: "{writes}"'),
+        *floors.policies(),
+        floors.params({"nodes": "known", "nvidia.com_gpu": "whole sku=gpu:NoSchedule"}),
+    )
+    web = _WEB.replace("image: i", "image: i, resources: {limits: {nvidia.com/gpu: 1}}")
+    place.put("web.yaml", web.replace("name: web", "name: web, namespace: shop"))
+    found = place.explain()[-1]
+    asked = {each["name"]: each["reviews"][0]["matched"] for each in found["policies"]}
+    assert asked["podberth-floor"]
+    assert not asked["podberth-floor-names"]
+    made = apply(templates(yaml.safe_load(web), namespace="shop")[0].pod, found["patch"])
+    assert [each["key"] for each in made["spec"]["tolerations"]][2:] == ["nvidia.com/gpu"]
+    assert "podberth.io/floor" not in json.dumps(made)

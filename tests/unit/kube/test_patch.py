@@ -1,5 +1,6 @@
 """Drafts share what they do not change, and their patch is made of the touched paths alone."""
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -128,3 +129,22 @@ def test_only_operations_on_a_whole_document_name_an_index_of_a_list() -> None:
 
     assert operations(POD, grown) == [{"op": "add", "path": "/spec/tolerations/0", "value": {"key": "first"}}]
     assert draft.patch() == [{"op": "replace", "path": "/spec/tolerations", "value": [{"key": "first"}, {"key": "a"}]}]
+
+
+@pytest.mark.parametrize(
+    ("patch", "wanted"),
+    [
+        ([("add", "/a/-", 3), ("replace", "/a", [0]), ("add", "/a/-", 1)], {"a": [0, 1]}),
+        ([("add", "/a/-", 3), ("remove", "/a"), ("add", "/a", []), ("add", "/a/-", 1)], {"a": [1]}),
+        ([("add", "/a/0/x", 1), ("add", "/a/0", {}), ("add", "/a/1/y", 2)], {"a": [{}, {"x": 1, "y": 2}]}),
+        ([("add", "/a/0/x", 1), ("remove", "/a/0"), ("add", "/a", [{}]), ("add", "/a/0/z", 3)], {"a": [{"z": 3}]}),
+    ],
+)
+def test_an_operation_is_applied_to_what_earlier_ones_have_put_there(
+    patch: list[tuple[Any, ...]], wanted: dict[str, Any]
+) -> None:
+    document: dict[str, Any] = {"a": [{}]} if "0" in patch[0][1] else {"a": []}
+    before = deepcopy(document)
+    steps = [dict(zip(("op", "path", "value"), each, strict=False)) for each in patch]
+    assert apply(document, steps) == wanted
+    assert document == before

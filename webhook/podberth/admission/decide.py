@@ -12,6 +12,7 @@ from . import answering
 from .asking import Asking
 from .checked import checked
 from .excepting import decision_of
+from .floor import after_floor, before_floor
 from .groups import wrong_in_pod
 from .judging import judge
 from .matching import Excepted, Fault, Matched, Matching
@@ -39,6 +40,12 @@ def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = 
         return answering.unchanged(request)
     if request.operation == "UPDATE":
         return restored(request, snapshot)
+    bare = before_floor(request)
+    return after_floor(request, bare, _created(bare, snapshot, watch))
+
+
+def _created(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None) -> Outcome:
+    """Return the outcome of /mutate for the creation of a pod, from the cache if ``watch`` is None."""
     matching = _matching("mutate", request, snapshot, watch)
     key = key_of(matching) if watch is None and not matching.under.repeats_a_name else None
     kept: KeptDecision | None = None if key is None else snapshot.recall.find(key.values)
@@ -91,14 +98,16 @@ def mutate_with_writes(
 ) -> tuple[Outcome, tuple[Written, ...]]:
     """Return the outcome of /mutate for the creation of a pod, and the changes that each mutation made.
 
-    ``watch`` is an observer that sees each step of the decision.
+    The changes are those of the pod without the writes of the floor (``floor.without_floor``). ``watch`` is an observer
+    that sees each step of the decision.
 
     Raises:
         ReviewError: an object of the review is not a pod.
     """
-    matching = _matching("mutate", request, snapshot, watch)
+    bare = before_floor(request)
+    matching = _matching("mutate", bare, snapshot, watch)
     writing = Writing(matching.asking, keep_writes=True)
-    return _written(matching, writing), tuple(writing.written)
+    return after_floor(request, bare, _written(matching, writing)), tuple(writing.written)
 
 
 def _is_of_pods(request: AdmissionRequest) -> bool:

@@ -2,21 +2,26 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..admission.creation import request_of
 from ..admission.decide import mutate_with_writes, validate
+from ..admission.floor import without_floor
 from ..admission.outcome import Decision, Written
 from ..admission.review import AdmissionRequest
 from ..admission.rollout import rolled_out, rollout_key
 from ..admission.snapshot import Snapshot
-from ..kube.patch import Patch, apply
+from ..kube.json_patch import same
+from ..kube.patch import Patch, apply, operations
 from ..mutation import record
 from ..mutation.change import Record
 from ..native.judge import REQUESTER
+from ..wellknown import FLOOR_PARAMS
 from ..workload.projection import Projected, project
 from ..workload.templates import Template
 from .result import Wrote
+
+_UNDONE: Final = "podberth decides in place of the floor"
 
 
 class Decided(NamedTuple):
@@ -52,13 +57,14 @@ def decide(
 ) -> Decided:
     """Return the decisions of /mutate on the template's pod, and of /validate on the result of /mutate.
 
-    ``earlier`` are the writes of native policies, which the API server evaluates before it calls podberth. ``user`` is
-    the requester.
+    ``earlier`` are the writes of native policies, which the API server evaluates before it calls podberth. The writes
+    of the floor are undone, as podberth does in a cluster. ``user`` is the requester.
 
     Raises:
         ReviewError: no API server would send such a pod.
     """
     snapshot = snapshot.with_owners(template.owners)
+    earlier = _without_floor(template.pod, earlier)
     whole = [operation for each in earlier for operation in each.patch]
     pod = apply(template.pod, whole)
     request = request_of({"userInfo": user, "dryRun": True, "namespace": namespace, "object": pod})
@@ -76,6 +82,18 @@ def decide(
     projected = project(template, [each.patch for each in decided.written], [*whole, *outcome.patch])
     recorded = record.find(final, request.namespace, snapshot.sealer).record
     return decided._replace(projected=projected, wrote=_wrote(written, recorded))
+
+
+def _without_floor(pod: dict[str, Any], earlier: Sequence[Written]) -> Sequence[Written]:
+    """Return the writes of native policies on a pod, without what the floor wrote."""
+    written = apply(pod, [operation for each in earlier for operation in each.patch])
+    bare = without_floor(written)
+    if bare is written:
+        return earlier
+    if same(bare, pod):
+        return ()
+    undone = Written(policy=FLOOR_PARAMS, mutation="", reason=_UNDONE, patch=operations(written, bare))
+    return (*earlier, undone)
 
 
 def unasked(template: Template, earlier: Sequence[Written]) -> Decided:

@@ -8,8 +8,10 @@ import asyncio
 import logging
 import signal
 import socket
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from functools import partial
+from typing import Protocol
 from uuid import uuid4
 
 import uvloop
@@ -22,18 +24,21 @@ from ..cluster.events import Events
 from ..cluster.layered_policies import LayeredPolicies
 from ..cluster.live_policies import LivePolicies
 from ..controller.declared_templates import Declared
+from ..controller.floor import Floor
 from ..controller.loop import Acting
 from ..controller.observed import ObservedCluster
 from ..controller.requests import Requests
 from ..conventions import Conventions
 from ..files.loading import PolicyFiles
+from ..files.naming import read_conventions
 from ..kube.schema import PodSchema
 from ..probes import ProbePort
 from ..settings import Address
 from ..telemetry.controller_metrics import ControllerMetrics
 from ..telemetry.log import LibraryHandler, Log, standard_output
 from ..telemetry.metrics import EventMetrics
-from .access import add_kubeconfig, address, kubeconfig_of, number, path
+from ..telemetry.watch_metrics import KindState, WatchFacts
+from .access import add_conventions, add_kubeconfig, address, kubeconfig_of, number, path
 from .exitcodes import ExitCode
 
 CONTROLLER = "podberth.io/controller"
@@ -42,6 +47,22 @@ _LISTEN = Address("", 8080)
 # A gang's owner and its group come within a second of each other; a person who forgot the group is informed soon.
 _PATIENCE_SECONDS = 60.0
 _LONGEST_PATIENCE_SECONDS = 3600.0
+
+
+class _Follower(Protocol):
+    """A part of the process that follows resources of the cluster."""
+
+    def unlisted(self) -> list[str]:
+        """Return the names of the resources whose objects have not been listed yet."""
+
+    def watched(self) -> Mapping[str, WatchFacts]:
+        """Return a mapping from each followed resource to facts about the resource's watch."""
+
+    def states(self) -> Mapping[str, KindState]:
+        """Return a mapping from a kind's name to the state of the kind's watch."""
+
+    async def run(self) -> None:
+        """Follow the cluster until the task is cancelled."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -68,22 +89,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=_PATIENCE_SECONDS,
         help=f"how long a pod waits for its group or template before an Event reports (default {_PATIENCE_SECONDS:g})",
     )
+    add("--floor", action="store_true", help="keep the params of the floor: of native policies for outages")
+    add_conventions(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run as leader or as standby until a signal arrives, and return the exit code."""
-    kubeconfig = kubeconfig_of(arguments)
+    kubeconfig, conventions = kubeconfig_of(arguments), read_conventions(arguments.conventions)
     writer = standard_output()
     log = Log(writer)
     logging.getLogger().addHandler(LibraryHandler(log))
     try:
-        uvloop.run(_control(arguments, kubeconfig, log))
+        uvloop.run(_control(arguments, kubeconfig, conventions, log))
     finally:
         writer.close()
     return ExitCode.OK
 
 
-async def _control(arguments: argparse.Namespace, kubeconfig: Kubeconfig | None, log: Log) -> None:
+async def _control(
+    arguments: argparse.Namespace, kubeconfig: Kubeconfig | None, conventions: Conventions, log: Log
+) -> None:
     timing, make = Timing(), client_class("podberth controller")
     connect = partial(make, kubeconfig, timing)
     stop = asyncio.Event()
@@ -98,17 +123,22 @@ async def _control(arguments: argparse.Namespace, kubeconfig: Kubeconfig | None,
     requests = Requests(connect())
     acting = Acting(sight, requests, events.publish, wake, timing, arguments.missing_after, metrics, log)
     files = None if arguments.policies is None else PolicyFiles(arguments.policies)
-    declared = Declared(LayeredPolicies(files, Conventions(), PodSchema.packaged()), sight.declare, log)
+    declared = Declared(LayeredPolicies(files, conventions, PodSchema.packaged()), sight.declare, log)
     policies = LivePolicies(declared.take, connect, metrics, log, timing)
+    floors = [Floor(connect, conventions, metrics, log, timing)] if arguments.floor else []
+    followers: list[_Follower] = [sight, policies, *floors]
     metrics.ask(
         leads=lambda: election.leads,
         waiting=sight.in_groups,
-        watched=lambda: {**sight.watched(), **policies.watched()},
-        kinds=lambda: {**sight.kinds(), **policies.states()},
+        watched=lambda: {name: facts for each in followers for name, facts in each.watched().items()},
+        kinds=lambda: {name: state for each in followers for name, state in each.states().items()},
     )
 
+    async def lead() -> None:
+        await run_together([acting.act(), *(each.act() for each in floors)])
+
     def unready() -> list[str]:
-        unlisted = (*sight.unlisted(), *policies.unlisted())
+        unlisted = [name for each in followers for name in each.unlisted()]
         reasons = [f"{resource} of the cluster are not listed" for resource in unlisted]
         reasons += [] if declared.loaded else ["the policies are not loaded"]
         return reasons if election.answered else [*reasons, "the Lease is not known"]
@@ -119,8 +149,8 @@ async def _control(arguments: argparse.Namespace, kubeconfig: Kubeconfig | None,
         stack.push_async_callback(probes.stop)
         stack.push_async_callback(events.finish, asyncio.create_task(events.run()))
         log.event("info", "controller", metrics=list(listening_at), missing_after=arguments.missing_after)
-        following = run_together([sight.run(), policies.run(), declared.run()])
-        tasks = [asyncio.create_task(following), asyncio.create_task(election.run(acting.act))]
+        following = run_together([declared.run(), *(each.run() for each in followers)])
+        tasks = [asyncio.create_task(following), asyncio.create_task(election.run(lead))]
         await _until(stop, tasks)
         log.event("info", "ended")
 

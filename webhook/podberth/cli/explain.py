@@ -26,6 +26,7 @@ from ..kube.documents import PositionedDocument, load_documents
 from ..kube.patch import apply
 from ..kube.paths import Path as FieldPath
 from ..kube.positions import render_path
+from ..kube.unchecked import text_at
 from ..native.documents import Located, is_native, others_of
 from ..native.judge import NativeJudge, Surroundings
 from ..policy.parse import ParsedPolicies, parse_policies
@@ -165,10 +166,11 @@ def _natives(
     from .explain_natives import NativeExplainer  # noqa: PLC0415 - most explanations have none
 
     facts = snapshot.facts
+    used = {text_at(each, "metadata", "namespace") or arguments.namespace for each in documents}
     beside = [each.document for _, each in policies.others]
     surroundings = Surroundings(
         documents=[*facts.config_maps.values(), *beside, *(each for each in documents if not is_native(each))],
-        namespaces=facts.namespaces,
+        namespaces={**{name: assumed(name) for name in used}, **facts.namespaces},
         namespace=arguments.namespace,
         requester=requester_of(arguments),
     )

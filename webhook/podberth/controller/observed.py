@@ -115,7 +115,7 @@ class ObservedCluster:
         pods = WatchFacts(self._reflector.count, time.monotonic() - self._reflector.contact_at, {})
         return {WAITING_PODS.name: pods, **self._served.watched()}
 
-    def kinds(self) -> Mapping[str, KindState]:
+    def states(self) -> Mapping[str, KindState]:
         """Return a mapping from a kind's name to the kind's state: followed, listing, not served or refused."""
         return self._served.states()
 

@@ -21,7 +21,8 @@ _WRITER: Final = {"fieldManager": MANAGER}
 _LOOK_UP: Final = AnswerLimits(seconds=5.0)
 # A write may take longer, because the API server calls other webhooks. It must end before this replica's Lease can
 # expire, with the time of one retry to spare; a write that is still wanted is sent again.
-_WRITE: Final = AnswerLimits(seconds=Term().renew_seconds - Term().retry_seconds)
+WRITE: Final = AnswerLimits(seconds=Term().renew_seconds - Term().retry_seconds)
+"""The limits of a write's answer."""
 
 Result: TypeAlias = Literal["ok", "conflict", "refused", "failed"]
 
@@ -64,9 +65,9 @@ class Requests:
             return await self._client.get(_owner_path(action), {}, _LOOK_UP)
         if isinstance(action, Create):
             path = _path(action.kind, action.place[0], served)
-            return await self._client.send("POST", path.asking(_WRITER), action.document, limits=_WRITE)
+            return await self._client.send("POST", path.asking(_WRITER), action.document, limits=WRITE)
         path = _path(action.kind, action.place[0], served).below(action.place[1])
-        return await self._client.send("PATCH", path.asking(_WRITER), action.patch, MERGE_PATCH, _WRITE)
+        return await self._client.send("PATCH", path.asking(_WRITER), action.patch, MERGE_PATCH, WRITE)
 
 
 def _document(action: Action, body: bytes) -> dict[str, Any]:

@@ -163,7 +163,20 @@ def apply(document: dict[str, Any], operations: Sequence[Mapping[str, Any]]) -> 
         steps = _remembered_steps(path) if len(path) <= _LONGEST_REMEMBERED else parse_pointer(path)
         container = _copied(result, steps[:-1], copied)
         _apply_one(container, steps[-1], operation)
+        if len(copied) > len(steps):
+            _forget(copied, steps, container)
     return result
+
+
+def _forget(copied: dict[tuple[str, ...], Any], steps: tuple[str, ...], container: Any) -> None:
+    """Remove the copies that an operation at ``steps`` has replaced, removed or moved from ``copied``.
+
+    An operation in the middle of a list moves the items behind it.
+    """
+    moved = steps[:-1] if isinstance(container, list) and steps[-1] != "-" else steps
+    least = len(moved) + (moved is not steps)
+    for path in [path for path in copied if path[: len(moved)] == moved and len(path) >= least]:
+        del copied[path]
 
 
 def _copied(root: Any, steps: tuple[str, ...], copied: dict[tuple[str, ...], Any]) -> Any:

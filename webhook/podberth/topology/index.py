@@ -120,6 +120,11 @@ class TopologyIndex:
         """The names of all extended resources of the nodes that are no known accelerators; every node is visited."""
         return frozenset().union(*{entry.unrecognised for entry in self._entries.values()})
 
+    @property
+    def resources(self) -> frozenset[str]:
+        """The names of all extended resources that any node has, accelerators and others."""
+        return self.offered | self._unrecognised
+
     def offers(self, resource: str) -> bool:
         """Return whether any node has the extended resource ``resource``, which need not be an accelerator.
 

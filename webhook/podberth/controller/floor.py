@@ -1,0 +1,159 @@
+"""Keeps the ConfigMap from which the floor's native policies read the cluster's accelerators (``plan.floor``).
+
+Every replica follows the nodes and the DeviceClasses; the leader writes. The ConfigMap itself is followed, too, so it
+is written only if its data differs, whoever has changed it. podberth does not create the ConfigMap: without it, there
+is no floor.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ..api.opening import Client
+from ..api.protocol import APPLY_PATCH, NODES, Document, Pace, Resource, Timing
+from ..api.reflector import Counts, Reflector, run_together
+from ..cluster.live_nodes import Documents
+from ..cluster.served import ServedKinds
+from ..cluster.whole_objects import rounds
+from ..cluster.workloads import LiveKinds
+from ..conventions import Conventions
+from ..errors import ClusterError
+from ..facts.object_kinds import DeviceClass, of_role
+from ..kube.api_path import collection_path
+from ..kube.unchecked import mapping_at
+from ..telemetry.log import Log
+from ..telemetry.watch_metrics import KindState, WatchFacts
+from ..topology.index import TopologyIndex
+from ..topology.manifest import read_node
+from ..wellknown import FLOOR_PARAMS, NAMESPACE
+from .plan.floor import floor_data
+from .requests import WRITE
+
+if TYPE_CHECKING:
+    from ..topology.node import Node
+
+MANAGER: Final = "podberth-floor"
+"""The field manager of the ConfigMap's data."""
+PARAMS: Final = Resource(
+    "floor", collection_path("v1", "configmaps", NAMESPACE), fields=f"metadata.name={FLOOR_PARAMS}"
+)
+_APPLY: Final = {"fieldManager": MANAGER, "force": "true"}
+# Nodes that join together make one write; a rollout of nodes takes minutes.
+_TOGETHER_SECONDS: Final = 1.0
+
+
+class Floor:
+    """Follows the objects that decide the data of the ConfigMap, and the ConfigMap; ``act`` writes the ConfigMap."""
+
+    def __init__(
+        self, connect: Callable[[], Client], conventions: Conventions, metrics: Counts, log: Log, timing: Timing
+    ) -> None:
+        """Create the object without knowledge of the cluster; ``run`` starts to follow the cluster."""
+        self._log, self._timing = log, timing
+        self._client = connect()
+        self._wake = asyncio.Event()
+        self._index = TopologyIndex.build((), conventions)
+        self._changed: dict[str, Node | None] = {}
+        """The nodes that changed since the index was updated; None: the node is gone."""
+        self._present: Mapping[str, Any] | None = None
+        """The data of the ConfigMap; None: there is no ConfigMap."""
+        sinks = {
+            NODES: Documents(NODES.name, self._put_node, self._drop_node, lambda: None, log),
+            PARAMS: Documents(PARAMS.name, self._put_params, self._drop_params, self._wake.set, log),
+        }
+        self._reflectors = [Reflector(each, connect(), sink, metrics, log, timing) for each, sink in sinks.items()]
+        self._left_out = {each: sink.left_out for each, sink in sinks.items()}
+        self._classes = LiveKinds(of_role("class"), self._wake.set, log)
+        self._served = ServedKinds(self._classes, connect, metrics, log, timing, patient=True)
+
+    def unlisted(self) -> list[str]:
+        """Return the names of the resources whose objects have not been listed yet."""
+        unlisted = (each.resource.name for each in self._reflectors if not each.listed.is_set())
+        return [*unlisted, *self._served.unlisted()]
+
+    def watched(self) -> Mapping[str, WatchFacts]:
+        """Return a mapping from each followed resource to facts about the resource's watch, for the metrics."""
+        now = time.monotonic()
+        return {
+            each.resource.name: WatchFacts(
+                each.count, now - each.contact_at, {"unreadable": len(self._left_out[each.resource])}
+            )
+            for each in self._reflectors
+        } | dict(self._served.watched())
+
+    def states(self) -> Mapping[str, KindState]:
+        """Return a mapping from a kind's name to the kind's state: followed, listing, not served or refused."""
+        return self._served.states()
+
+    async def run(self) -> None:
+        """Follow the cluster until the task is cancelled.
+
+        Raises:
+            ClusterError: the API server refuses to list the nodes or the ConfigMap, and they were not listed before.
+        """
+        try:
+            await run_together([*(each.run() for each in self._reflectors), self._served.run()])
+        finally:
+            for each in self._reflectors:
+                await each.close()
+
+    async def act(self) -> None:
+        """Write the ConfigMap whenever its data is not what the cluster has, until the task is cancelled."""
+        for each in self._reflectors:
+            await each.listed.wait()
+        await self._served.settled.wait()
+        pace = Pace(self._timing, random.random)
+        try:
+            async for _ in rounds(self._wake):
+                await self._keep_safely(pace)
+                await asyncio.sleep(_TOGETHER_SECONDS)
+        finally:
+            await self._client.reset()
+
+    async def _keep_safely(self, pace: Pace) -> None:
+        """Write the ConfigMap if its data differs; after a failure, wait, and have the write tried again."""
+        try:
+            await self._keep()
+        except ClusterError as error:
+            self._log.event("warning", "floor: its params are not written; tried again", problem=str(error))
+            await self._client.reset()
+            await asyncio.sleep(pace.wait_seconds(0.0, error.retry_after_seconds))
+            self._wake.set()
+        except Exception as bug:  # noqa: BLE001 - a bug in reading one node must not end the controller
+            self._log.fault("floor: a bug in podberth; its params stay as they are", bug)
+        else:
+            pace.succeeded()
+
+    async def _keep(self) -> None:
+        data = self.data()
+        if self._present is None or self._present == data:
+            return
+        named = {"name": FLOOR_PARAMS, "namespace": NAMESPACE}
+        document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": named, "data": data}
+        await self._client.send("PATCH", PARAMS.path.below(FLOOR_PARAMS).asking(_APPLY), document, APPLY_PATCH, WRITE)
+        self._present = data
+        self._log.event("info", "floor: its params are written", resources=len(data))
+
+    def data(self) -> dict[str, str]:
+        """Return the data that the ConfigMap should have."""
+        changed, self._changed = self._changed, {}
+        nodes = [each for each in changed.values() if each is not None]
+        self._index = self._index.update(nodes, [name for name, each in changed.items() if each is None])
+        classes = [each for sink in self._classes.sinks.values() for each in sink.table().facts.values()]
+        return floor_data(self._index, (each for each in classes if isinstance(each, DeviceClass)))
+
+    def _put_node(self, name: str, document: Document) -> None:
+        self._changed[name] = read_node(document)
+        self._wake.set()
+
+    def _drop_node(self, name: str) -> None:
+        self._changed[name] = None
+        self._wake.set()
+
+    def _put_params(self, _: str, document: Document) -> None:
+        self._present = mapping_at(document, "data")
+
+    def _drop_params(self, _: str) -> None:
+        self._present = None
