@@ -12,6 +12,7 @@ from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import apply
+from podberth.kube.pod_limits import LARGEST
 from snapshots import policy, snapshot
 
 TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
@@ -129,3 +130,13 @@ def test_a_mark_of_any_value_is_taken_off(value: Any) -> None:
 def test_a_pod_without_the_floors_annotation_is_not_copied() -> None:
     plain = pod()
     assert without_floor(plain) is plain
+
+
+@pytest.mark.parametrize(
+    ("words", "tolerations"),
+    [("nvidia.com/gpu:NoSchedule", LARGEST["spec", "tolerations"] + 1), ("nvidia.com/gpu:NoSchedule " * 1_000, 1)],
+)
+def test_a_mark_beyond_what_is_read_is_not_the_floors(words: str, tolerations: int) -> None:
+    """The pod is compared with its limits only afterwards, so a longer list must not be walked here."""
+    odd = floored(words, *[TOLERATION] * tolerations)
+    assert without_floor(odd) is odd

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ..kube.patch import Draft, apply
+from ..kube.pod_limits import LARGEST
 from ..kube.unchecked import at, list_at, mapping_at, text_at
 from ..wellknown import FLOOR_KEY, GANG_LABEL
 from . import answering
@@ -21,25 +22,31 @@ from .outcome import Outcome
 from .review import AdmissionRequest
 
 _GANG: Final = "gang"
+_MOST_CHARACTERS: Final = 16_384
+"""The maximum length of the floor's annotation, which has a word for each taint that nodes with accelerators have."""
+_MOST_TOLERATIONS: Final = LARGEST["spec", "tolerations"]
 
 
 def without_floor(pod: dict[str, Any]) -> dict[str, Any]:
     """Return the pod as it was before the floor wrote on it; the argument itself if the floor did not.
 
-    The pod may have any shape.
+    The pod may have any shape. A pod with more tolerations, or a longer annotation, than podberth reads is returned
+    itself: the time does not depend on the pod's size.
     """
     metadata = at(pod, "metadata")
     marked = [field for field in ("labels", "annotations") if FLOOR_KEY in mapping_at(metadata, field)]
     if not marked:
         return pod
-    words = frozenset(text_at(metadata, "annotations", FLOOR_KEY).split())
+    tolerations, text = list_at(pod, "spec", "tolerations"), text_at(metadata, "annotations", FLOOR_KEY)
+    if len(tolerations) > _MOST_TOLERATIONS or len(text) > _MOST_CHARACTERS:
+        return pod
+    words = frozenset(text.split())
     for field in marked:
         metadata = _with(metadata, field, _without_key(metadata[field], FLOOR_KEY))
     if _GANG in words:
         labels = mapping_at(metadata, "labels")
         metadata = _with(metadata, "labels", _without_key(labels, GANG_LABEL)) if labels else metadata
     bare = {**pod, "metadata": metadata}
-    tolerations = list_at(pod, "spec", "tolerations")
     kept = [each for each in tolerations if _word(each) not in words]
     return bare if len(kept) == len(tolerations) else {**bare, "spec": _with(pod["spec"], "tolerations", kept)}
 
