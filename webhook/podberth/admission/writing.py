@@ -217,8 +217,7 @@ class Writing:
         )
 
     def _came_too_early(self, policy: CompiledPolicy, awaits: Callable[[EarlierChanges, str], bool]) -> bool:
-        """Return whether this call skips ``policy``'s mutation because an earlier call of /mutate for this pod skipped
-        it.
+        """Return whether ``policy``'s mutation is skipped because an earlier call of /mutate for the pod skipped it.
 
         The mutation needs a change of another policy. If that other policy is applied after ``policy``, the change was
         missing when the earlier call came to ``policy``. ``awaits`` is ``Concern.awaits``: it returns whether the

@@ -44,8 +44,9 @@ class GroupMaker:
         return {}
 
     async def hand_on(self) -> None:
-        """Update ``is_away`` (no replica runs) now, after each change of the Lease, and when it expires, until
-        cancelled.
+        """Update ``is_away`` now, after each change of the Lease, and when the Lease expires, until cancelled.
+
+        The attribute says whether no replica of the controller runs.
         """
         while True:
             self._wake.clear()

@@ -155,8 +155,7 @@ class LiveNamespaced:
         self._on_verdicts(self._sink.documents(), verdicts)
 
     def _compile(self, namespace: str, documents: Mapping[str, "Kept"], environment: Environment) -> None:
-        """Compile a namespace's policies with ``environment``, and keep the compiled policies. The method runs in a
-        thread.
+        """Compile a namespace's policies with ``environment``, and keep the result in ``_compiled``; runs in a thread.
 
         ``documents`` has the policies by name. The parts of all other namespaces' policies count against a common
         limit.

@@ -145,8 +145,7 @@ def _is_bare(profile: Profile) -> bool:
 
 
 def _few(names: Iterable[str], table: MigTable) -> list[str] | None:
-    """Return the profile names in canonical spelling; None if a name is not in ``table``, or if there are too many
-    names.
+    """Return the profile names in canonical spelling; None if ``table`` lacks a name, or if there are too many names.
 
     There are too many names if the GPU has fewer memory slices.
     """

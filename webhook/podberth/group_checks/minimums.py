@@ -64,8 +64,7 @@ def _declared(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
 
 
 def _of_groups(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
-    """Yield a problem if the minimum of a PodGroup of ``pods`` is above the number of pods that the workload makes for
-    it.
+    """Yield a problem if the minimum of a PodGroup of ``pods`` is above the number of the workload's pods in it.
 
     The minimum may be in an annotation of the pods instead of the PodGroup. Only the first template of a PodGroup has
     the problem: for the others, nothing is yielded. At most one problem is yielded.

@@ -1,8 +1,8 @@
 """Makes a working copy of a document, and the JSON Patch (RFC 6902) that turns the original into the copy.
 
 A review writes a few paths of a pod of some kilobytes. So the copy shares unchanged parts with the original, the patch
-is computed from the written paths, and the check of the patch copies only the containers on the written paths. No
-function here knows what a pod is.
+is computed from the written paths, and the check of the patch copies only the objects and lists on the written paths.
+No function here knows what a pod is.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
