@@ -39,11 +39,11 @@ class Asking:
         """The footprints of the matchConditions that were evaluated for one policy alone, such as after a write."""
 
     def all_conditions(self) -> Sequence[bool | EvaluationError]:
-        """Return the results of the matchConditions of all policies in ``self.plan`` that read no params, in one list.
+        """Return the result of each matchCondition of the policies in ``self.plan``, in one list.
 
         The results are in the order of the policies; ``Plan.slices`` has the range of each policy's results in the
-        list. The conditions of a policy that reads params in them are not in the list: ``still_matches`` evaluates
-        them.
+        list. A policy with a matchCondition that reads params has no results in the list: ``still_matches`` evaluates
+        its conditions.
         """
         batch = self.plan.batch
         if batch is None:

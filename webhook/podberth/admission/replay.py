@@ -66,7 +66,8 @@ class GangAgain:
     """The gang of a pod after a policy's write, with all labels and annotations that policies had written by then.
 
     A gang may depend on any label or annotation, and the key of a cached decision has only some of the pod's labels and
-    annotations. So a cached decision is given to another pod only if the other pod is in an equal gang (``holds``).
+    annotations. So another pod gets a cached decision only if the pod, with the same writes, is in an equal gang
+    (``holds``).
     """
 
     written: Mapping[str, Mapping[str, str]]

@@ -164,7 +164,8 @@ class Choices:
     def _by_node(self, selection: NodeSelection, table: _Table, nodes: "_Nodes") -> Bits:
         """Return the nodes that match ``selection``, checked node by node.
 
-        ``selection`` reads names, or labels that are not part of a class (``Conventions.ignored_labels``).
+        ``selection`` reads names or ignored labels (``Conventions.ignored_labels``), which nodes of a class do not
+        share.
         """
         pairs = tuple((key, "In", (value,)) for key, value in selection.labels)
         classes, everywhere = self._halves((pairs, ()), (table, table.all), nodes)
@@ -186,7 +187,7 @@ class Choices:
 
         The classes, a subset of those in ``among``, meet the requirements on labels that all nodes of a class share.
         The nodes, of any class, meet the term's requirements on names and on ignored labels, which nodes of a class do
-        not share. A node in both results meets the term.
+        not share. A node of these classes that is among these nodes meets the term.
         """
         expressions, fields = term
         table, classes = among
@@ -201,7 +202,7 @@ class Choices:
 
 
 class _Nodes:
-    """All nodes, ordered by class, with their names and the labels that are not part of a class (ignored labels)."""
+    """All nodes, ordered by class, with their names and their labels in ``Conventions.ignored_labels``."""
 
     def __init__(self, classes: tuple[Part, ...]) -> None:
         self._classes = classes

@@ -1,7 +1,7 @@
 """The index of all known nodes by class of nodes: a look-up visits each class, and not each node.
 
 Nodes of one class have equal accelerators, taints, transient reason, and labels, except for the labels that the
-conventions ignore because they identify one node (``Conventions.ignored_labels``).
+conventions ignore, such as those that identify one node (``Conventions.ignored_labels``).
 
 An index never changes: ``update`` returns a new index that shares all unaffected classes. Of each node the index keeps
 only the name, the class, the ignored labels, and the names of extended resources that podberth does not know.

@@ -74,7 +74,7 @@ class Part:
         return len(self.node_class.members) if self.names is None else len(self.names)
 
     def nodes(self) -> Iterator[tuple[str, OwnLabels]]:
-        """Yield (name, ignored labels) for each node; the labels are pairs of key and value."""
+        """Yield (name, labels in ``Conventions.ignored_labels``) for each node; a label is a pair of key and value."""
         members = self.node_class.members
         return ((name, own) for name, own in members.items() if self.names is None or name in self.names)
 

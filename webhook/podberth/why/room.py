@@ -133,7 +133,7 @@ def _elsewhere(step: Step) -> Iterator[str]:
 def _preemption(step: Step, name: str) -> str:
     """Return the line that says whether the scheduler could make room for the pod by preemption of other pods.
 
-    ``name`` is the requested resource of which no node has enough free.
+    ``name`` is the requested resource that the pod lacks.
     """
     pod = step.picture.pod or {}
     mine = _priority(pod)
