@@ -157,8 +157,7 @@ class LiveNamespaced:
     def _compile(self, namespace: str, documents: Mapping[str, "Kept"], environment: Environment) -> None:
         """Compile a namespace's policies with ``environment``, and keep the result in ``_compiled``; runs in a thread.
 
-        ``documents`` has the policies by name. The parts of all other namespaces' policies count against a common
-        limit.
+        ``documents`` has the policies by name. The policies of all namespaces have one limit of syntax-tree nodes.
         """
         self._compiled.pop(namespace, None)
         if documents:

@@ -1,4 +1,4 @@
-"""Jobs with replica specs: the jobs of Training Operator, mpi-operator and Ascend, which share fields and labels."""
+"""Jobs with replica specs: those of Training Operator, mpi-operator and Ascend, which have common fields and labels."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final

@@ -138,7 +138,7 @@ def partly_opposed(draft: Draft, value: object) -> Opposition | None:
 
 
 def opposed(draft: Draft, value: object, where: str = "nodeAffinity.required") -> Opposition | None:
-    """Return the first contradiction if every term of ``value`` contradicts the pod's own terms; else None.
+    """Return the first contradiction if every term of ``value`` contradicts each of the pod's own terms; else None.
 
     ``where`` is the field of the policy that has ``value``, for messages.
 

@@ -104,7 +104,7 @@ def _room(amounts: Mapping[str, int], need: Need) -> int:
 
 
 def _takes(other: Need, need: Need) -> int:
-    """Return how many pods with ``need`` no longer fit on a node, at most, because of one pod with ``other``."""
+    """Return the largest number of pods with ``need`` that one pod with ``other`` displaces from a node."""
     asked = dict(other.requests)
     return max(-(-asked.get(name, 0) // amount) for name, amount in need.requests)
 
