@@ -121,7 +121,7 @@ class Draft:
         return _operations(since.document, self.document, self._touched)
 
     def _disown(self, path: Path) -> None:
-        """Forget the draft's own copies at and below ``path``: objects and lists there are copied again before a write."""
+        """Forget the draft's own copies at and below ``path``: they are copied again before a write."""
         if path in self._owned:  # if a container is a copy, so are all containers above it
             self._owned = {owned for owned in self._owned if owned[: len(path)] != path}
 
