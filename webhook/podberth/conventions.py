@@ -192,7 +192,7 @@ class Conventions:
     ignored_labels: frozenset[str] = IGNORED_LABELS
     """The keys of labels that podberth ignores when it divides nodes into classes and when it generates terms."""
     label_keys: tuple[LabelKey, ...] = LABEL_KEYS
-    """Label keys in the order of how well they describe the hardware, best first; keys not listed here rank last."""
+    """Label keys in the order of how well they describe the hardware, best first; keys not listed here come last."""
     group_systems: tuple[GroupSystem, ...] = ()
     """The group systems that take over the pods of whole namespaces."""
     node_groups_grow: bool = True

@@ -39,10 +39,11 @@ class Asking:
         """The footprints of the matchConditions that were evaluated for one policy alone, such as after a write."""
 
     def all_conditions(self) -> Sequence[bool | EvaluationError]:
-        """Return the result of each matchCondition of all policies that can match the review, in one list.
+        """Return the result of each matchCondition of the policies in ``self.plan``, in one list.
 
         The results are in the order of the policies; ``Plan.slices`` has the range of each policy's results in the
-        list. Policies whose conditions read params have no results in the list.
+        list. A policy with a matchCondition that reads params has no results in the list: ``still_matches`` evaluates
+        its conditions.
         """
         batch = self.plan.batch
         if batch is None:
@@ -77,7 +78,9 @@ class Asking:
     def mutations_after(
         self, policy: CompiledPolicy, params: Params | None, pod: dict[str, Any], paths: tuple[Path, ...]
     ) -> list[Asked]:
-        """Return the policy's mutations that would apply to ``pod``: the pod after the policy's writes at ``paths``.
+        """Return the policy's mutations that would apply if the pod under review were ``pod``, with their values.
+
+        ``pod`` already has the policy's writes, and differs from the pod under review only at ``paths``.
 
         Raises:
             EvaluationError: an expression of a mutation failed.

@@ -130,8 +130,8 @@ def _matching(phase: Phase, request: AdmissionRequest, snapshot: Snapshot, watch
 def _written(matching: Matching, writing: Writing) -> Outcome:
     """Let each matching policy write on the pod, in the policies' order, and return the outcome of /mutate.
 
-    Each policy is matched with the pod as the earlier policies left it. Nothing is written if two containers have equal
-    names: the record knows containers by name, and the API server refuses the pod.
+    Each policy is matched with the pod as the earlier policies left it. If two containers of the pod have equal names,
+    nothing is written, because the record identifies containers by name. The API server refuses such a pod in any case.
     """
     request = matching.under.request
     if matching.under.repeats_a_name:

@@ -18,7 +18,7 @@ def wrong_in_workload(
     namespace: str,
     snapshot: Snapshot,
 ) -> tuple[Wrong, ...]:
-    """Return the problems of a workload's groups.
+    """Return the problems that the checks of groups (``group_checks``) find in the workload ``document``.
 
     ``made`` has each pod template of the workload, with a pod made from the template, after the policies' writes.
     """

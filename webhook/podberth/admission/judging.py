@@ -97,9 +97,11 @@ def _judge(
 def _enforce(failure: Failure, fault: Fault) -> Iterable[tuple[Decision, str]]:
     """Yield (decision, status reason) for each validationAction of the policy ``fault.policy``.
 
-    ``failure`` has the message, the status reason and, if an expression could not be evaluated, the error. An error
-    under failurePolicy Ignore gives one decision with the action "error" instead. One denial is yielded if the policy's
-    params or namespace are missing (``fault.of_set_up``), or if the policy has no validationActions.
+    ``failure`` says why the pod fails the policy: a validation is false, an expression could not be evaluated (then
+    ``failure.error`` is set), or the policy's params or namespace are missing (then ``fault.of_set_up`` is True).
+
+    In three cases, only one pair is yielded. An error under failurePolicy Ignore gives a decision with the action
+    "error". Otherwise, missing params or a missing namespace, and a policy without validationActions, give a denial.
     """
     name = fault.policy.name
     if failure.error and not fault.fatal:

@@ -144,7 +144,7 @@ class Matching:
     def _matches(self, index: int, policy: CompiledPolicy) -> Iterator[Matched | Fault]:
         """Yield the policy with each params object for which the matchConditions are true, or a fault for an error.
 
-        ``index`` is the policy's index in the plan.
+        ``index`` is the index of ``policy`` in ``self.plan.policies``.
         """
         if why := self._other_request(policy):
             self._pass_over(policy, why)
@@ -236,8 +236,9 @@ class Matching:
     def _answers_of(self, index: int, policy: CompiledPolicy) -> Sequence[bool | EvaluationError] | None:
         """Return the results of the policy's matchConditions from the evaluation of all policies' conditions.
 
-        ``index`` is the policy's index in the plan. None if the policy's conditions read params, and were therefore not
-        evaluated together with the others; or if a policy has since written on a path that the conditions read.
+        ``index`` is the index of ``policy`` in ``self.plan.policies``. None if the policy's conditions read params, and
+        were therefore not evaluated together with the others; or if a policy has since written on a path that the
+        conditions read.
         """
         span = self.plan.slices[index]
         outdated = self.under.written and meets(self.under.written, parts_of(policy.conditions_read))

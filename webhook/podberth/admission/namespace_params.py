@@ -52,7 +52,7 @@ def is_read(config_map: Params) -> bool:
 
 
 def bounded(namespace: str, config_maps: Iterable[Params]) -> NamespaceParams:
-    """Return the ConfigMaps of a namespace; if the ConfigMaps exceed a bound, a message about the bound."""
+    """Return the ConfigMaps of a namespace, by name; if they exceed a bound, ``excess`` of the result has a message."""
     found = {text_at(each, "metadata", "name"): each for each in config_maps}
     measured = {name: measure(each) for name, each in found.items()}
     wrong = [name for name, each in measured.items() if each.excess]

@@ -65,8 +65,9 @@ class DecisionKey:
 class GangAgain:
     """The gang of a pod after a policy's write, with all labels and annotations that policies had written by then.
 
-    A cached decision has the gang because a gang may depend on any label or annotation, and the decision's key has only
-    some of the pod's labels and annotations.
+    A gang may depend on any label or annotation, and the key of a cached decision has only some of the pod's labels and
+    annotations. So another pod gets a cached decision only if the pod, with the same writes, is in an equal gang
+    (``holds``).
     """
 
     written: Mapping[str, Mapping[str, str]]
@@ -78,9 +79,9 @@ class GangAgain:
     def of(cls, under: PodUnderReview, pod: Mapping[str, Any], gang: Gang) -> "GangAgain | None":
         """Return ``gang``, computed from the changed ``pod``, with the labels and annotations that policies wrote.
 
-        The result is None if the gang may depend on anything else that policies changed, or on a group. Such changes
-        are a removed label or annotation, and a new value of a field of the spec that names a group. The gang may
-        depend on a group if the namespace has a group with the gang's name.
+        The result is None if these labels and annotations may not be enough to compute the gang again. This is so in
+        three cases: the namespace has a group with the gang's name; policies removed a label or annotation; or policies
+        changed a field of the spec that names a group.
         """
         before = under.request.object or {}
         if under.gang_facts.group_of(gang.name) or any(
@@ -127,7 +128,7 @@ class KeptDecision:
     """
 
     def holds(self, under: PodUnderReview) -> bool:
-        """Return whether another pod, whose cache key is equal, gets the decision: each of ``gangs`` holds for it."""
+        """Return whether another pod, whose cache key is equal, gets the decision: it would be in each of ``gangs``."""
         return all(each.holds(under) for each in self.gangs)
 
     def for_pod(self, under: PodUnderReview) -> Outcome:

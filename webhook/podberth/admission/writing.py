@@ -217,11 +217,11 @@ class Writing:
         )
 
     def _came_too_early(self, policy: CompiledPolicy, awaits: Callable[[EarlierChanges, str], bool]) -> bool:
-        """Return whether ``policy``'s mutation is skipped because an earlier call of /mutate for this pod skipped it.
+        """Return whether ``policy``'s mutation is skipped because an earlier call of /mutate for the pod skipped it.
 
-        The mutation builds on another change. The earlier call skipped it if a policy that is applied after ``policy``
-        made that change. ``awaits`` is ``Concern.awaits``: it returns whether the policy with the given name made the
-        change.
+        The mutation needs a change of another policy. If that other policy is applied after ``policy``, the change was
+        missing when the earlier call came to ``policy``. ``awaits`` is ``Concern.awaits``: it returns whether the
+        policy with the given name made the change. ``self.before`` has the changes of the earlier call.
         """
         earlier = pipeline.earlier(self.before)
         later = {each.name for each in self.under.snapshot.policies if each.source.sort_key > policy.source.sort_key}
@@ -277,9 +277,10 @@ class Writing:
         return self.under.snapshot.topology.nodes(need).count
 
     def _count_nodes(self) -> None:
-        """Append to messages the number of nodes a change leaves: "12 nodes fit (was 40)", "prefers 12 of 40 nodes".
+        """Append to messages the number of nodes that remain: "12 nodes fit (was 40)", "prefers 12 of 40 nodes".
 
-        Changes that require something of a node are counted together, in the message of the last change. The number
+        The message of each change that prefers nodes gets the number of nodes that it prefers. Of the changes that
+        require something of a node, only the last gets a number: of the nodes that fit after all changes. The number
         after "was" counts the nodes that the pod's own terms select and that the pod's final tolerations allow.
         """
         if not self._chosen or not self.under.snapshot.topology.known:

@@ -64,7 +64,7 @@ class Calls:
     """Holds the review for which podberth's functions are called, and the exception of a function that failed.
 
     The engine refers to the functions, and the functions refer to this object. So this object must not refer to the
-    engine, as the Runner does: Python cannot collect a reference cycle through the engine.
+    engine: Python cannot collect a reference cycle through the engine.
     """
 
     __slots__ = ("_operands", "_results", "fault", "review")

@@ -59,9 +59,9 @@ class Bounds:
         return self.total if times <= self.times else times * self.size
 
     def whole_at(self, times: float) -> float:
-        """Return the maximum number of uses of the whole value at the field ``path`` in ``times`` evaluations.
+        """Return how many times, at most, ``times`` evaluations use the whole value that is read from ``self.path``.
 
-        The result is the field ``whole`` for up to ``self.times`` evaluations. If there are more, each counts as one
+        The result is ``self.whole`` if ``times`` is at most ``self.times``. Otherwise, each evaluation counts as one
         use, because each may use the largest part of the value: ``c.args.all(a, c.env.all(e, …))`` reads the same
         ``c.env`` for each argument.
         """

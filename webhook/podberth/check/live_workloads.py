@@ -62,8 +62,8 @@ def check_workload(
 def _settled(result: Result, pods: Sequence[Draft]) -> Result:
     """Return a result without the policies' writes that any of the live pods ``pods`` already has.
 
-    A verdict "mutated" or "unchanged" is decided again: "mutated" if a write is left. A write counts even if the
-    workload's document has no field for it, as for a name that only the cluster knows.
+    A verdict "mutated" or "unchanged" is decided again: "mutated" if a policy has a write left, even if the write
+    changes no field of the workload's document.
     """
     done = {
         each.policy: Finding(policy=each.policy, message="this is on its live pods already", field="", line=0)

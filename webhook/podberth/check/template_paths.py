@@ -34,7 +34,7 @@ def _inside(path: Path, template: Template) -> bool:
 
 
 def is_of(path: Path, index: int, found: Sequence[Template]) -> bool:
-    """Return whether a path belongs to the template at ``index`` in ``found``.
+    """Return whether the template at ``index`` in ``found`` contains a path; a template inside it may contain it, too.
 
     A path outside all templates belongs to the first template.
     """

@@ -60,7 +60,7 @@ def why_without_pods(
 
 
 def _of_unknown(version: str, kind: str, content: Mapping[str, Any]) -> str:
-    """Return the message about an object of an unknown kind that names accelerator resources."""
+    """Return the message that an object is not checked because podberth does not know its kind."""
     if (version.partition("/")[0], kind) in _CHARTS:
         return f"got a {kind}, whose pods are those of a chart: nothing of it is checked; {_RENDER}"
     message = f"got {version} {kind}, a kind that podberth does not know; nothing of it is checked"

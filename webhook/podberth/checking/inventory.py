@@ -210,7 +210,7 @@ async def _registration(lister: Lister, missing: list[str]) -> list[Document]:
 
 
 def _discovered(version: str) -> Document:
-    """Return an APIResourceList that says that an API version serves PodGroups.
+    """Return an APIResourceList that says that ``version``, such as "scheduling.x-k8s.io/v1alpha1", serves PodGroups.
 
     The list shows that PodGroups are served even if the cluster has no PodGroup.
     """

@@ -115,9 +115,10 @@ def _policies(observed: InstallationState) -> Read[Policies]:
 def _layered(directory: str, texts: _Texts, objects: _Texts) -> Read[Policies]:
     """Return the policies of one replica of the webhook: those of files, and the GPUPolicies ``objects``.
 
-    ``directory`` is the value of the replicas' flag --policies. ``texts`` are the policy files of the ConfigMap that is
-    mounted in podberth's own directories. A GPUPolicy replaces a file's policy with an equal name. The result is
-    ``Unread`` for any other directory, because its files can only be read in the replicas.
+    ``directory`` is the value of the replicas' flag --policies. In ``_OWN`` are only the policy files of a ConfigMap,
+    ``texts``. In ``_SHIPPED`` are podberth's own policies and ``texts``. If the flag is empty, there are no files. Any
+    other directory can only be read in the replicas: then the result is ``Unread``. A GPUPolicy replaces a file's
+    policy with an equal name.
     """
     if directory in {"", _OWN}:  # without a directory there are only GPUPolicies
         return Policies(texts=texts if directory else (), problems=(), where=f" of {NAME}", objects=objects)

@@ -78,7 +78,7 @@ def cluster_files_of(arguments: argparse.Namespace) -> "ClusterFiles":
 
 
 def add_requester(parser: argparse.ArgumentParser) -> None:
-    """Add the flags for the user who creates the objects, and for what users may do."""
+    """Add --user and --group for the user who creates the command's objects, and --authorizer for the users' rights."""
     parser.add_argument(
         "--user",
         metavar="NAME",

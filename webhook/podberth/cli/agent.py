@@ -137,10 +137,10 @@ def _watch(arguments: argparse.Namespace, say: Say) -> Iterator[DeviceWatch]:
 def _metered(
     reader: UsageReader, arguments: argparse.Namespace, say: Say
 ) -> Iterator[tuple[Reader, Callable[[], None]]]:
-    """Yield (reader, function that counts changes of the document), and serve the metrics while the context is open.
+    """Yield (reader, function that counts changes of the topology document), and serve metrics in the open context.
 
-    The yielded reader is a ``Meter`` that reads with ``reader`` and keeps the readings for the metrics. If the user
-    wants no metrics, it is ``reader`` itself, and the function does nothing.
+    The yielded reader is a ``Meter`` that reads with ``reader`` and keeps the readings for the metrics. Without the
+    flag --metrics-listen, it is ``reader`` itself, the function does nothing, and no metrics are served.
     """
     if arguments.metrics_listen is None:
         yield reader, lambda: None

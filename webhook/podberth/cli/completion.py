@@ -132,9 +132,9 @@ def bash(grammars: Sequence[Grammar], shell: str = "bash") -> str:
 
 
 def _after(path: Sequence[str]) -> str:
-    """Return the text by which the bash script recognises a command: its parents and its own name, joined by blanks.
+    """Return the text by which the bash script recognises a command: its parents, a blank, and its own name.
 
-    A command without a parent begins with a blank, too.
+    Several parents are joined by blanks. The text of a command without a parent begins with the blank.
     """
     return f"{' '.join(path[:-1])} {path[-1]}"
 

@@ -248,8 +248,9 @@ def event(series: Series, controller: str, instance: str) -> dict[str, Any]:
 def name(notice: Notice) -> str:
     """Return the name of a notice's Event, which all replicas give to equal notices and to no other notice.
 
-    The name does not contain the object's name, unlike client-go's names. Some objects' names cannot be the beginning
-    of an Event's name (kubernetes issue 127594), and an ownerReference may hold any text.
+    Unlike client-go's names, the name does not contain the name of the object that the Event is about, because not
+    every name can be the beginning of an Event's name (kubernetes issue 127594). The object's name may even be any
+    text, if podberth knows the object only from an ownerReference.
     """
     said = "\n".join(map(str, (*astuple(notice.regarding), notice.type, notice.reason, notice.action, notice.note)))
     return f"podberth.{hashlib.sha256(said.encode('utf-8', 'replace')).hexdigest()[:32]}"

@@ -145,7 +145,9 @@ async def _hand_on(part: ClusterConsumer, reflectors: Sequence[Reflector]) -> No
 
 
 def open_cluster(kubeconfig: Path | None, timing: Timing) -> Callable[[], Client]:
-    """Return a function that creates clients of the cluster.
+    """Return a function that creates clients of the cluster that ``kubeconfig`` names; None: the cluster of this pod.
+
+    ``timing`` has the clients' limits and waits for requests.
 
     Raises:
         UsageError: the client library is not installed.

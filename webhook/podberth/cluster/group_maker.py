@@ -21,7 +21,10 @@ class GroupMaker:
     """Knows whether a replica of podberth's controller runs, because a running replica renews the Lease in time."""
 
     def __init__(self, notify: Callable[[], None]) -> None:
-        """Create the object without knowledge of the Lease. ``notify`` is called when ``is_away`` has changed."""
+        """Create the object without knowledge of the Lease.
+
+        ``notify`` is called when the attribute ``is_away`` (no replica of the controller runs) has changed.
+        """
         self.is_away = False
         """Whether surely no replica of the controller runs: the Lease was listed, and is missing or without a holder.
 
@@ -41,7 +44,10 @@ class GroupMaker:
         return {}
 
     async def hand_on(self) -> None:
-        """Update ``is_away`` now, after each change of the Lease, and when the Lease expires, until cancelled."""
+        """Update ``is_away`` now, after each change of the Lease, and when the Lease expires, until cancelled.
+
+        The attribute says whether no replica of the controller runs.
+        """
         while True:
             self._wake.clear()
             at = max(self._heard_at, self._sight.read(time.monotonic()) - _SILENCE_SECONDS)

@@ -155,7 +155,10 @@ class LiveNamespaced:
         self._on_verdicts(self._sink.documents(), verdicts)
 
     def _compile(self, namespace: str, documents: Mapping[str, "Kept"], environment: Environment) -> None:
-        """Compile the policies of a namespace, and keep the compiled policies. The method runs in a thread."""
+        """Compile a namespace's policies with ``environment``, and keep the result in ``_compiled``; runs in a thread.
+
+        ``documents`` has the policies by name. The policies of all namespaces have one limit of syntax-tree nodes.
+        """
         self._compiled.pop(namespace, None)
         if documents:
             taken = sum(each.parts for each in self._compiled.values())

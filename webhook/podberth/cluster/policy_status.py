@@ -383,9 +383,9 @@ def _reported(document: Document) -> Mapping[str, Any]:
 
 
 def _for_that_of(verdict: Verdict, before: str) -> str:
-    """Return the text "BEFORE the policy of this name in FILE"; empty if no file has such a policy.
+    """Return the text "BEFORE the policy of this name in FILE"; empty if no file has a policy of the verdict's name.
 
-    ``before`` is the beginning of the text.
+    FILE is the file of the policy that the GPUPolicy replaces. BEFORE is ``before``, such as ", in the place of".
     """
     return f"{before} the policy of this name in {verdict.replaces}" if verdict.replaces else ""
 

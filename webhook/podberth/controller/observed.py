@@ -85,7 +85,11 @@ class ObservedCluster:
         fixed: Mapping[str, int],
         patience_seconds: float,
     ) -> World:
-        """Return all facts from which the controller plans; the arguments become fields of the World."""
+        """Return all facts from which the controller plans. Each argument becomes the field of ``World`` with its name.
+
+        ``owners`` has the controller of each owner that was looked up, and ``gone`` the owners that no longer exist.
+        ``fixed`` has the minimum of each group whose minimum the API server refused to change, by the group's uid.
+        """
         states = self._served.states()
         served = {kind: version for kind in SEEN_KINDS if (version := self._served.version(kind))}
         known = {kind.name: self._objects.sinks[kind].table().facts for kind in served}

@@ -74,9 +74,10 @@ class Waits:
         return wait.refused is not None and wait.refused != _asked(action)
 
     def in_turn(self, actions: Iterable[Action], at: float) -> list[Action]:
-        """Return the actions whose requests may be sent: first requests never tried, then in order of waiting time.
+        """Return the actions whose requests may be sent; requests that were never tried come first.
 
-        In any other order, repeated look-ups of owners that never answer would delay the first look-up of other owners.
+        The others follow in the order in which their waiting times ended. In any other order, repeated look-ups of
+        owners that never answer would delay the first look-up of other owners.
         """
         return sorted((each for each in actions if self.due(each, at)), key=self._due_at)
 

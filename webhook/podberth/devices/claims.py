@@ -97,12 +97,13 @@ class KnownDevices:
     ) -> int | None:
         """Return the number of a claim's devices that can replace an extended resource in a pod; None if unknown.
 
-        For an accelerator resource, the claim's accelerators count; for any other resource, the claim's other devices.
-        If the claim has none of them, its devices of unknown DeviceClasses count. If the claim has none of these
-        either, and podberth does not know the resource, the claim's accelerators count.
+        For an accelerator resource, the claim's accelerators count. For any other resource, the claim's devices that
+        are no accelerators count. If the claim has no such devices, its devices of unknown DeviceClasses count in their
+        place. If it has none of these either, and podberth does not know the resource, the claim's accelerators count.
 
-        The result is None if the claim or a number of devices is unknown. The result is None as well if no device of
-        the wanted sort is in the claim, and the devices that count belong to several DeviceClasses.
+        The result is None if the claim or a number of devices is unknown. It is also None if devices count in place of
+        others and belong to several DeviceClasses, because it is unknown which of these DeviceClasses replaces the
+        resource.
 
         Args:
             namespace: the pod's namespace.

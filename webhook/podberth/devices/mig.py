@@ -91,7 +91,7 @@ class Profile:
 def parse(name: str) -> Profile:
     """Return the parsed MIG profile of a profile name or resource name in any spelling.
 
-    The name may have a prefix, "+me" or ".me", and the suffix of shared resources.
+    The name may have a prefix such as "mig-" or the suffix ".shared" (``bare``), and extensions such as "+me" or ".me".
 
     Raises:
         ValueError: the name is no profile; the message has the name and an example of a valid name.

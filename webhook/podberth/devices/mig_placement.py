@@ -145,7 +145,10 @@ def _is_bare(profile: Profile) -> bool:
 
 
 def _few(names: Iterable[str], table: MigTable) -> list[str] | None:
-    """Return the profile names in canonical spelling; None if the model lacks one, or has fewer slices than names."""
+    """Return the profile names in canonical spelling; None if ``table`` lacks a name, or if there are too many names.
+
+    There are too many names if the GPU has fewer memory slices.
+    """
     found: list[str] = []
     for name in names:
         profile = _row(name, table)

@@ -62,9 +62,10 @@ class KnownCluster:
     def namespaces_with(self, api_groups: tuple[str, ...], name: str) -> tuple[str, ...]:
         """Return, sorted, the namespaces that have a PodGroup of this name in one of the API groups.
 
-        The search looks into each namespace and not at each PodGroup, because a cluster may have 100,000 PodGroups. The
-        number of names that are searched for is limited; the result for any further name is empty. If no namespace is
-        known, as from files without Namespace objects, the namespaces of the known PodGroups are searched.
+        The search looks into each namespace and not at each PodGroup, because a cluster may have 100,000 PodGroups. One
+        ``KnownCluster`` searches for at most ``_MOST_LOOKED_FOR`` different names; the result for any further name is
+        empty. If no namespace is known, as from files without Namespace objects, the namespaces of the known PodGroups
+        are searched.
         """
         key = api_groups, name
         if key not in self._looked_for and len(self._looked_for) < _MOST_LOOKED_FOR:

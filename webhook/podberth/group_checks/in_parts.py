@@ -49,9 +49,10 @@ def started_in_parts(case: GroupCase) -> Iterator[Wrong]:
 def _unmade(case: GroupCase) -> Wrong | None:
     """Return the problem of pods that name a PodGroup which podberth's controller would make, but no controller runs.
 
-    None if there is no such pod. The controller makes a group if a pod names the group both in podberth's label and in
-    a group system's reference. If the pod's author wrote the reference, the author makes the group. If PodGroups were
-    not read, the result is None, because the group may exist.
+    None if there is no such pod. The controller makes a group only for a policy: a pod has the group's name in
+    podberth's label, and a policy wrote the name into a group system's reference, too. If the pod's author wrote the
+    reference, the author makes the group, and there is no problem. If PodGroups were not read, the result is None,
+    because the group may exist.
     """
     facts = case.known.facts
     for each in case.pods if facts.is_makerless else ():

@@ -54,9 +54,9 @@ def start_of(case: GroupCase, some: Sequence[Pods]) -> Start[Pods]:
 
 
 def _as_said(case: GroupCase, start: Start[Pods]) -> Start[Pods]:
-    """Return ``start`` with the number of pods that the annotations and PodGroups of the pods state as a minimum.
+    """Return ``start``, lowered to the number of pods that the pods' annotations and PodGroups state as a minimum.
 
-    If a PodGroup's size is unknown, the result has no certain minimum.
+    ``least`` of the result is 0 if an annotation says that the gang is elastic, or if a PodGroup's size is unknown.
     """
     if any(case.annotations.get(key) == "true" for key in _ELASTIC):
         return start.at_least(0)

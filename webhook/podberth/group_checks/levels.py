@@ -90,10 +90,11 @@ def _of_jobs(case: GroupCase, name: str) -> Iterator[LevelDemand]:
 
 
 def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, Path | None]:
-    """Return (the level of a role's exclusive topology, the path of the part of the object with the annotation).
+    """Return (the level that a role's exclusive topology requires, the path of the object's part with the annotation).
 
-    ``steps`` is the path of the annotation in each place. The annotation is looked for on the pod template (then the
-    result's path is None), on the role, and on the whole object (an empty path). The level is empty if it is on none.
+    The annotation is looked for in three places: on the pod template (then the result's path is None), on the role, and
+    on the whole object (an empty path). ``steps`` is the annotation's path within each place. If none of the places has
+    the annotation, the level is empty.
     """
     if own := text_at(pods.template.own, *steps):
         return own, None
@@ -105,8 +106,8 @@ def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, 
 def _rivals(case: GroupCase, pods: Pods, alike: Sequence[Pods], number_of: Mapping[Path, int]) -> Iterator[Pods]:
     """Yield the replicated jobs in ``alike`` whose Jobs compete for domains with the Jobs of ``pods``.
 
-    ``pods`` itself is yielded, too. ``number_of`` has the stage of each template: Jobs of different stages do not
-    compete.
+    ``alike`` are the replicated jobs that require the same level as ``pods``; ``pods`` itself is yielded, too.
+    ``number_of`` has the stage of each template: Jobs of different stages do not compete.
     """
     members = _of_one_group(case, pods).least
     for each in alike:
@@ -176,9 +177,10 @@ def _of_pod_sets(case: GroupCase, form: PodSets, names: Sequence[str]) -> Iterat
 
 
 def _pod_sets(case: GroupCase, form: PodSets, name: str) -> Iterator[list[Pods]]:
-    """Yield each set of pods that the group system keeps in one domain because of the annotation ``name``.
+    """Yield each set of pods that a group system keeps in one domain because of the annotation ``name``.
 
-    Templates that name the same group form one set. A template that names no group is a set by itself.
+    ``form`` has the group system's annotations. Templates with one group in the annotation ``form.group`` form one set.
+    A template that names no group is a set by itself.
     """
     groups: dict[object, list[Pods]] = {}
     for place, pods in enumerate(case.pods):
@@ -230,8 +232,8 @@ def affinity_levels(case: GroupCase) -> Iterator[LevelDemand]:
     """Yield the topology that pods require by pod affinity to pods of their gang, after the writes of policies.
 
     A term requires one domain for its pods only if each role that the term selects has such a term, because a role
-    without a term may be placed elsewhere. Any other term is yielded without pods, so it requires nothing. Equal terms
-    are yielded once, for the first role.
+    without a term may be placed elsewhere. For any other term, ``start`` of the result is empty. Equal terms are
+    yielded once, for the first role.
     """
     roles = _Roles(case)
     first: dict[tuple[str, frozenset[int]], tuple[Pods, Path]] = {}

@@ -64,10 +64,10 @@ def _declared(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
 
 
 def _of_groups(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
-    """Yield a problem if the minimum of a pod's PodGroup is above the number of pods.
+    """Yield a problem if the minimum of a PodGroup of ``pods`` is above the number of the workload's pods in it.
 
-    An annotation of the pods may state the minimum instead of the PodGroup. The problem is yielded for the first
-    template of the group; a template has at most one problem.
+    The minimum may be in an annotation of the pods instead of the PodGroup. Only the first template of a PodGroup has
+    the problem: for the others, nothing is yielded. At most one problem is yielded.
     """
     for row, member in case.groups[pods.template.path]:
         mates = [each for each in case.pods if _is_in(each, case, member.name)]

@@ -95,9 +95,10 @@ def replicated_pods(replicated: Found) -> int:
 
 
 def annotations_of_job(pod: Subject, owner: Found) -> Found | None:
-    """Return the annotations of the Job that makes the pod; None if the annotations are unknown.
+    """Return the annotations of the Job that makes the pod; None if they are unknown.
 
-    ``owner`` is the Job. For the pod of a template, ``owner`` is the object that will make the Job.
+    ``owner`` is the Job, or the CronJob or JobSet that will make the Job from its template. The annotations are unknown
+    if ``owner`` is of another kind.
     """
     match owner.get("kind"):
         case "Job":

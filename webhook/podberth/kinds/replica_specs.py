@@ -1,4 +1,4 @@
-"""Jobs with replica specs, whose pods have equal labels: the jobs of Training Operator, mpi-operator and Ascend."""
+"""Jobs with replica specs: those of Training Operator, mpi-operator and Ascend, which have common fields and labels."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final

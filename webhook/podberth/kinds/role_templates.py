@@ -44,9 +44,10 @@ class RolePods:
 
 
 def pods_of(role: object) -> tuple[RolePods, ...]:
-    """Return the pods of one replica of a role, by template; the pods of custom components are left out.
+    """Return the pods of one replica of a role, by template, for a role without ``customComponentsPattern``.
 
-    If the pods are unknown, the result is one ``RolePods`` with the count 0.
+    The function ``instance`` reads the components of ``customComponentsPattern``. If the pods are unknown, the result
+    is one ``RolePods`` with the count 0.
     """
     holder = _holder(role)
     shared = text_at(role, *holder, "templateRef", "name")
@@ -85,7 +86,11 @@ def shared_templates(document: Found | None) -> Mapping[str, object]:
 
 
 def merged_below(role: object, pods: RolePods, shared: Mapping[str, object]) -> Any:
-    """Return the template to which the last patch of ``pods`` is applied; None if there is no patch."""
+    """Return the template of ``pods`` with all their patches but the last applied to it.
+
+    ``role`` has the patches, and the template if it is the role's own. ``shared`` has the group's role templates by
+    name. The result is None if the template is unknown, or is the role's own without patches.
+    """
     found = shared.get(pods.shared) if pods.shared else None
     for index, path in enumerate(pods.layers[:-1]):
         layer = find(role, path)

@@ -66,8 +66,8 @@ class Role:
 class Predicted(dict[str, Any]):
     """An owner of pods that does not exist yet, but that a controller will make.
 
-    The pod of each template is described separately, and each description reads the owner. So ``read_once`` caches its
-    results in ``found``.
+    podberth computes the pod of each pod template of the owner, and reads the same fields of the owner for each pod. So
+    ``read_once`` caches its results in ``found``.
     """
 
     __slots__ = ("found",)

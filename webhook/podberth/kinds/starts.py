@@ -98,8 +98,8 @@ class StartingGang:
     def item(self, pods: StartingPods, end: int | None) -> Found:
         """Return the part of the gang's document that has the template, such as a task, worker group or clique.
 
-        The part is at the template's path, relative to the gang's object, cut at the step ``end``; None: not cut. The
-        result is empty if there is no object at this path.
+        The part is at the template's path, relative to the gang's object. The path is cut as in ``path[:end]``: -1
+        removes the last step, and None removes nothing. The result is empty if there is no object at this path.
         """
         return mapping_at(find(self.document, pods.template.path[len(self.base) :][:end]))
 

@@ -13,8 +13,9 @@ class System:
     """A system that places the pods of a group as a whole, with the signs by which the system's pods are recognised.
 
     One sign is enough: one of ``schedulers``, ``labels``, ``annotations``, ``owner_labels`` (labels of the pod's
-    owners) or ``fields`` (of the pod's spec). The other attributes say which fields the system reads and keeps. They
-    limit the mutations of the system's pods (docs/rules.md, rules 2 and 3), and docs/systems.md prints them.
+    owners) or ``fields`` (of the pod's spec). The other attributes say which fields the system reads (``reads``), and
+    which it hashes or copies before the next pod is made (``keeps``). They limit the mutations of the system's pods
+    (docs/rules.md, rules 2 and 3), and docs/systems.md prints them.
     """
 
     name: str

@@ -32,7 +32,7 @@ class PatchError(ValueError):
 class UnmetError(PatchError):
     """A ``test`` operation of a JSON Patch does not hold.
 
-    No operation of the patch is applied then. The failed test is not reported as an error.
+    No operation of the patch is applied then. For users, this is no error: the mutation changes nothing.
     """
 
 

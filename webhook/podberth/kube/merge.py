@@ -24,7 +24,7 @@ class ConfigurationError(ValueError):
 
 
 def stripped(value: Any) -> Any:
-    """Return ``value`` without the keys whose value is null. A key with null means that the field is absent."""
+    """Return ``value`` without the keys, at any depth, whose value is null: null means that the field is absent."""
     if isinstance(value, dict):
         return {key: stripped(item) for key, item in value.items() if item is not None}
     return [stripped(item) for item in value] if isinstance(value, list) else value

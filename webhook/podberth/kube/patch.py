@@ -1,8 +1,8 @@
 """Makes a working copy of a document, and the JSON Patch (RFC 6902) that turns the original into the copy.
 
 A review writes a few paths of a pod of some kilobytes. So the copy shares unchanged parts with the original, the patch
-is computed from the written paths, and the check of the patch copies only the containers on the written paths. No
-function here knows what a pod is.
+is computed from the written paths, and the check of the patch copies only the objects and lists on the written paths.
+No function here knows what a pod is.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -121,7 +121,7 @@ class Draft:
         return _operations(since.document, self.document, self._touched)
 
     def _disown(self, path: Path) -> None:
-        """Forget the draft's own copies at and below ``path``: the parts there are copied again before a write."""
+        """Forget the draft's own copies at and below ``path``: they are copied again before a write."""
         if path in self._owned:  # if a container is a copy, so are all containers above it
             self._owned = {owned for owned in self._owned if owned[: len(path)] != path}
 

@@ -95,10 +95,11 @@ _BLANK_ESCAPES = "tnrvf LP_N\t\n\r"
 
 
 def _count_solid(value: str, line: int, column: int) -> tuple[int, int]:
-    """Return (number of non-blank characters before the place in ``value``, distance of the place from the last one).
+    """Return (number of non-blank characters before a place in ``value``, distance of the place from the last of them).
 
-    The place is ``line`` and ``column``. The distance is the number of columns from the last non-blank character to the
-    place, and 1 if that character is in an earlier line. It is 0 if the character at the place itself is not blank.
+    ``line`` and ``column`` of the place count from 1. The distance is 0 if the character at the place is not blank. For
+    a blank, the distance is the number of columns to the last non-blank character. It is 1 if that character is in an
+    earlier line, because ``within`` places such a blank right behind it.
     """
     lines = value.split("\n")
     line = min(max(line, 1), len(lines))

@@ -202,9 +202,10 @@ class _Writer:
         return brought
 
     def _survive(self, place: Place, old: Mapping[str, Any]) -> None:
-        """Record in ``_now`` the fields of an object at a merge key (``<<``), because later aliases may refer to them.
+        """Record the fields that an object gets by ``place``, a merge key (``<<``): later aliases may refer to them.
 
-        ``old`` has the values of the object around it, which got the fields by the merge.
+        ``old`` has the values of the object before the change. Those of the fields in ``place`` are recorded in
+        ``_now``.
         """
         for key, part in place.parts.items():
             if part.start >= place.index and key in old:

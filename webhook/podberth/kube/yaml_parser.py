@@ -323,7 +323,10 @@ def _end(event: Any, place: Place) -> int:
 
 
 def _is_merge(event: yaml.ScalarEvent) -> bool:
-    """Return whether a key ``<<`` is a merge key: unquoted, or with the tag (go.yaml.in/yaml/v2 decode.go isMerge)."""
+    """Return whether a key ``<<`` is a merge key: it is unquoted, or has the tag ``!!merge``.
+
+    Source: go.yaml.in/yaml/v2 decode.go isMerge.
+    """
     return event.tag == _MERGE_TAG if event.tag else not event.style
 
 

@@ -229,7 +229,7 @@ def _at_least_nothing(term: Tree, fact: Compares | Among) -> Formula:
     """Return the formula that ``fact`` is true for the expression ``term``, which reads no field.
 
     For a call of ``size()``, the formula also says that the size is not negative. The value of any other expression may
-    have a fraction, so an integer with which it is compared becomes a float.
+    be a fraction. So an integer in ``fact`` becomes a float: for an integer, a formula would allow only whole numbers.
     """
     if isinstance(term, Call) and term.function == "size":
         return AllOf((fact, Compares(term, ">=", 0)))

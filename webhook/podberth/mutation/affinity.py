@@ -129,7 +129,7 @@ def prefer(draft: Draft, value: object, weight: int) -> Change | Skipped | None:
 
 
 def partly_opposed(draft: Draft, value: object) -> Opposition | None:
-    """Return the first contradiction between a term of ``value`` and the pod's own terms; None if there is none.
+    """Return the first contradiction between a term of ``value`` and one of the pod's own terms; None if there is none.
 
     Raises:
         EvaluationError: ``value`` is not a list of terms.
@@ -138,7 +138,7 @@ def partly_opposed(draft: Draft, value: object) -> Opposition | None:
 
 
 def opposed(draft: Draft, value: object, where: str = "nodeAffinity.required") -> Opposition | None:
-    """Return the first contradiction if every term of ``value`` contradicts the pod's own terms; else None.
+    """Return the first contradiction if every term of ``value`` contradicts each of the pod's own terms; else None.
 
     ``where`` is the field of the policy that has ``value``, for messages.
 
@@ -177,8 +177,8 @@ class _Compared:
     def opposition(self) -> Opposition | None:
         """Return the first contradiction if every term of the user contradicts all of podberth's terms; else None.
 
-        A user's term that implies one of podberth's terms does not count as a contradiction, because podberth may have
-        written it. With too many pairs of terms to compare, the result is None.
+        If a user's term implies a term of podberth, the result is None, because podberth may have written the user's
+        term in an earlier call. With too many pairs of terms to compare, the result is None as well.
         """
         first: Opposition | None = None
         for each in self._compared():

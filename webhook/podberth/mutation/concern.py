@@ -43,7 +43,7 @@ class Surroundings:
 class Present:
     """A pod, prepared to be compared with many recorded changes; each list of the pod is read only once.
 
-    A record may have 32 changes (``kube.pod_limits``), and the length of each list of the pod is bounded.
+    Each of up to 32 changes in a record (``kube.pod_limits``) would read the lists again otherwise.
     """
 
     def __init__(self, draft: Draft) -> None:

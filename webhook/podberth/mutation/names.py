@@ -21,7 +21,8 @@ def concern(field: str, *, default: str = "", build: Builder | None = None, deci
         field: the name of the field, and of the mutation.
         default: the name that the API server fills in; empty if none.
         build: the function that applies the mutation, if the mutation writes more than the name.
-        decides: the part of scheduling that the name decides, as in ``Concern.decides``; empty if none.
+        decides: the part of scheduling that the name decides: "placement", "grouping", "accounting", or "" for none.
+            The group system of a pod decides this part instead of policies (``Concern.decides``).
     """
     path = ("spec", field)
 

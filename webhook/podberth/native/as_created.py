@@ -308,7 +308,11 @@ _OMITTED: Final[Mapping[str, frozenset[str]]] = {
 
 
 def _as_decoded(value: Any, place: str = "") -> Any:
-    """Return a copy of a JSON value as the API server decodes it: without null fields and some empty fields."""
+    """Return a copy of a JSON value as the API server decodes it: without null, empty lists and empty maps (``_MAPS``).
+
+    ``place`` is the name of the field with the value: fields in ``_OMITTED`` below it are left out if false, 0 or
+    empty.
+    """
     if isinstance(value, dict):
         omitted = _OMITTED.get(place, frozenset())
         return {

@@ -149,7 +149,8 @@ def rotated(authorities: Authorities, signer: Signer, *, hurried: bool = False) 
 
     A next authority from an earlier call, which has signed nothing, is replaced.
 
-    ``hurried`` is for a leaked key: the rotation waits only until the API servers trust the new authority.
+    ``hurried`` is for a leaked key: once ``signer`` has replaced the current authority, that authority is trusted only
+    until the replicas have had the time to get new leaves. Otherwise, it is trusted until its last leaf has expired.
     """
     return replace(authorities, next=signer, hurried=hurried)
 

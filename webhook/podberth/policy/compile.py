@@ -86,9 +86,10 @@ class BoundExpression:
 class CompiledMutation:
     """An item of a policy's ``mutations``, with its compiled expressions and its literal values.
 
-    ``leaves`` has the compiled expressions, ``facts`` the expressions that need no CEL, and ``literals`` the values
-    that are no expressions. Each is a mapping by the name of the field in the item, such as ``size`` of a ``gang``. The
-    name is "" if the mutation has only one expression or value.
+    ``leaves`` has the compiled expressions. ``facts`` has the expressions that are just one field of ``gpu`` or
+    ``gang``, which are read without CEL. ``literals`` has the values that are no expressions. Each is a mapping by the
+    name of the field in the item, such as ``size`` of a ``gang``. The name is "" if the mutation has only one
+    expression or value.
     """
 
     name: str
@@ -427,10 +428,10 @@ class CompiledPolicy:
 
 
 def _costs(path: Path, expression: Expression) -> Mapping[str, Cost]:
-    """Return a mapping from the name of each variable to its cost in ``expression``.
+    """Return the cost of evaluating ``expression`` (key ""), and of each variable that it needs (by its name).
 
-    The key "" has the cost of the expression itself, with the conversion of its value to Python unless ``path`` leads
-    to a variable.
+    ``path`` is the place of the expression in the policy's spec. The cost of the expression includes the conversion of
+    its value to Python, unless the expression is itself a variable.
     """
     costs = expression.costs
     return costs if path[0] == "variables" else {**costs, "": costs[""].with_result}

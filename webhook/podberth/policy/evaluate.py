@@ -269,7 +269,11 @@ def failing_variables(
 
 
 def _named(mutation: CompiledMutation, value: Any) -> Any:
-    """Return a mutation's value, with each claim template's name replaced by the name of the template's object."""
+    """Return ``value``, a result of a mutation's expression, with the names of claim templates replaced.
+
+    In each item of the mutation ``resourceClaims``, ``template`` is the name of a claim template of the policy. The
+    name of the template's object replaces it. Any other value is returned unchanged.
+    """
     if not (mutation.templates and isinstance(value, list)):
         return value
     names = mutation.templates

@@ -103,9 +103,9 @@ def compile_exceptions(
     """Return (exceptions that compile, sorted by name; sorted problems of all other exceptions).
 
     A pod may be compared with all exceptions of its namespace. So all expressions of one namespace's exceptions
-    together have the limit of one policy's expressions (MAX_MICROSECONDS). The number of names and labels in a
-    namespace's exceptions is limited, too (MOST_COMPARED). Exceptions are counted in the given order. Callers pass
-    exceptions of files first, and so exceptions of the cluster cannot use up the limits.
+    together have the limit of one policy's expressions (MAX_MICROSECONDS). The number of policy names and label
+    requirements in a namespace's exceptions is limited, too (MOST_COMPARED). Exceptions are counted in the given order.
+    Callers pass exceptions of files first, and so exceptions of the cluster cannot use up the limits.
 
     ``late`` is called before each expression; it returns True when the time is over. If None, the environment limits
     the time.
@@ -147,14 +147,20 @@ def compile_exceptions(
 
 
 class _Taken:
-    """The sums of costs and of compared names and labels, by namespace, of the exceptions that were accepted so far."""
+    """The sums, by namespace, of two numbers of the accepted exceptions: of microseconds, and of compared items.
+
+    The compared items of an exception are its policy names and the label requirements of its podSelector.
+    """
 
     def __init__(self) -> None:
         self._microseconds: defaultdict[str, float] = defaultdict(float)
         self._compared: Counter[str] = Counter()
 
     def too_many(self, exception: ParsedException) -> str:
-        """Return a message if an exception's names and labels exceed a namespace's limit; else empty."""
+        """Return a message if an exception's policy names and label requirements exceed a namespace's limit.
+
+        The message is empty if they do not.
+        """
         number = _compared(exception)
         full = _full(exception, self._compared, number, MOST_COMPARED)
         if not full:

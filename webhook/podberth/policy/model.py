@@ -67,7 +67,7 @@ class LabelSelector(DocumentPart):
         return self.model_dump(mode="json", by_alias=True)
 
     def model_post_init(self, _context: object, /) -> None:
-        """Compile the comparison now, because a review would wait for the compilation otherwise."""
+        """Compute ``matches`` now, because a review would wait for it otherwise."""
         self.matches  # noqa: B018 - the cached property keeps the result
 
     @cached_property
@@ -277,8 +277,8 @@ CONCERNS: Mapping[str, str] = {
 class Leaf:
     """One CEL expression of a mutation: its name, its path in the mutation, its source, and the type of its value.
 
-    The name is a field's name or a key, or "" if the mutation has only one expression. podberth finds the value by this
-    name.
+    The name is the field of the mutation with the expression, such as ``size``, or the key, such as that of a label. It
+    is "" if the mutation has only one expression. The expression's value has the same name in ``Proposal.leaves``.
     """
 
     name: str

@@ -197,11 +197,11 @@ class BoundedConnection(web.RequestHandler):
 
 
 def _behind_requests(data: bytes, body: StreamReader, *, single: bool) -> int:
-    """Return an upper limit for the bytes of an incomplete request head after the complete requests in ``data``.
+    """Return how many bytes of ``data`` may belong to an incomplete request head, after the complete requests.
 
     If ``single``, ``data`` has only one complete request, and begins with it. The result is then the number of bytes
-    behind this request, whose body is ``body``. Otherwise, the result is the number of bytes behind the last end of a
-    head, even if some of these bytes belong to a body.
+    behind this request, whose body is ``body``. Otherwise, the result is the number of bytes behind the last request
+    head that is complete, even if some of these bytes belong to a body.
     """
     if single and (head := data.find(_END_OF_HEAD)) >= 0:
         return max(len(data) - head - len(_END_OF_HEAD) - body.total_bytes, 0)

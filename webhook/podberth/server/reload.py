@@ -134,7 +134,7 @@ class WatchedSnapshot:
 
     @property
     def verdicts(self) -> Sequence[Verdict]:
-        """The verdicts on the cluster's policies, from the last load."""
+        """The result of loading each GPUPolicy of the cluster (state and problems), from the last load."""
         return self._loaded.verdicts if self._loaded else ()
 
     @property
@@ -236,7 +236,10 @@ class WatchedSnapshot:
         self.when_loaded()
 
     def _log_replaced(self, verdicts: Sequence[Verdict]) -> None:
-        """Log once which policies of files a GPUPolicy replaces or switches off, and which are in force again."""
+        """Log once which policies of files a GPUPolicy replaces, and which are in force again.
+
+        A GPUPolicy with ``spec.disabled`` switches off the policy of files with its name.
+        """
         replaced = {each.name: each for each in verdicts if each.replaces and each.state in _USABLE}
         for name, each in replaced.items():
             before = self._replaced.get(name)
@@ -266,9 +269,10 @@ class WatchedSnapshot:
 def following(
     source: LayeredPolicies, snapshot: WatchedSnapshot, statuses: PolicyStatuses, metrics: Metrics, log: Log
 ) -> TakesPolicies:
-    """Return a function that takes the cluster's GPUPolicies, compiles them and passes the verdicts to ``statuses``.
+    """Return a function that takes the cluster's GPUPolicies and passes the verdicts on them to ``statuses``.
 
-    The function gives the GPUPolicies to ``source``, from which ``snapshot`` compiles its policies again in a thread.
+    The function gives the GPUPolicies to ``source`` and makes ``snapshot`` load all policies from ``source`` again; a
+    thread compiles the policies.
     """
 
     def report() -> None:

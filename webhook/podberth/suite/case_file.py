@@ -43,10 +43,10 @@ MAX_COUNT = 1000
 
 
 class Nodes(DocumentPart):
-    """Nodes of a shape that podberth ships, with their topology documents; or documents as kubectl prints them.
+    """Simulated nodes of one type of machine, with their topology documents; or documents as kubectl prints them.
 
-    Exactly one of ``shape`` and ``documents`` is given. Nodes of a shape are named ``<name>-<number>``; the default
-    name is the name of the shape.
+    Exactly one of ``shape`` and ``documents`` is given. ``shape`` is a type of machine in ``topology.shapes.SHAPES``.
+    Nodes of a shape are named ``<name>-<number>``; the default name is the name of the shape.
     """
 
     shape: str | None = None

@@ -372,5 +372,9 @@ def _begin(metric: Counter | Gauge, *values: Iterable[str]) -> None:
 
 
 def _cumulative(bounds: Sequence[float], counts: Sequence[int]) -> list[tuple[str, float]]:
-    """Return the cumulative buckets of a histogram; ``counts`` has one number more than ``bounds``."""
+    """Return (upper bound as text, number of values up to the bound) for each bucket of a histogram, "+Inf" last.
+
+    ``counts`` has the number of values in each bucket. It has one number more than ``bounds``: of the values above all
+    bounds.
+    """
     return list(zip([*map(str, bounds), "+Inf"], map(float, accumulate(counts)), strict=True))

@@ -69,8 +69,8 @@ def fewest(wanted: Iterable[Row], others: Iterable[Row], cost: Cost, *, most: in
     """Return at most ``most`` boxes that contain all wanted rows and no row of ``others``; None if none are found.
 
     A row has the values of a node's labels. No row may be in both ``wanted`` and ``others``, and neither list may be
-    empty. Among results with equally many boxes and expressions, the one with the lowest sum of ``cost`` is returned.
-    The result does not depend on the order of the rows.
+    empty. Among results with equally many boxes and expressions, the one whose expressions cost the least in total is
+    returned; ``cost`` returns the cost of one expression. The result does not depend on the order of the rows.
     """
     search = _Search(sorted(set(wanted), key=_order), sorted(set(others), key=_order), cost)
     return search.run(most)

@@ -162,7 +162,11 @@ class Choices:
         return nodes.parts(self._by_node(selection, table, nodes))
 
     def _by_node(self, selection: NodeSelection, table: _Table, nodes: "_Nodes") -> Bits:
-        """Return the nodes that match a selection which reads names or ignored labels, checked node by node."""
+        """Return the nodes that match ``selection``, checked node by node.
+
+        ``selection`` reads names or ignored labels (``Conventions.ignored_labels``), which nodes of a class do not
+        share.
+        """
         pairs = tuple((key, "In", (value,)) for key, value in selection.labels)
         classes, everywhere = self._halves((pairs, ()), (table, table.all), nodes)
         if selection.terms is None:
@@ -179,10 +183,11 @@ class Choices:
         return chosen & everywhere
 
     def _halves(self, term: Term, among: tuple[_Table, Bits], nodes: "_Nodes") -> tuple[Bits, Bits]:
-        """Return (classes of nodes, nodes) that meet a term's requirements.
+        """Return (the classes that meet one part of a term's requirements, the nodes that meet the other part).
 
         The classes, a subset of those in ``among``, meet the requirements on labels that all nodes of a class share.
-        The nodes, of any class, meet the term's requirements on ignored labels and on names.
+        The nodes, of any class, meet the term's requirements on names and on ignored labels, which nodes of a class do
+        not share. A node of these classes that is among these nodes meets the term.
         """
         expressions, fields = term
         table, classes = among
@@ -197,7 +202,7 @@ class Choices:
 
 
 class _Nodes:
-    """All nodes, ordered by class, with their names and ignored labels."""
+    """All nodes, ordered by class, with their names and their labels in ``Conventions.ignored_labels``."""
 
     def __init__(self, classes: tuple[Part, ...]) -> None:
         self._classes = classes

@@ -2,10 +2,10 @@
 
 The search first uses only the labels with a configured meaning, because future nodes will have these labels, too. If
 they do not suffice, the search uses all labels. Each search returns the fewest terms. Among results with equally few
-terms, it prefers fewer expressions, then better ranked labels, and then simpler expressions. The result is always
-exact, or ``Cover.exact`` is False: exact terms select every wanted label set and no unwanted label set. Three kinds of
-labels are never used: the hostname, ignored labels, and a label without configured meaning whose every value belongs to
-one node.
+terms, it prefers fewer expressions, then labels that are earlier in ``Conventions.label_keys``, and then simpler
+expressions. The result is always exact, or ``Cover.exact`` is False: exact terms select every wanted label set and no
+unwanted label set. Three kinds of labels are never used: the hostname, the conventions' ignored labels, and a label
+without configured meaning whose every value belongs to one node.
 
 The work of each search is limited, and there are two searches at most. If a result has more than MAX_TERMS terms, or
 more than MAX_VALUES values in all terms together, no terms are returned: people could not read them.
@@ -125,9 +125,10 @@ class _Search:
         return Cover(terms, exact=exact, smallest=found.smallest)
 
     def _cost(self, key: int, allowed: Values, outside: Values) -> float:
-        """Return the cost of an expression on a label key; the search prefers a low cost.
+        """Return the cost of the expression that allows the values ``allowed`` of a label key and excludes ``outside``.
 
-        The key's rank decides first, and then the form of the expression. An expression with too many values has the
+        ``key`` is the index of the label key. The cost depends first on the key's place in ``Conventions.label_keys``,
+        where earlier keys cost less, and then on the form of the expression. An expression with too many values has the
         highest cost.
         """
         plainness, said = _plainest(allowed, outside, number=self.numbers[key])

@@ -1,6 +1,7 @@
 """The index of all known nodes by class of nodes: a look-up visits each class, and not each node.
 
-Nodes of one class have equal accelerators, taints, transient reason, and labels other than the ignored labels.
+Nodes of one class have equal accelerators, taints, transient reason, and labels, except for the labels that the
+conventions ignore, such as those that identify one node (``Conventions.ignored_labels``).
 
 An index never changes: ``update`` returns a new index that shares all unaffected classes. Of each node the index keeps
 only the name, the class, the ignored labels, and the names of extended resources that podberth does not know.
@@ -32,7 +33,11 @@ _Key: TypeAlias = tuple[tuple[tuple[str, str], ...], tuple[Taint, ...], Capabili
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """The facts about one node in the index: the node's class, ignored labels, and unknown extended resources."""
+    """The facts about one node in the index.
+
+    ``key`` is the node's class. ``own`` are the labels that are not part of the class (``Conventions.ignored_labels``).
+    ``unrecognised`` are the extended resources of the node that podberth does not know.
+    """
 
     key: _Key
     own: OwnLabels
@@ -221,8 +226,8 @@ class _Members(dict[_Key, dict[str, OwnLabels]]):
     def classes(self, keys: Mapping[_Key, _Key]) -> dict[_Key, NodeClass]:
         """Return the node classes of the index after the update, without classes that have no node any more.
 
-        A class and all its nodes share one object as their key. ``keys`` has this object for each changed class, by a
-        key that is equal to the object.
+        ``keys`` has the key of each changed class, by an equal key. The object in ``keys`` becomes the key of the
+        class, so that the class and its nodes share one object.
         """
         classes = dict(self._classes)
         for key, members in self.items():

@@ -33,11 +33,11 @@ class _Kind:
 
 @dataclass(frozen=True, slots=True)
 class _Filed:
-    """The facts about one Node: the part that many Nodes share, and the Node's ignored labels."""
+    """The facts about one Node: the part that many Nodes share, and the Node's own labels."""
 
     kind: _Kind
     own: _Pairs
-    """The ignored labels of the node."""
+    """The labels of the Node in ``Conventions.ignored_labels``."""
 
 
 class _Pool(Generic[T]):

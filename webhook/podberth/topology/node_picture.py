@@ -66,7 +66,7 @@ class GpuPicture:
     def blank(self) -> str:
         """The text for memory slices without a known MIG instance.
 
-        The text is ``free``, ``left over`` (unusable) or ``not known``.
+        The text is ``free``, ``left over`` (no further instance fits on them) or ``not known``.
         """
         if self.unplaced:
             return "not known"
@@ -125,7 +125,8 @@ class NodePicture:
 def picture_of(node: Node, conventions: Conventions | None = None, use: NodeUse | None = None) -> NodePicture:
     """Return the data for the picture of a node.
 
-    ``conventions`` choose and order the labels; if None, the presets do. ``use`` is the use of the node's devices.
+    ``conventions`` choose and order the labels; if None, the default conventions do. ``use`` is the use of the node's
+    devices.
     """
     conventions = conventions or Conventions()
     topology = node.topology

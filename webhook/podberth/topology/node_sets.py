@@ -74,7 +74,7 @@ class Part:
         return len(self.node_class.members) if self.names is None else len(self.names)
 
     def nodes(self) -> Iterator[tuple[str, OwnLabels]]:
-        """Yield (name, ignored labels) for each node."""
+        """Yield (name, labels in ``Conventions.ignored_labels``) for each node; a label is a pair of key and value."""
         members = self.node_class.members
         return ((name, own) for name, own in members.items() if self.names is None or name in self.names)
 
@@ -110,7 +110,7 @@ class NodeSet:
 
     @property
     def exist(self) -> bool:
-        """Whether any node fits, transient nodes included: a node with stale data is no proof that no node fits."""
+        """Whether any node fits. A transient node counts, because it may fit again when it is no longer transient."""
         return self.count + self.transient_count > 0
 
     @cached_property
@@ -141,7 +141,7 @@ class NodeSet:
 
     @cached_property
     def _link_domains(self) -> tuple[int, ...]:
-        """The sizes of the largest NVLink domains of nodes, as numbers of the requested GPUs; sorted, each once."""
+        """The sizes of nodes' largest NVLink domains, in units of a requested resource; sorted, each once."""
         parts = (*self.parts, *self.others)
         return tuple(sorted({link_domain(part.node_class.capability, self.need) for part in parts}))
 
@@ -310,14 +310,17 @@ class NodeSet:
 
     @cached_property
     def shared(self) -> bool:
-        """Whether every durable node offers only shares of a device for a requested resource; False without nodes."""
+        """Whether every durable node offers one of the requested resources as shares of a device.
+
+        False without durable nodes.
+        """
         asked = {name for name, _ in self.need.requests}
         durable = [part.node_class.capability for part in self.durable_parts]
         return bool(durable) and all(asked.intersection(one.shares) for one in durable)
 
     @cached_property
     def memory_mib(self) -> tuple[int, int]:
-        """(least, most) MiB of one unit of a requested resource on nodes of the set.
+        """(least, most) MiB of one unit on nodes of the set, among the units of all requested resources.
 
         The result is (0, 0) if the MiB are unknown on a node, or if no resource is requested. Transient nodes are
         included, because a pod may run there once the nodes are healthy.
@@ -372,10 +375,11 @@ class NodeSet:
 
 
 def _of_single_nodes(counted: Sequence[tuple[Part, int]], level: str) -> dict[str, int]:
-    """Return a mapping from each domain of a level, by the label's value, to the number of pods that the domain holds.
+    """Return a mapping from each domain of a level, by the label's value, to the number of pods that fit into it.
 
-    ``counted`` has the number of pods that each node of a part holds. The level's label is an ignored label. For the
-    hostname level, whose domains are single nodes, one domain stands for all that hold equally many pods.
+    ``counted`` has parts of classes of nodes, each with the number of pods that fit on one node of the part. The
+    level's label is one of ``Conventions.ignored_labels``, so its value is read from each node. For the hostname level,
+    whose domains are single nodes, one domain stands for all into which equally many pods fit.
     """
     sizes: dict[str, int] = {}
     for part, each in counted:

@@ -117,8 +117,8 @@ def exclude(
     The result is empty if ``unfit`` is empty. NotIn is true for a node without the label, such as a node group's
     template. A value is excluded only if the label itself proves that the node does not fit, so that a future node with
     the value does not fit either. The result uses as few label keys as possible. Among equally few keys, keys are
-    preferred that autoscalers know about a new node, because otherwise an autoscaler adds nodes in vain. Then keys with
-    a better rank are preferred.
+    preferred that autoscalers know about a new node, because otherwise an autoscaler adds nodes in vain. Then keys are
+    preferred that are earlier in ``Conventions.label_keys``.
     """
     if not unfit:
         return ()

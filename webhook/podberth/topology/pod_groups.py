@@ -1,7 +1,7 @@
 """Reads the PodGroups of all group systems, and the smallest number of pods that each PodGroup starts together.
 
-The PodGroups of different systems have only their name in common. This module does not read which pods are in a
-PodGroup.
+The PodGroups of different systems have only the name of the kind in common. This module does not read which pods are in
+a PodGroup.
 """
 
 from collections.abc import Mapping

@@ -71,10 +71,11 @@ def _hold(machines: Machines, roles: Roles) -> bool:
 
 
 def _most_counts(roles: Roles) -> list[tuple[Need, int]]:
-    """Return (need, number of pods) for each role: room for so many pods of the role is room for the whole gang.
+    """Return (need, number of pods) for each role.
 
-    The number is a sum: the number of the role's own pods and, for each pod of another role, the number of the role's
-    pods that do not fit because of that pod, at most (``_takes``).
+    Nodes that have room for so many pods of each role, counted for one role at a time, hold the whole gang. The number
+    is that of the role's own pods and, for each pod of another role, the most pods of the role that such a pod
+    displaces (``_takes``).
     """
     return [
         (need, count + sum(each * _takes(other, need) for at, (each, other) in enumerate(roles) if at != place))
@@ -103,7 +104,7 @@ def _room(amounts: Mapping[str, int], need: Need) -> int:
 
 
 def _takes(other: Need, need: Need) -> int:
-    """Return how many pods with ``need`` no longer fit on a node, at most, because of one pod with ``other``."""
+    """Return the largest number of pods with ``need`` that one pod with ``other`` displaces from a node."""
     asked = dict(other.requests)
     return max(-(-asked.get(name, 0) // amount) for name, amount in need.requests)
 

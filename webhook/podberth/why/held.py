@@ -14,7 +14,7 @@ _PATIENCE_SECONDS: Final = 15.0
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
-    """Yield a reference to the pods of a waiting pod's scheduler, if no scheduler has tried to schedule the pod."""
+    """Yield a reference to the pods with a waiting pod's schedulerName, if no scheduler has tried to place the pod."""
     unseen = picture.is_waiting and not picture.scheduled
     named = picture.scheduler != DEFAULT_SCHEDULER and is_subdomain(picture.scheduler)
     if unseen and named and ALL_PODS not in picture.read:
@@ -90,8 +90,8 @@ def _waited(picture: Picture) -> float:
 def _is_seen(picture: Picture) -> bool | None:
     """Return whether the pod's scheduler has tried to schedule any pod: a pod has the condition PodScheduled.
 
-    None if that is unknown: the scheduler's pods were not read, or the scheduler is the default scheduler and no pod
-    has the condition.
+    None if that is unknown: the pods with this schedulerName were not read, or the scheduler is the default scheduler
+    and no pod has the condition.
     """
     pods = picture.pods(pods_by(picture.scheduler))
     found = pods is not None and any(

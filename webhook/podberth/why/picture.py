@@ -56,7 +56,7 @@ def pods_in(namespace: str) -> Ref:
 
 
 def pods_by(scheduler: str) -> Ref:
-    """Return the reference to the pods of a scheduler that have not ended."""
+    """Return the reference to the pods that have the schedulerName ``scheduler`` and have not ended."""
     return Ref("", ("v1",), "pods", fields=f"spec.schedulerName={scheduler},{_LIVING}")
 
 

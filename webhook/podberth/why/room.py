@@ -81,11 +81,11 @@ def _counted(step: Step) -> dict[str, int]:
 
 
 def _short(step: Step) -> tuple[str, tuple[Machine, ...]]:
-    """Return (the first requested resource of which no node left has enough free, the nodes left before it).
+    """Return (the first requested resource of which no remaining node has enough free, the remaining nodes).
 
-    The requested resources are compared one by one, and each comparison leaves only the nodes that have enough free.
-    Devices come first, because a pod that requests devices rarely lacks another resource. No node of ``step`` may have
-    enough of all resources.
+    The requested resources are compared one by one. After each comparison, only the nodes that have enough of the
+    resource free remain. Devices come first, because a pod that requests devices rarely lacks another resource. No node
+    of ``step`` may have enough of all resources.
     """
     nodes = step.nodes
     wanted = sorted(_counted(step), key=lambda name: (not is_device(name), name))
@@ -131,7 +131,10 @@ def _elsewhere(step: Step) -> Iterator[str]:
 
 
 def _preemption(step: Step, name: str) -> str:
-    """Return the line that says whether preemption could make room."""
+    """Return the line that says whether the scheduler could make room for the pod by preemption of other pods.
+
+    ``name`` is the requested resource that the pod lacks.
+    """
     pod = step.picture.pod or {}
     mine = _priority(pod)
     if text_at(pod, "spec", "preemptionPolicy") == "Never":

@@ -59,7 +59,7 @@ def keep(kind: OwnerKind, document: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the fields that podberth keeps of an owner of pods; None if the owner makes no more pods, or has no uid.
 
     Raises:
-        ValueError: the owner has more parts than any real object of the kind.
+        ValueError: the lists in these fields have more elements than those of any real object of the kind.
     """
     uid = at(document, "metadata", "uid")
     if not (isinstance(uid, str) and uid) or is_finished(kind.group, kind.kind, document):

@@ -1,8 +1,8 @@
 """Recognises the group system of a pod: the scheduler or queue that places the pod's group as a whole.
 
-A pod that is wrongly assigned to a system only lacks a preference that podberth would have written. A pod whose system
-is not recognised gets affinity from podberth, although the system has to place it (docs/rules.md, rule 2). So a dossier
-lists every key by which the pods of its system are recognised.
+A pod that is wrongly assigned to a system only lacks a preference that podberth would have written. To miss a pod's
+system is worse: podberth writes affinity on the pod, although the system has to place it (docs/rules.md, rule 2). So a
+dossier lists every key by which the pods of its system are recognised.
 """
 
 from collections.abc import Iterable, Mapping

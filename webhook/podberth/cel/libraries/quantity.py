@@ -53,7 +53,7 @@ class Amount(NamedTuple):
 
 
 def read(text: str) -> Amount:
-    """Return the quantity in a text such as "5e-1": an integer, "e", an exponent, and "d" if it is a decimal."""
+    """Return the amount of an ``Amount.text``, such as "5e-1" or, if ``is_decimal``, "5e-1d": digits, "e", exponent."""
     digits, _, exponent = text.partition("e")
     return Amount(int(digits), int(exponent.removesuffix("d")), is_decimal=exponent.endswith("d"))
 

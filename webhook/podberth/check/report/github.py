@@ -67,5 +67,5 @@ def escaped_property(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a line in which GitHub's runner does not read any name as a workflow command."""
+    """Return ``text`` as one line of the log that GitHub's runner does not read as a workflow command."""
     return inert(visible(text))

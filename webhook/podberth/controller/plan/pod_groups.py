@@ -115,8 +115,8 @@ def _due(gang: WaitingGang, verdict: Consensus, said: bool) -> float:
     """Return the time, in seconds since the epoch, at which to make the gang's group; 0 if nothing has to be awaited.
 
     Pods that are created later may state a required level or the size. So the group is made ``GATHER_SECONDS`` after
-    the newest pod. Nothing has to be awaited if the size is known (``verdict``), and if a pod states a required level
-    (``said``), the group system has no levels, or all pods exist.
+    the newest pod. Nothing has to be awaited if the size is known (``verdict``) and no later pod can matter: a pod
+    states a required level already (``said``), the group system has no levels, or all pods exist.
     """
     complete = not verdict.staged and len(gang.members) >= max(verdict.sizes, default=math.inf)
     if verdict.sizes and (said or gang.system.topology is None or complete):
@@ -143,9 +143,9 @@ def _adapt(gang: WaitingGang, made: Made, world: World, now: float, found: Actio
     """Plan the change of a PodGroup that podberth made, so that it has the gang's present size and owners.
 
     The owners of the group state the size. Any other owner of the gang's pods is added unless that owner states a
-    different size. A group without owners gets the owners of the gang's pods. A group whose owners are all other
-    objects belongs to an earlier gang: it is left unchanged, because it is deleted with these owners. The size stays if
-    no owner states a size, or while it is unknown whether the pods start in stages.
+    different size. A group without owners gets the owners of the gang's pods. If no owner of the group owns a pod of
+    the gang, the group belongs to an earlier gang. It is left unchanged, because it is deleted with its owners. The
+    size stays if no owner states a size, or while it is unknown whether the pods start in stages.
     """
     parties = {party(each) for each in made.owners} or gang.words.keys()
     if parties.isdisjoint(gang.words):

@@ -66,7 +66,8 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 def _attract(pod: dict[str, Any], labels: Mapping[str, str], policy: Found) -> None:
     """Add a topology policy's pod affinity to a pod (roleset/utils.go injectTopologyAffinity).
 
-    ``labels`` are the pod's labels; the affinity selects the pods with equal values of some of them.
+    ``labels`` are the pod's labels. The affinity selects the pods with equal values of those labels that ``_SCOPES``
+    has for the policy's scope.
     """
     keys = _SCOPES.get(text_at(policy, "scope"))
     if keys is None or not text_at(policy, "key"):

@@ -190,7 +190,10 @@ def _components(document: Found | None) -> Iterator[tuple[str, object, object]]:
 
 
 def _joined(spec: Found, amounts: Mapping[str, Found]) -> dict[str, Any]:
-    """Return a copy of a PodSpec whose main container has the limits and requests in ``amounts`` besides its own."""
+    """Return a copy of a PodSpec whose main container also has the limits and requests in ``amounts``.
+
+    If the container has an amount of the same resource, the amount in ``amounts`` replaces it.
+    """
     main, *others = list_at(spec, "containers") or [{}]
     own = mapping_at(main, "resources")
     sides = {side: {**mapping_at(own, side), **amounts.get(side, {})} for side in ("limits", "requests")}

@@ -97,7 +97,8 @@ def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None
 def _joined(below: object, above: object, key: str | None) -> list[Any]:
     """Return the items of the lists ``below`` and ``above``; a value that is no list counts as empty.
 
-    If two items have equal values at ``key``, only the item of ``above`` is returned.
+    If two items have equal values at ``key``, only the item of ``above`` is returned; if ``key`` is None, all items
+    are.
     """
     ours = above if isinstance(above, list) else []
     taken = [at(each, key) for each in ours] if key else []

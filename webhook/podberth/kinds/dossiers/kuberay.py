@@ -15,9 +15,10 @@ from ..starts import Start, StartingGang, all_of, none_of
 
 
 def _ray_index(pod: Subject, groups: list[Any]) -> int:
-    """Return a worker's index in its worker group; -1 for the head.
+    """Return a worker's index in its worker group; -1 for the head, and if the index is unknown.
 
-    A replica with several hosts has an index, and each host has an index within the replica (ray-project/kuberay
+    The index is that of the worker's replica. If a replica has several hosts, the index is the replica's index times
+    the number of hosts, plus the host's index within the replica (ray-project/kuberay
     ray-operator/controllers/ray/common/pod.go DefaultWorkerPodTemplate).
     """
     replica = index_of(pod.labels.get("ray.io/worker-group-replica-index"))

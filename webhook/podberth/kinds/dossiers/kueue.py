@@ -69,9 +69,10 @@ def _inactive(document: Mapping[str, Any]) -> str:
 
 
 def _admission(document: Mapping[str, Any]) -> Admission:
-    """Return whether and why a queue has admitted the pods of a Workload, from the conditions in its status.
+    """Return whether a queue has admitted the pods of a Workload, and why, from the conditions in its status.
 
-    ``state`` and ``message`` are those of the condition QuotaReserved or, if it is absent, of the condition Admitted.
+    ``state`` and ``message`` describe the condition QuotaReserved or, if it is absent, the condition Admitted. Without
+    both, ``state`` is "QuotaReserved is not set", and ``message`` is empty.
     """
     conditions = {text_at(each, "type"): each for each in list_at(document, "status", "conditions")}
     reason = conditions.get("QuotaReserved") or conditions.get("Admitted") or {}

@@ -236,9 +236,9 @@ def _all_roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
 def _roles(owner: Mapping[str, Any] | None) -> Iterator[Role]:
     """Yield the pods of each template of all roles: the role's ``replicas`` times the pods of one replica.
 
-    Nothing is yielded if a scaling adapter sets the replicas of any role, because the numbers are then unknown.
-    podberth counts each pod of the custom components; the source, sgl-project/rbg api/workloads/v1alpha2/helper.go
-    GetGroupSize, counts them as one pod.
+    Nothing is yielded if a scaling adapter sets the replicas of any role, because the numbers are then unknown. All
+    pods of a role's ``customComponentsPattern`` count, unlike in sgl-project/rbg api/workloads/v1alpha2/helper.go
+    GetGroupSize.
     """
     roles = list_at(owner, "spec", "roles")
     shared = shared_templates(owner)

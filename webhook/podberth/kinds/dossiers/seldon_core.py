@@ -240,10 +240,11 @@ _SCRAPED: Final = {"prometheus.io/path": "/prometheus", "prometheus.io/scrape": 
 
 
 def _replaced(scene: Scene) -> Iterator[tuple[Path, str]]:
-    """Yield (path, message) for each annotation of the predictor, which replaces the annotation in a pod template.
+    """Yield (path, message) for each annotation of the predictor, because Seldon Core writes it on the pods.
 
-    The path leads to the annotation in the template. If the pods do not get the orchestrator's container, Seldon Core
-    replaces no annotation, and nothing is yielded.
+    If the pod template has an annotation with the same key, Seldon Core replaces the value; the path leads to the
+    annotation in the template. If the pods do not get the orchestrator's container, Seldon Core replaces no annotation,
+    and nothing is yielded.
     """
     for key in _texts(_predictor(scene), "annotations") if _has_engine(scene) else ():
         yield (

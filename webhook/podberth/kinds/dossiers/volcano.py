@@ -113,10 +113,11 @@ def _names_a_group(pod: Mapping[str, Any]) -> bool:
 def _starts_alone(pod: Subject) -> bool:
     """Return whether the PodGroup that Volcano makes for the pod certainly has a minimum of one pod.
 
-    The minimum is one for a bare pod, for a pod of a known Job unless the annotation ``group-min-member`` states more,
-    and for a pod of an operator's object, because Volcano reads no annotations of such objects. The minimum is not
-    certain for an operator's template, because the operator may name a group on its pods. Source:
-    pg_controller_handler.go getAnnotationsFromUpperRes, getMinMemberFromUpperRes.
+    The minimum is one for a bare pod with the label ``GANG_LABEL``, and for a pod of a known Job unless the annotation
+    ``group-min-member`` states more. It is one for a pod that an operator has created, because Volcano reads no
+    annotations of operators' objects. It is not certain for a pod that an operator will create from a template, because
+    the operator may name a group on the pod. Source: pg_controller_handler.go getAnnotationsFromUpperRes,
+    getMinMemberFromUpperRes.
     """
     if pod.spec.get("schedulerName") != "volcano" or _names_a_group({"metadata": _metadata(pod)}):
         return False

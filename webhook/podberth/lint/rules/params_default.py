@@ -2,9 +2,9 @@
 
 A ConfigMap in a policy's folder is the default of the policy's params. If there is neither a default nor such an object
 in the cluster, podberth skips the policy (`parameterNotFoundAction: Allow`) or denies its pods (`Deny`). A key that
-expressions read and the default lacks is misspelled or undocumented. `params` without a paramKind is null. A paramRef
-without a namespace needs no default, because each namespace has its own. A ConfigMap outside podberth-system is read
-only with the label `podberth.io/params: "true"`.
+expressions read and the default lacks is misspelled or undocumented. A read of `params` in a policy without a paramKind
+is reported, too: `params` is null there. A paramRef without a namespace needs no default, because each namespace has
+its own. A ConfigMap outside podberth-system is read only with the label `podberth.io/params: "true"`.
 
 Bad:
 

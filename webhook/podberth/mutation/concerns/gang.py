@@ -150,9 +150,10 @@ def _holds(there: Present, wrote: dict[str, Any]) -> bool:
 
 
 def _conflicts(case: ConflictCase) -> Resolution:
-    """Return the conflicts with earlier policies over the gang's system, name and size.
+    """Return (conflicts with earlier policies over the gang's system, name and size; the proposal to write).
 
-    If the system or the name conflicts, the policy writes nothing.
+    If the system or the name conflicts, the proposal is None: the policy writes nothing. If only the size conflicts,
+    the proposal is unchanged.
     """
     name, size, system = (case.proposal.leaves.get(each) for each in ("name", "size", "system"))
     joined = {path: case.draft.get(path) for each, path in membership.REFERENCES.items() if system and each != system}

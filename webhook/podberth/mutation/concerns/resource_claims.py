@@ -194,7 +194,8 @@ def _templates(draft: Draft) -> dict[str, str]:
 def _todo(draft: Draft, claim: dict[str, Any]) -> list[_Todo]:
     """Return the edits for each container that lacks the claim of the item ``claim``.
 
-    If the item has ``instead``, the result has the containers that request the replaced resource.
+    If the item has ``instead``, the result has an edit for each container that requests the replaced resource, even if
+    the container has the claim, and for no other container.
     """
     wanted, instead = claim.get("containers"), claim.get("instead")
     found: list[_Todo] = []
