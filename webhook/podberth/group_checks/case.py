@@ -206,7 +206,7 @@ class GroupCase:
 
         Labels and annotations of podberth are ignored.
         """
-        return own_member_in(pods.pod, self.namespace, pods.template.owners, self.known.facts.group_sizes)
+        return own_member_in(pods.pod, self.namespace, pods.template.owners)
 
 
 def whole(pods: Iterable[Pods]) -> int:

@@ -232,8 +232,7 @@ def affinity_levels(case: GroupCase) -> Iterator[LevelDemand]:
     """Yield the topology that pods require by pod affinity to pods of their gang, after the writes of policies.
 
     A term requires one domain for its pods only if each role that the term selects has such a term, because a role
-    without a term may be placed elsewhere. For any other term, ``start`` of the result is empty. Equal terms are
-    yielded once, for the first role.
+    without a term may be placed elsewhere; other terms are left out. Equal terms are yielded once, for the first role.
     """
     roles = _Roles(case)
     first: dict[tuple[str, frozenset[int]], tuple[Pods, Path]] = {}
@@ -246,9 +245,9 @@ def affinity_levels(case: GroupCase) -> Iterator[LevelDemand]:
                 asking.setdefault(wish, set()).add(place)
     for (key, mates), (pods, steps) in first.items():
         those = [places for (other, more), places in asking.items() if other == key and more >= mates]
-        agreed = mates <= set[int]().union(*those)
-        start = start_of(case, [case.pods[place] for place in sorted(mates)]) if agreed else all_of(())
-        yield LevelDemand(pods=pods, key=key, start=start, steps=(*steps, "topologyKey"))
+        if mates <= set[int]().union(*those):
+            start = start_of(case, [case.pods[place] for place in sorted(mates)])
+            yield LevelDemand(pods=pods, key=key, start=start, steps=(*steps, "topologyKey"))
 
 
 def affinity_keys(case: GroupCase) -> Iterator[LevelDemand]:

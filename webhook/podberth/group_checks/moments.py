@@ -39,6 +39,7 @@ def stages(document: Mapping[str, Any], base: Path, paths: Iterable[Path]) -> Ma
         by_place = jobs_ended_before(find(document, jobs))
         for path in found if by_place else ():
             inner = path[len(base) :]
-            if inner[: len(jobs)] == jobs:
-                found[path] = by_place[inner[len(jobs)]]
+            place = inner[len(jobs)] if inner[: len(jobs)] == jobs else None
+            if isinstance(place, int):
+                found[path] = by_place[place]
     return found

@@ -67,7 +67,7 @@ def jobs_before(jobs: object) -> Mapping[str, int]:
     return {**before, EVERY: every}
 
 
-def jobs_ended_before(jobs: object) -> Mapping[str | int, int]:
+def jobs_ended_before(jobs: object) -> Mapping[int, int]:
     """Return, for each replicated job, the length of the longest chain of jobs that must end before the job starts.
 
     The keys are the indexes in ``jobs``, the unchecked list of replicated jobs. Each job of a chain starts after the
@@ -75,7 +75,7 @@ def jobs_ended_before(jobs: object) -> Mapping[str | int, int]:
     (jobset_webhook.go).
     """
     by_name: dict[str, int] = {}
-    by_place: dict[str | int, int] = {}
+    by_place: dict[int, int] = {}
     for place, job in enumerate(jobs if isinstance(jobs, list) else ()):
         waits = list_at(job, "dependsOn")
         before = [each for each in waits if text_at(each, "name") in by_name]

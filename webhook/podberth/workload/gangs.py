@@ -219,19 +219,13 @@ def _has_owner_to_look_up(pod: Subject) -> bool:
     return pod.controller is not None and (pod.controller.api_version, pod.controller.kind) in LOOKED_UP
 
 
-def own_member_in(
-    pod: Mapping[str, Any],
-    namespace: str,
-    owners: Mapping[str, Mapping[str, Any]],
-    group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
-) -> Member | None:
+def own_member_in(pod: Mapping[str, Any], namespace: str, owners: Mapping[str, Mapping[str, Any]]) -> Member | None:
     """Return the pod's membership in the gang of its workload, as the workload's controller states it.
 
     None if the pod is in no gang, or if the pod names a PodGroup that states the gang. podberth's annotation for the
-    size of the gang is ignored. ``owners`` are the known owners by uid. ``group_sizes`` are the minimum sizes of
-    PodGroups by (API group, namespace, name); only the rules about PodGroups read them.
+    size of the gang is ignored. ``owners`` are the known owners by uid.
     """
-    subject = _subject(pod, namespace, owners, group_sizes)
+    subject = _subject(pod, namespace, owners, NO_SIZES)
     others = {key: value for key, value in subject.annotations.items() if key != GANG_SIZE_ANNOTATION}
     return own_member_of(replace(subject, annotations=others))
 
