@@ -137,19 +137,21 @@ def _words(name: str) -> list[str]:
 def _place(key: str, level: _Level, around: tuple[_Level, ...]) -> Path | None:
     """Return the path of the object to which the misplaced field ``key`` belongs; None if that is unclear.
 
-    The object may have a field ``key``, but does not have one yet. Objects inside the value ``level`` come first, then
-    objects around the value. Inside, objects that the document has come first, then objects that are less deep.
+    The object may have a field ``key``, but does not have one yet. It is inside the value ``level``, or around it; it is
+    unclear if there are both: a Volcano Job and its pods have different ``volumes``. Inside, objects that the document has
+    come first, then objects that are less deep.
     """
     found: list[tuple[bool, int, Path]] = []
     for path, fields in _objects_below(level.fields):
         held = forms.find(level.value, path)
         if key in fields and (held is ABSENT or (isinstance(held, Mapping) and key not in held)):
             found.append((held is ABSENT, len(path), (*level.at, *path)))
-    if found:
-        nearest = min(each[:2] for each in found)
-        places = [path for *how, path in found if tuple(how) == nearest]
-        return places[0] if len(places) == 1 else None
-    return next((each.at for each in reversed(around) if key in each.fields and key not in each.value), None)
+    outside = next((each.at for each in reversed(around) if key in each.fields and key not in each.value), None)
+    if not found:
+        return outside
+    nearest = min(each[:2] for each in found)
+    places = [path for *how, path in found if tuple(how) == nearest]
+    return places[0] if len(places) == 1 and outside is None else None
 
 
 def _objects_below(fields: Fields) -> Iterator[tuple[tuple[str, ...], Fields]]:
