@@ -57,7 +57,8 @@ def test_a_node_name_selects_the_node_of_that_name_and_the_affinity_holds_as_wel
     assert bound is not None
     assert selects(bound, {}, "gpu-7")
     assert not selects(bound, {}, "gpu-8")
-    both = NodeSelection.of({"nodeName": "gpu-7", **required({"matchExpressions": [{"key": "b", "operator": "Exists"}]})})
+    labelled = {"matchExpressions": [{"key": "b", "operator": "Exists"}]}
+    both = NodeSelection.of({"nodeName": "gpu-7", **required(labelled)})
     assert both is not None
     assert selects(both, {"b": ""}, "gpu-7")
     assert not selects(both, {}, "gpu-7")

@@ -137,9 +137,9 @@ def _words(name: str) -> list[str]:
 def _place(key: str, level: _Level, around: tuple[_Level, ...]) -> Path | None:
     """Return the path of the object to which the misplaced field ``key`` belongs; None if that is unclear.
 
-    The object may have a field ``key``, but does not have one yet. It is inside the value ``level``, or around it; it is
-    unclear if there are both: a Volcano Job and its pods have different ``volumes``. Inside, objects that the document has
-    come first, then objects that are less deep.
+    The object may have a field ``key``, but does not have one yet. The object is inside the value ``level``, or around
+    it. The place is unclear if there are both: a Volcano Job and its pods have different ``volumes``. Inside, objects
+    that the document has come first, then objects that are less deep.
     """
     found: list[tuple[bool, int, Path]] = []
     for path, fields in _objects_below(level.fields):

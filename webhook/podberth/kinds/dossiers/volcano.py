@@ -134,11 +134,11 @@ def _starts_with_fewer(pod: Subject) -> bool:
 
     A minimum of the workers alone, as with the MPI plugin, is none of these.
     """
-    return any(
-        0 < count(at(job, "spec", "minAvailable")) < max((count(task.get("replicas"), 1) for _, task in tasks), default=0)
-        for job in pod.lineage()
-        if (tasks := tuple(items(at(job, "spec", "tasks"))))
-    )
+    for job in pod.lineage():
+        most = max((count(task.get("replicas"), 1) for _, task in items(at(job, "spec", "tasks"))), default=0)
+        if 0 < count(at(job, "spec", "minAvailable")) < most:
+            return True
+    return False
 
 
 def _metadata(pod: Subject) -> Mapping[str, Any]:
