@@ -284,6 +284,10 @@ RIGHT: Final[Mapping[str, tuple[str, str]]] = {
         "",
     ),
     "affinity to somebody else": (exclusive_jobs(RACK, pod=together(HOST)), ""),
+    "jobs with a rack each, together in what racks are in": (
+        exclusive_jobs(RACK, _TEAM, replicas=2, parallelism=1, pod=together(ZONE)),
+        "",
+    ),
     "a LeaderWorkerSet with a rack to itself": (leader_worker_set(2, GPU, LWS_RACK), ""),
     "a leader without GPUs": (leader_worker_set(3, CPU, LWS_RACK), ""),
     "two groups, each with a rack to itself": (leader_worker_set(1, "", LWS_RACK, groups=2), ""),

@@ -351,6 +351,20 @@ def test_a_volcano_job_is_asked_for_topology_unless_it_says_it(topology: dict[st
     )
 
 
+@pytest.mark.parametrize(("least", "asked"), [(1, False), (3, False), (4, True), (5, True)])
+def test_a_volcano_job_that_starts_with_fewer_pods_than_a_task_has_is_not_asked_for_topology(
+    least: int, asked: bool
+) -> None:
+    tasks = [
+        {"name": name, "replicas": replicas, "template": {"spec": gpu_pod(8)["spec"]}}
+        for name, replicas in (("worker", 4), ("master", 1))
+    ]
+    spec = {"schedulerName": "volcano", "minAvailable": least, "tasks": tasks}
+    review = workload_review(workload("batch.volcano.sh/v1alpha1", "Job", spec), "jobs")
+    lines = [line for line in validate_workload(decode_review(review), snapshot(NEAR)).warnings if "topology" in line]
+    assert bool(lines) is asked
+
+
 @pytest.mark.parametrize("topology", [None, {"groupPolicy": {"mode": "hard", "highestTierAllowed": 1}}])
 def test_a_model_serving_is_asked_for_topology_unless_it_says_it(topology: dict[str, Any] | None) -> None:
     role = {"name": "decode", "replicas": 2, "workerReplicas": 0, "entryTemplate": {"spec": gpu_pod(8)["spec"]}}

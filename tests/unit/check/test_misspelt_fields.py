@@ -64,6 +64,8 @@ def test_a_slip_names_the_field_that_was_meant(document: JSON, meant: str) -> No
         # A field of another release whose words are not all known, and one of which the place is unclear
         of("ray.io/v1", "RayCluster", headGroupSpec={"minReplicas": 1}, autoscalerTimeouts={}),
         of("serving.kserve.io/v1beta1", "InferenceService", nodeName="a"),
+        # A Volcano Job has volumes, and so has its pod
+        of("batch.volcano.sh/v1alpha1", "Job", tasks=[{"template": {"spec": {}}, "volumes": [{"mountPath": "/a"}]}]),
         # The API server keeps unknown fields, so that they may be anything that is no slip
         of("nvidia.com/v1beta1", "DynamoGraphDeployment", components=[{"podTemplate": {"spec": {"enable_x": 1}}}]),
         of("ray.io/v1", "RayCluster", workerGroupSpecs="x"),

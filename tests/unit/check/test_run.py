@@ -170,7 +170,11 @@ def test_a_release_of_a_chart_is_to_be_rendered_first() -> None:
 
 
 def test_a_kind_that_only_offers_parts_of_pods_is_passed_over() -> None:
-    for version, kind in (("kubeflow.org/v1beta1", "WorkspaceKind"), ("quota.codeflare.dev/v1alpha1", "QuotaSubtree")):
+    for version, kind in (
+        ("kubeflow.org/v1beta1", "WorkspaceKind"),
+        ("quota.codeflare.dev/v1alpha1", "QuotaSubtree"),
+        ("amd.com/v1", "NodeFlavor"),
+    ):
         text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: f}}\nspec: {{limits: {{nvidia.com/gpu: 1}}}}\n"
         assert one(text).warnings == ()
 

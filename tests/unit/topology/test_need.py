@@ -52,6 +52,25 @@ def test_a_node_selector_value_that_is_no_string_selects_nothing() -> None:
     assert not selects(selection, {"a": "1"})
 
 
+def test_a_node_name_selects_the_node_of_that_name_and_the_affinity_holds_as_well() -> None:
+    bound = NodeSelection.of({"nodeName": "gpu-7"})
+    assert bound is not None
+    assert selects(bound, {}, "gpu-7")
+    assert not selects(bound, {}, "gpu-8")
+    labelled = {"matchExpressions": [{"key": "b", "operator": "Exists"}]}
+    both = NodeSelection.of({"nodeName": "gpu-7", **required(labelled)})
+    assert both is not None
+    assert selects(both, {"b": ""}, "gpu-7")
+    assert not selects(both, {}, "gpu-7")
+    assert not selects(both, {"b": ""}, "gpu-8")
+
+
+def test_an_empty_term_selects_nothing_beside_a_node_name() -> None:
+    selection = NodeSelection.of({"nodeName": "gpu-7", **required({})})
+    assert selection is not None
+    assert not selects(selection, {}, "gpu-7")
+
+
 def test_nodes_can_be_chosen_by_name() -> None:
     term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["gpu-7"]}]}
     selection = NodeSelection.of(required(term))

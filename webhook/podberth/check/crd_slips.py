@@ -141,8 +141,9 @@ def _place(key: str, level: _Level, around: tuple[_Level, ...]) -> Path | None:
     """Return the path of the object to which the misplaced field ``key`` belongs; None if that is unclear.
 
     The CRD has the field for that object, and the document has no such field there. ``level`` is the object with the
-    misplaced field; ``around`` are the objects that contain ``level``. An object inside ``level`` is preferred: first
-    one that is in the document, then the least deep. If none is possible, the innermost possible object of ``around``
+    misplaced field; ``around`` are the objects that contain ``level``. The place is unclear if an object inside
+    ``level`` and an object of ``around`` are both possible: a Volcano Job and its pods have different ``volumes``.
+    Inside ``level``, an object that is in the document is preferred, then the least deep. Of ``around``, the innermost
     is the result.
     """
     found: list[tuple[bool, int, Path]] = []
@@ -150,11 +151,12 @@ def _place(key: str, level: _Level, around: tuple[_Level, ...]) -> Path | None:
         held = forms.find(level.value, path)
         if key in fields and (held is ABSENT or (isinstance(held, Mapping) and key not in held)):
             found.append((held is ABSENT, len(path), (*level.at, *path)))
-    if found:
-        nearest = min(each[:2] for each in found)
-        places = [path for *how, path in found if tuple(how) == nearest]
-        return places[0] if len(places) == 1 else None
-    return next((each.at for each in reversed(around) if key in each.fields and key not in each.value), None)
+    outside = next((each.at for each in reversed(around) if key in each.fields and key not in each.value), None)
+    if not found:
+        return outside
+    nearest = min(each[:2] for each in found)
+    places = [path for *how, path in found if tuple(how) == nearest]
+    return places[0] if len(places) == 1 and outside is None else None
 
 
 def _objects_below(fields: Fields) -> Iterator[tuple[tuple[str, ...], Fields]]:

@@ -71,6 +71,10 @@ class System:
     """
     asked_above: tuple[tuple[str, ...], ...] = ()
     """The paths of the fields in which an owner of the pod already asks the system for topology."""
+    starts_with_fewer: Callable[[Subject], bool] = lambda _pod: False
+    """The function that returns whether the pod's owner starts with fewer pods than one of its roles has. Such pods do
+    without each other, so nobody is sent to the field for topology.
+    """
     topology_needs: Callable[[Subject], str] = lambda _pod: ""
     """The function that returns what a pod or the pod's owners need so that the author's PodGroup counts; empty:
     nothing.

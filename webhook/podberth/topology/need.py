@@ -19,6 +19,7 @@ CHOSEN_BY: tuple[tuple[str, ...], ...] = (
     ("spec", "nodeSelector"),
     ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"),
     ("spec", "tolerations"),
+    ("spec", "nodeName"),
 )
 """The paths of the fields in a pod that select nodes. A need consists of these fields and the pod's requests."""
 
@@ -26,6 +27,8 @@ Expression: TypeAlias = tuple[str, str, tuple[str, ...]]
 """A requirement of a nodeSelectorTerm: key, operator and values."""
 Term: TypeAlias = tuple[tuple[Expression, ...], tuple[Expression, ...]]
 """(requirements on labels (matchExpressions), requirements on fields (matchFields)) of a nodeSelectorTerm."""
+
+_PARTS_OF_TERM = ("matchExpressions", "matchFields")
 
 # Pods ask for one or two resources, tolerate a few taints, and select nodes in a few hundred characters.
 _MOST_REQUESTS = 16
@@ -38,7 +41,7 @@ tolerations.
 
 
 class NodeSelection:
-    """The nodeSelector and the required node affinity of a pod; a node has to match both.
+    """The nodeSelector, the required node affinity and the nodeName of a pod; a node has to match all.
 
     Two selections are equal if their contents are equal; the order of the keys does not matter. The hash is computed
     once.
@@ -47,7 +50,7 @@ class NodeSelection:
     __slots__ = ("_hash", "_key", "keys", "labels", "length", "reads_name", "terms")
 
     def __init__(self, labels: Mapping[str, str], affinity: tuple[Mapping[str, Any], ...] | None) -> None:
-        """Create the selection from a pod's nodeSelector and required node affinity terms (None: no affinity)."""
+        """Create the selection from the labels that a node must have and the terms (None: none) that it must match."""
         self.labels: tuple[tuple[str, str], ...] = tuple(sorted(labels.items()))
         # Copied, because a pod's own terms may hold further data, and a selection is kept.
         frozen = None if affinity is None else tuple(_freeze_term(term) for term in affinity)
@@ -64,9 +67,10 @@ class NodeSelection:
 
     @classmethod
     def of(cls, pod_spec: Mapping[str, Any]) -> "NodeSelection | None":
-        """Return the selection in a pod's spec; None if the pod has neither nodeSelector nor required node affinity.
+        """Return the selection in a pod's spec; None if the pod states nothing about its node.
 
-        A nodeSelector value that is no string matches no node; the API server would refuse it.
+        A nodeSelector value that is no string matches no node; the API server would refuse it. A nodeName is a
+        requirement on the name of the node: the kubelet of that node admits the pod, and the scheduler never sees it.
         """
         labels = {str(key): value for key, value in (pod_spec.get("nodeSelector") or {}).items()}
         required = at(pod_spec, *CHOSEN_BY[1][1:])
@@ -75,6 +79,11 @@ class NodeSelection:
             affinity = tuple(term for term in required.get("nodeSelectorTerms") or () if isinstance(term, Mapping))
         if not all(isinstance(value, str) for value in labels.values()):
             return cls({}, ())
+        if isinstance(node := pod_spec.get("nodeName"), str) and node:
+            bound = {"key": NODE_NAME_FIELD, "operator": "In", "values": [node]}
+            # A term without requirements matches no node, with the name of one neither.
+            terms = ({},) if affinity is None else [each for each in affinity if any(map(each.get, _PARTS_OF_TERM))]
+            affinity = tuple({**term, "matchFields": (*(term.get("matchFields") or ()), bound)} for term in terms)
         return cls(labels, affinity) if labels or affinity is not None else None
 
     def __eq__(self, other: object) -> bool:

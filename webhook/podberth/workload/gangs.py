@@ -59,7 +59,9 @@ class Gang:
     alone: bool = False
     """Whether the group system certainly starts each of the gang's pods by itself (System.starts_alone)."""
     asks_topology: bool = False
-    """Whether an owner of the pod, or the pod's PodGroup, already asks the group system for topology."""
+    """Whether an owner of the pod, or the pod's PodGroup, already asks the group system for topology, or has no use for
+    it (System.starts_with_fewer).
+    """
     topology_needs: str = ""
     """The end of a message: what else the user's PodGroup needs to be used by the group system (System.topology_needs).
     """
@@ -143,7 +145,7 @@ def gang_of(
         sized_by_owner=awaited and not declared,
         accounted=accounted,
         alone=row is not None and row.starts_alone(subject),
-        asks_topology=row is not None and _is_asked(row, subject),
+        asks_topology=row is not None and (_is_asked(row, subject) or row.starts_with_fewer(subject)),
         topology_needs="" if row is None else row.topology_needs(subject),
         problems=tuple(problems),
     )

@@ -42,7 +42,10 @@ _GROUPS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 
 DOSSIER: Final = Dossier(
     name="things without pods",
-    versions={repository: version for repository, (version, _) in _GROUPS.items()} | {"kedacore/keda": "8b4f083c"},
+    versions={repository: version for repository, (version, _) in _GROUPS.items()}
+    | {"AMD-AGI/Primus-SaFE": "01e8d9e9", "kedacore/keda": "8b4f083c"},
     podless_groups=frozenset(group for _, groups in _GROUPS.values() for group in groups) | {"podberth.io"},
-    podless_kinds=frozenset({"keda.sh/v1alpha1/ScaledObject", "keda.sh/v1alpha1/TriggerAuthentication"}),
+    podless_kinds=frozenset(
+        {"amd.com/v1/NodeFlavor", "keda.sh/v1alpha1/ScaledObject", "keda.sh/v1alpha1/TriggerAuthentication"}
+    ),
 )

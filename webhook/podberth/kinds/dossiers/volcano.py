@@ -130,6 +130,18 @@ def _starts_alone(pod: Subject) -> bool:
     return said is not None and (number(text(said.get(_LEAST))) or 1) == 1
 
 
+def _starts_with_fewer(pod: Subject) -> bool:
+    """Return whether a Volcano Job above the pod starts with fewer pods than one of its tasks has.
+
+    A minimum of the workers alone, as with the MPI plugin, is none of these.
+    """
+    for job in pod.lineage():
+        most = max((count(task.get("replicas"), 1) for _, task in items(at(job, "spec", "tasks"))), default=0)
+        if 0 < count(at(job, "spec", "minAvailable")) < most:
+            return True
+    return False
+
+
 def _metadata(pod: Subject) -> Mapping[str, Any]:
     return {"labels": pod.labels, "annotations": pod.annotations}
 
@@ -268,6 +280,7 @@ DOSSIER: Final = Dossier(
             versions=("v1alpha1",),
             kind="Job",
             spec={
+                "minAvailable": None,
                 "tasks": {ELEMENT: {"replicas": None, "template": TEMPLATE_ASKS}},
                 "networkTopology": {"mode": None, "highestTierAllowed": None, "highestTierName": None},
             },
@@ -321,6 +334,7 @@ DOSSIER: Final = Dossier(
         tolerates="it sums resources alone. Not with `predicate.CacheEnable` of the plugin predicates, off by default, "
         "which takes what it found for one pod of a task for all of them (pkg/scheduler/plugins/predicates/cache.go)",
         starts_alone=_starts_alone,
+        starts_with_fewer=_starts_with_fewer,
         run="ed72c7c8: scheduler, controllers and webhooks, on Kubernetes 1.36.3",
     ),
     own_topology={("volcano", "VolcanoJob"): "set spec.networkTopology of the Volcano Job"},
