@@ -25,8 +25,9 @@ def section(title: str) -> str:
 def test_every_flag_has_a_row() -> None:
     parser = argparse.ArgumentParser()
     controller.configure(parser)
-    named = ((each.option_strings[0], each.metavar) for each in parser._actions if each.dest != "help")
-    flags = {" ".join(filter(None, each)) for each in named}
+    flags = {
+        f"{each.option_strings[0]} {each.metavar or ''}".strip() for each in parser._actions if each.dest != "help"
+    }
     assert rows(section("Flags")).keys() - {"flag", "---"} == flags
     defaults = parser.parse_args([])
     assert rows(section("Flags"))["--missing-after SECONDS"][1] == f"`{defaults.missing_after:g}`"
