@@ -257,7 +257,8 @@ ROWS: Final = (
     Row(
         "podberth-viewer",
         "list",
-        "nodes namespaces pods events gpupolicies.podberth.io gpupolicyexceptions.podberth.io",
+        "nodes namespaces pods events gpupolicies.podberth.io gpupolicyexceptions.podberth.io "
+        "namespacedgpupolicies.podberth.io",
         "read them in every namespace: pods with their environment among them",
         proof=_VIEWER,
     ),

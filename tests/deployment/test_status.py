@@ -113,6 +113,7 @@ def test_without_rights_each_part_says_which_right_it_wants_and_the_rest_is_show
         "get validatingadmissionpolicies.admissionregistration.k8s.io podberth-agent",
         "list gpupolicies.podberth.io",
         "list gpupolicyexceptions.podberth.io",
+        "list namespacedgpupolicies.podberth.io",
         "list nodes",
         "list configmaps in podberth-system",
         "list leases.coordination.k8s.io in podberth-system",

@@ -13,6 +13,7 @@ from ..api.opening import Client, Kubeconfig, connected
 from ..api.protocol import (
     EXCEPTIONS,
     HEARTBEATS,
+    NAMESPACED_POLICIES,
     NAMESPACES,
     NODES,
     PARAMS,
@@ -99,6 +100,7 @@ class StatusReader:
             "guards": self._all_named(_GUARDS),
             "policies": self._listed(POLICIES, "gpupolicies.podberth.io"),
             "exceptions": self._listed(EXCEPTIONS, "gpupolicyexceptions.podberth.io"),
+            "namespaced": self._listed(NAMESPACED_POLICIES, "namespacedgpupolicies.podberth.io"),
             "nodes": self._listed(NODES, "nodes"),
             "topologies": self._listed(TOPOLOGIES, f"configmaps in {NAMESPACE}"),
             "heartbeats": self._listed(HEARTBEATS, f"leases.coordination.k8s.io in {NAMESPACE}"),

@@ -111,6 +111,8 @@ class InstallationState:
     """The GPUPolicies; empty if the API server does not serve the kind."""
     exceptions: Read[tuple[Document, ...]] = ()
     """The GPUPolicyExceptions; empty if the API server does not serve the kind."""
+    namespaced: Read[tuple[Document, ...]] = ()
+    """The NamespacedGPUPolicies of all namespaces; empty if the API server does not serve the kind."""
     nodes: Read[tuple[Document, ...]]
     topologies: Read[tuple[Document, ...]]
     heartbeats: Read[tuple[Document, ...]]

@@ -23,8 +23,7 @@ _RELOADS: Final = "podberth_reload_total"
 def policies(observed: InstallationState) -> Iterator[Row]:
     """Yield the report's lines about the policies in force, and about the GPUPolicies that are not in force."""
     files, replicas = option(observed.deployment, "policies"), readable(observed.replicas)
-    topology = option(observed.deployment, "topology")
-    follows = topology == _CLUSTER
+    follows = follows_cluster(observed)
     sources = [f"files in {files}"] if files else []
     sources += ["GPUPolicies"] if follows else []
     yield _from(" and ".join(sources), _loaded(replicas))
@@ -35,12 +34,18 @@ def policies(observed: InstallationState) -> Iterator[Row]:
         yield unread("objects", observed.policies)
         return
     objects = observed.policies
-    if topology and not follows:
+    if follows is False:
         yield _unread_objects(objects)
         return
     yield _objects(objects)
     for each in _of_state(objects, "broken")[:MOST_NAMED]:
         yield _broken(each)
+
+
+def follows_cluster(observed: InstallationState) -> bool | None:
+    """Return whether the webhook's replicas read policies of the cluster; None if their topology is unknown."""
+    topology = option(observed.deployment, "topology")
+    return topology == _CLUSTER if topology else None
 
 
 def _loaded(replicas: tuple[Replica, ...]) -> tuple[int, ...]:
@@ -167,11 +172,14 @@ def _objects(objects: tuple[Document, ...]) -> Row:
 
 
 def _of_state(objects: tuple[Document, ...], state: str) -> tuple[Document, ...]:
-    return tuple(each for each in objects if _state(each) == state)
+    return tuple(each for each in objects if state_of(each) == state)
 
 
-def _state(policy: Document) -> str:
-    """Return the state of a GPUPolicy by its conditions: active, disabled, broken, or waiting for a replica."""
+def state_of(policy: Document) -> str:
+    """Return the state of a GPUPolicy or NamespacedGPUPolicy: active, disabled, broken, or waiting for a replica.
+
+    The state comes from the policy's conditions.
+    """
     compiled, active = _condition(policy, "Compiled"), _condition(policy, "Active")
     if compiled.get("status") == "False":
         return "broken"

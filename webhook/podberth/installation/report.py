@@ -6,6 +6,7 @@ from .certificates import certificates
 from .denials import denied
 from .exceptions import exceptions
 from .installed import installed
+from .namespaced import namespaced
 from .nodes import topology
 from .observation import InstallationState, Row, Section, StatusReport
 from .outage import outage
@@ -14,7 +15,7 @@ from .policies import policies
 _SECTIONS: Mapping[str, Callable[[InstallationState], Iterable[Row]]] = {
     "installed": installed,
     "outages": outage,
-    "policies": lambda observed: (*policies(observed), *exceptions(observed)),
+    "policies": lambda observed: (*policies(observed), *namespaced(observed), *exceptions(observed)),
     "topology": topology,
     "certificates": certificates,
     "denied lately": denied,
