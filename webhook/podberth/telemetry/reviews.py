@@ -76,9 +76,10 @@ class ReviewRecorder:
 
 
 def _label(policy: str) -> str:
-    """Return the value of a metric's label for a policy.
+    """Return the value of a metric's label for a policy: the policy's name.
 
-    Policies of namespaces share one value, because tenants choose the names and the number of these policies.
+    For every policy of a namespace, the value is NAMESPACED_KIND, because tenants choose the names and the number of
+    these policies.
     """
     return NAMESPACED_KIND if "/" in policy else policy
 

@@ -290,17 +290,22 @@ def _declared_accelerated(pod: Subject, size: int, problems: list[str]) -> int:
 
 
 def _with_accelerators(member: Member, pod: Subject, devices: KnownDevices, system: str) -> tuple[Role, ...]:
-    """Return the roles of the gang that ask for accelerators."""
+    """Return the roles of ``member`` whose pods ask for accelerators, or may do so by a claim (``_may_ask``)."""
     return tuple(role for role in member.roles if role.count and _may_ask(role.asks, pod, devices, system))
 
 
 def _may_ask(asks: Asks | None, pod: Subject, devices: KnownDevices, system: str) -> bool:
+    """Return whether ``asks`` has an accelerator resource, or a claim that may be for accelerators.
+
+    The content of known claims in the pod's namespace counts, unless the group system ``system`` needs equal pods
+    (``ACCOUNTING``): known claims may change between two pods.
+    """
     believe = system not in ACCOUNTING
     return asks is not None and may_ask_for_accelerators(asks, pod.namespace, devices, believe_claims=believe)
 
 
 def _asks(pod: Subject, devices: KnownDevices, system: str) -> bool:
-    """Return whether the pod itself asks for accelerators, or has requests that cannot be read."""
+    """Return whether the pod asks for accelerators, may do so (``_may_ask``), or has requests that cannot be read."""
     asks = asks_in(pod.spec)
     return asks is None or _may_ask(asks, pod, devices, system)
 

@@ -117,9 +117,9 @@ def wrapped_in(document: object, *, depth: int = 0) -> Iterator[tuple[Path, obje
 
 
 def unread_templates(document: Mapping[str, Any]) -> Iterator[object]:
-    """Yield the value at each path for a pod template, in a document and in objects that the document wraps.
+    """Yield the values at which a document's kind has pod templates; likewise for objects that the document wraps.
 
-    The values may have any type.
+    The values may have any type. A value is ABSENT if the document has no such field.
     """
     for _, each in objects_in(document):
         row = row_for(each)
