@@ -14,9 +14,9 @@ class System:
 
     One sign is enough: one of ``schedulers``, ``labels``, ``annotations``, ``owner_labels`` (labels of the pod's
     owners) or ``fields`` (of the pod's spec). The other attributes limit the mutations of the system's pods
-    (docs/rules.md, rules 2 and 3). For example, a mutation must write the fields in ``keeps`` equally on all pods of a
-    group, because the system has copied or hashed them from the group's first pod. docs/systems.md prints the
-    attributes.
+    (docs/rules.md, rules 2 and 3). If the system hashes or copies fields of a group's first pods (``keeps``), a
+    mutation that depends on the snapshot does not apply, because it could make later pods differ. docs/systems.md
+    prints the attributes.
     """
 
     name: str
@@ -73,7 +73,7 @@ class System:
     only the system's source was read, unless the tests run the system.
     """
     asked_above: tuple[tuple[str, ...], ...] = ()
-    """The paths of the fields in which the author of the pod's owner asks the system for topology."""
+    """The paths, in an owner of the pod, of the fields by which the owner's author asks the system for topology."""
     starts_with_fewer: Callable[[Subject], bool] = lambda _pod: False
     """The function that returns whether the pod's owner starts with fewer pods than one of its roles has. Such pods do
     without each other, so nobody is sent to the field for topology.

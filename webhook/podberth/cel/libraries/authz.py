@@ -61,7 +61,7 @@ class Question:
 
     @property
     def text(self) -> str:
-        """The question as JSON, which represents it while an expression is evaluated."""
+        """The question as JSON, the value that represents the question while an expression is evaluated."""
         return json.dumps(asdict(self))
 
 
