@@ -29,7 +29,10 @@ class ReviewRecorder:
     spared: Spared = field(default_factory=Spared)
 
     def decided(self, path: str, request: AdmissionRequest, outcome: Outcome, phases: Phases) -> None:
-        """Record the metrics and the log line of a review that was answered with an AdmissionReview."""
+        """Record the metrics and the log line of a review that was answered with an AdmissionReview.
+
+        The duration of the review is the sum of ``phases``, in seconds.
+        """
         metrics = self.metrics
         seconds = sum(phases)
         metrics.request(path, request.operation, outcome.verdict, seconds)
