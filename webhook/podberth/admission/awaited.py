@@ -37,7 +37,10 @@ class Awaited:
     """
 
     def __call__(self, review: AdmissionRequest, snapshot: Snapshot) -> Sought | None:
-        """Return the Namespace and the owner that the review should wait for; None if the review need not wait."""
+        """Return the Namespace and the owner that the review needs, if it should wait for at least one; else None.
+
+        The result has both, even if the snapshot lacks only one of them.
+        """
         new_pod = review.resource == "pods" and review.operation == "CREATE"
         sought = Sought(review.namespace, _owner(review) if new_pod else None)
         return sought if self.is_lacking(sought, snapshot) else None

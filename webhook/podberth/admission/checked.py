@@ -68,7 +68,7 @@ def excess_of(request: AdmissionRequest) -> str:
 def _excess(pod: object, at_most_bytes: int | None) -> str:
     """Return the message about a size bound that a pod exceeds; empty if the pod exceeds none.
 
-    ``at_most_bytes`` is a number that the pod's size does not exceed; if None, the pod is measured.
+    ``at_most_bytes`` is the size of the pod's JSON, or a larger number. If None, the function measures the pod.
     """
     found = excess(pod, at_most_bytes)
     annotations = at(pod, "metadata", "annotations")

@@ -98,8 +98,8 @@ def mutate_with_writes(
 ) -> tuple[Outcome, tuple[Written, ...]]:
     """Return the outcome of /mutate for the creation of a pod, and the changes that each mutation made.
 
-    The changes are those of the pod without the writes of the floor (``floor.without_floor``). ``watch`` is an observer
-    that sees each step of the decision.
+    Before the decision, the writes of the floor (``admission.floor``) on the pod are undone, so the changes are those
+    of the pod without the floor. ``watch`` is an observer that sees each step of the decision.
 
     Raises:
         ReviewError: an object of the review is not a pod.

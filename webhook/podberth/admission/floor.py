@@ -28,10 +28,10 @@ _MOST_TOLERATIONS: Final = LARGEST["spec", "tolerations"]
 
 
 def without_floor(pod: dict[str, Any]) -> dict[str, Any]:
-    """Return the pod as it was before the floor wrote on it; the argument itself if the floor did not.
+    """Return the pod without the writes of the floor's native policies; ``pod`` itself if they wrote nothing.
 
-    The pod may have any shape. A pod with more tolerations, or a longer annotation, than podberth reads is returned
-    itself: the time does not depend on the pod's size.
+    The pod may have any shape. A pod with more tolerations, or a longer annotation of the floor, than podberth reads is
+    returned unchanged: the time does not depend on the pod's size.
     """
     metadata = at(pod, "metadata")
     marked = [field for field in ("labels", "annotations") if FLOOR_KEY in mapping_at(metadata, field)]
@@ -52,15 +52,19 @@ def without_floor(pod: dict[str, Any]) -> dict[str, Any]:
 
 
 def before_floor(request: AdmissionRequest) -> AdmissionRequest:
-    """Return the review of a new pod as if the floor had not written on the pod; ``request`` itself if it did not."""
+    """Return the review with the pod without the writes of the floor's native policies.
+
+    The result is ``request`` itself if they wrote nothing on the pod.
+    """
     bare = request.object and without_floor(request.object)
     return request if bare is request.object else replace(request, object=bare)
 
 
 def after_floor(request: AdmissionRequest, bare: AdmissionRequest, outcome: Outcome) -> Outcome:
-    """Return the outcome of ``bare``, which is ``request`` before the floor, as an outcome of ``request``.
+    """Return the outcome with a patch for the pod of ``request``, on which the floor's native policies have written.
 
-    A value that both the floor and podberth write is not in the patch.
+    ``bare`` is ``before_floor(request)``, and ``outcome`` is the outcome for ``bare``. Both patches lead to the same
+    pod. A value that the floor has already written is not in the new patch, and the floor's other writes are removed.
     """
     if request is bare or outcome.verdict == "denied" or request.object is None or bare.object is None:
         return outcome
@@ -70,7 +74,7 @@ def after_floor(request: AdmissionRequest, bare: AdmissionRequest, outcome: Outc
 
 
 def _with(holder: Mapping[str, Any], key: str, value: Any) -> dict[str, Any]:
-    """Return a copy of ``holder`` with the value, or without the key if the value is empty, as the API server does."""
+    """Return a copy of ``holder`` with the value at ``key``; without the key if the value is empty."""
     return {**holder, key: value} if value else _without_key(holder, key)
 
 
@@ -79,7 +83,10 @@ def _without_key(holder: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def _word(toleration: object) -> str:
-    """Return the word for a toleration in the annotation; empty if the floor writes no such toleration."""
+    """Return a toleration's taint as in the floor's annotation: ``KEY:EFFECT`` or ``KEY=VALUE:EFFECT``.
+
+    The result is empty if the toleration has another form than those that the floor's native policies write.
+    """
     key, value, effect = (text_at(toleration, field) for field in ("key", "value", "effect"))
     if toleration == {"key": key, "operator": "Exists", "effect": effect}:
         return f"{key}:{effect}"

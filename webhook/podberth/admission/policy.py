@@ -119,8 +119,8 @@ def _denied(request: AdmissionRequest, found: Iterable[Problem]) -> Outcome:
 def _as_written(policy: Mapping[str, Any]) -> dict[str, Any]:
     """Return the policy without the fields that the API server and kubectl added.
 
-    The result's metadata has the annotations first, as in kubectl's output, whose keys are sorted. The
-    creationTimestamp of an exception stays, because an exception may last a year from its creation.
+    The metadata has the annotations first, as in kubectl's output: the lines of problems are lines of the result as
+    YAML. The creationTimestamp of an exception stays, because an exception may last a year from its creation.
     """
     dropped = _SERVERS - {"creationTimestamp"} if policy.get("kind") == EXCEPTION_KIND else _SERVERS
     metadata = {key: value for key, value in (policy.get("metadata") or {}).items() if key not in dropped}

@@ -22,10 +22,11 @@ def read_review(
 ) -> AdmissionRequest:
     """Return the request of the review in a JSON text.
 
-    If a text has too many bytes or values to be parsed, only the part before the objects is read.
+    If a text has too many bytes or values to be parsed, the objects are not read. The fields before the objects are
+    read from the beginning of the text, and ``dryRun`` from the end.
 
     Args:
-        text: the JSON text; only its beginning and its end if it is too large to be parsed.
+        text: the JSON text. If the whole text is too large to be parsed, its beginning and its end are enough.
         size: the length of the whole text in bytes, if ``text`` is not the whole text.
         has_room: called with the length of a text before the text is parsed; returns whether there is memory for the
             parsed document.

@@ -217,11 +217,11 @@ class Writing:
         )
 
     def _came_too_early(self, policy: CompiledPolicy, awaits: Callable[[EarlierChanges, str], bool]) -> bool:
-        """Return whether ``policy``'s mutation is skipped because an earlier call of /mutate for the pod skipped it.
+        """Return whether a policy later than ``policy`` made the change that ``policy``'s mutation needs.
 
-        The mutation needs a change of another policy. If that other policy is applied after ``policy``, the change was
-        missing when the earlier call came to ``policy``. ``awaits`` is ``Concern.awaits``: it returns whether the
-        policy with the given name made the change. ``self.before`` has the changes of the earlier call.
+        Then an earlier call of /mutate for the pod skipped the mutation, because the change was still missing. This
+        call skips the mutation, too: a reinvocation must change nothing. ``self.before`` has the changes of the earlier
+        call. ``awaits`` (``Concern.awaits``) returns whether a named policy made the needed change among them.
         """
         earlier = pipeline.earlier(self.before)
         later = {each.name for each in self.under.snapshot.policies if each.source.sort_key > policy.source.sort_key}

@@ -124,7 +124,7 @@ class Publisher:
 
     @property
     def settled(self) -> bool:
-        """Whether the published ConfigMap has the document of the last ``offer``, podberth's label and the owner.
+        """Whether the published ConfigMap has the document of the last ``offer`` and is ``_Stored.sound``.
 
         Documents that differ only in their time, the field ``observed``, count as equal.
         """

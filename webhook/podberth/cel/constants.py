@@ -40,7 +40,7 @@ class ConstantCall:
 
     @property
     def got(self) -> Scalar:
-        """The value of the call's operand ``literal``, for messages ("got X, want Y")."""
+        """The value of ``self.literal``, for messages ("got X, want Y")."""
         return ast.constant(self.literal)
 
 

@@ -1,8 +1,8 @@
 """Values of types that CEL does not have, such as Quantity: protobuf messages that hold the value's text.
 
 The engine has no opaque types, but messages serve as opaque types. A message keeps its type in lists, maps and ``dyn``,
-equals another message if the texts are equal, and can be passed to Python functions and back. The type checker declares
-message types with these names, without fields.
+equals another message if the texts are equal, and can be passed to Python functions and back. For the type checker, the
+message types have no fields.
 """
 
 import json

@@ -215,7 +215,10 @@ class _Reader:
         return self._balanced(min([start, *(each for each, _ in inner)]), max([end, *(each for _, each in inner)]))
 
     def _own(self, node: Node, token: int) -> Span:
-        """Return the token range of a part without its operands, such as the operator."""
+        """Return the token range of a part without its operands, such as the operator.
+
+        ``token`` is the index of the token at the part's position, which the parser records.
+        """
         text = self.tokens[token].text
         if text == "(":  # a call, has(), or a macro; the name of a called function may have dots
             start = token - 1

@@ -129,7 +129,10 @@ def _add(group: _Group, more: _Group) -> None:
 
 
 def _repeat(group: _Group, last: _Group, token: "re.Match[str]") -> None:
-    """Add the program steps of a repetition, which RE2 expands: "a{1000}" has a thousand times the steps of "a"."""
+    """Add the steps of a repetition to ``group``; RE2 expands it: "a{1000}" has a thousand times the steps of "a".
+
+    ``last`` is the repeated part, whose own steps ``group`` has already. ``token`` is the quantifier.
+    """
     if token["often"]:
         group.endless |= token["often"] != "?"
         group.steps += 1

@@ -258,7 +258,10 @@ def _lower_select(checked: Node, node: Node) -> None:
 
 
 def _lower_call(checked: Node, node: Node, reads: set[FieldPath], apply: Apply) -> str:
-    """Replace a call of one of podberth's functions by its run-time form; return a problem, or ""."""
+    """Replace a call of one of podberth's functions by its run-time form; return a problem, or "".
+
+    The paths that the function reads are added to ``reads``. ``apply`` is the parameter of ``lower``.
+    """
     call = node.call_expr
     operands = list(ast.children(node))
     overloads = ast.overloads(checked, node)

@@ -59,11 +59,11 @@ class Bounds:
         return self.total if times <= self.times else times * self.size
 
     def whole_at(self, times: float) -> float:
-        """Return how many times, at most, ``times`` evaluations use the whole value that is read from ``self.path``.
+        """Return the maximum number of uses of the whole value at ``self.path`` in ``times`` evaluations.
 
-        The result is ``self.whole`` if ``times`` is at most ``self.times``. Otherwise, each evaluation counts as one
-        use, because each may use the largest part of the value: ``c.args.all(a, c.env.all(e, …))`` reads the same
-        ``c.env`` for each argument.
+        The result is the field ``whole``, which counts the uses in up to ``self.times`` evaluations. If ``times`` is
+        larger, each evaluation counts as one use: ``c.args.all(a, c.env.all(e, …))`` reads the same ``c.env`` for each
+        argument.
         """
         return self.whole if times <= self.times else times
 

@@ -57,8 +57,8 @@ def decide(
 ) -> Decided:
     """Return the decisions of /mutate on the template's pod, and of /validate on the result of /mutate.
 
-    ``earlier`` are the writes of native policies, which the API server evaluates before it calls podberth. The writes
-    of the floor are undone, as podberth does in a cluster. ``user`` is the requester.
+    ``earlier`` are the writes of native policies, which the API server evaluates before it calls podberth. Among them,
+    the writes of the floor (``admission.floor``) are undone, as in a cluster. ``user`` is the requester.
 
     Raises:
         ReviewError: no API server would send such a pod.
@@ -85,7 +85,11 @@ def decide(
 
 
 def _without_floor(pod: dict[str, Any], earlier: Sequence[Written]) -> Sequence[Written]:
-    """Return the writes of native policies on a pod, without what the floor wrote."""
+    """Return the writes of native policies on a pod, with one more that undoes the writes of the floor.
+
+    If the floor's native policies wrote nothing, the result is ``earlier``. If no other native policy wrote, it is
+    empty.
+    """
     written = apply(pod, [operation for each in earlier for operation in each.patch])
     bare = without_floor(written)
     if bare is written:

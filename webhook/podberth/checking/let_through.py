@@ -115,10 +115,10 @@ def _policies(observed: InstallationState) -> Read[Policies]:
 def _layered(directory: str, texts: _Texts, objects: _Texts) -> Read[Policies]:
     """Return the policies of one replica of the webhook: those of files, and the GPUPolicies ``objects``.
 
-    ``directory`` is the value of the replicas' flag --policies. In ``_OWN`` are only the policy files of a ConfigMap,
-    ``texts``. In ``_SHIPPED`` are podberth's own policies and ``texts``. If the flag is empty, there are no files. Any
-    other directory can only be read in the replicas: then the result is ``Unread``. A GPUPolicy replaces a file's
-    policy with an equal name.
+    ``directory`` is the value of the replicas' flag --policies, and ``texts`` are the policy files of a ConfigMap. If
+    the directory is ``_OWN``, the files are ``texts``. If it is ``_SHIPPED``, the files are podberth's own policies and
+    ``texts``. If the flag is empty, there are no files. Any other directory can only be read in the replicas: then the
+    result is ``Unread``. A GPUPolicy replaces a file's policy with an equal name.
     """
     if directory in {"", _OWN}:  # without a directory there are only GPUPolicies
         return Policies(texts=texts if directory else (), problems=(), where=f" of {NAME}", objects=objects)

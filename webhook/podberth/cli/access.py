@@ -78,7 +78,11 @@ def cluster_files_of(arguments: argparse.Namespace) -> "ClusterFiles":
 
 
 def add_requester(parser: argparse.ArgumentParser) -> None:
-    """Add --user and --group for the user who creates the command's objects, and --authorizer for the users' rights."""
+    """Add the flags --user and --group, and the flag --authorizer.
+
+    The first two name the user who creates the objects that the command judges. The last names a file with RBAC
+    objects: the rights of all users.
+    """
     parser.add_argument(
         "--user",
         metavar="NAME",
@@ -98,12 +102,12 @@ def add_requester(parser: argparse.ArgumentParser) -> None:
 
 
 def requester_of(arguments: argparse.Namespace) -> "Requester":
-    """Return the user and the rights that the flags --user, --group and --authorizer name.
+    """Return the user whom the flags --user and --group name, and the rights in the file of the flag --authorizer.
 
     Groups that every authenticated user has are added, as for kubectl's --as.
 
     Raises:
-        UsageError: groups are given without a user, or the file cannot be used.
+        UsageError: groups are given without a user, or the file of --authorizer cannot be used.
     """
     from ..native.judge import Requester, user_info  # noqa: PLC0415 - as below
 

@@ -120,7 +120,7 @@ def _filled(script: str, **parts: str) -> str:
 
 
 def bash(grammars: Sequence[Grammar], shell: str = "bash") -> str:
-    """Return the completion script for bash; ``shell`` is the shell's name in the text of the script."""
+    """Return the completion script for bash, which zsh runs, too; the script's first comment names ``shell``."""
     return _filled(
         "completion.bash",
         shell=shell,

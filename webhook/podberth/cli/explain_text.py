@@ -148,7 +148,7 @@ def _block(policy: Explained, asking: PolicyExplained) -> _Row:
 
 
 def _add(row: _Row, expression: Evaluated) -> None:
-    """Add a row for an expression to ``row``: its path and value, and rows below it for subexpressions and values."""
+    """Add a row with an expression's path and value to ``row``; below it are rows for its parts and loop elements."""
     label = expression.path.removeprefix("spec.").removesuffix(".expression")
     branch = row.add(Span(label, "bold"), _shown(expression.answer))
     if expression.tree is not None:

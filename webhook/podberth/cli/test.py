@@ -190,7 +190,11 @@ def _updated(files: SuiteFiles, tested: Tested) -> tuple[tuple[str, ...], tuple[
 
 
 def _costs(observer: Observer) -> tuple[Cost, ...]:
-    """Return the cost of each policy; all evaluations of one compiled policy in one case count as one review."""
+    """Return the cost of each policy: the bound of the time for one review, and the longest measured time of a review.
+
+    A review is all evaluations of one compiled policy in one case. A policy without evaluations has a measured time of
+    0.
+    """
     reviews: dict[str, dict[int, list[Observed]]] = {}
     for each in observer.answers:
         reviews.setdefault(each.policy.name, {}).setdefault(id(each.policy), []).append(each)

@@ -122,7 +122,11 @@ def _show_cuts(node: NodePicture, terminal: Terminal) -> None:
 
 
 def _bar(gpu: GpuPicture, lead: str, terminal: Terminal) -> Line:
-    """Return a line that shows a GPU's memory slices side by side, each with a width in proportion to the memory."""
+    """Return a line with the text ``lead`` and a bar of a GPU's memory.
+
+    The bar has a field for each MIG instance and for each range of memory slices without one. A field is as wide as its
+    slices.
+    """
     side, blank = ("│", "·") if terminal.has("│·") else ("|", ".")
     blank = "?" if gpu.unplaced else blank
     slices = gpu.segments[-1].start + gpu.segments[-1].size

@@ -88,12 +88,12 @@ class ServedKinds:
     ) -> None:
         """Create the object; ``run`` starts to follow kinds and passes the objects to ``workloads``.
 
-        The event ``settled`` is set when no kind has to be waited for any longer. With ``patient``, a kind that is
-        served and cannot be read has to be waited for.
+        The event ``settled`` is set when each kind is listed, not served, refused or unreadable. With ``patient``, an
+        unreadable kind does not count: ``settled`` is set only after the kind is listed.
         """
         self.settled = asyncio.Event()
-        """An event that is set when podberth no longer waits for a kind: each is listed, not served, refused or
-        unreadable."""
+        """An event that is set when no kind's first list is awaited any longer: each kind is listed, not served,
+        refused or unreadable."""
         self._excused: frozenset[str] = frozenset() if patient else _BROKEN
         self._workloads = workloads
         self._client = connect()
@@ -234,9 +234,9 @@ class ServedKinds:
     async def _until_something_happens(self, seconds: float, looked_at: float) -> None:
         """Wait ``seconds`` until the next check of served kinds; return early if a kind can no longer be followed.
 
-        Meanwhile, ``settled`` is set as soon as no kind has to be waited for. ``looked_at`` is the time of the last
-        check, by the monotonic clock. An early return comes after a pause, which grows if checks follow each other
-        quickly (``Pace``).
+        Meanwhile, the event ``settled`` is set as soon as no kind's first list is awaited any longer. ``looked_at`` is
+        the time of the last check, by the monotonic clock. An early return comes after a pause, which grows if checks
+        follow each other quickly (``Pace``).
         """
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
@@ -264,7 +264,11 @@ class ServedKinds:
                 return
 
     async def _end(self, kind: Kind) -> None:
-        """Record the reason why a kind can no longer be followed."""
+        """End following a kind whose watch has ended.
+
+        If the API server refused the watch, the kind's objects are forgotten. Otherwise, ``_ended`` has the objects
+        until API discovery shows whether the kind is still served.
+        """
         followed = self._followed.pop(kind)
         error = followed.task.exception()
         await followed.reflector.close()

@@ -1,8 +1,9 @@
-"""Keeps the ConfigMap from which the floor's native policies read the cluster's accelerators (``plan.floor``).
+"""Keeps the ConfigMap ``podberth-floor``, from which native policies read the cluster's accelerators (``plan.floor``).
 
-Every replica follows the nodes and the DeviceClasses; the leader writes. The ConfigMap itself is followed, too, so it
-is written only if its data differs, whoever has changed it. podberth does not create the ConfigMap: without it, there
-is no floor.
+These native policies are the floor: they stand in while podberth does not answer (docs/native-policies.md). Every
+replica follows the nodes and the DeviceClasses; the leader writes. The ConfigMap itself is followed, too, so it is
+written only if its data differs, whoever has changed it. podberth does not create the ConfigMap: without the ConfigMap,
+the floor is not installed.
 """
 
 import asyncio
@@ -45,7 +46,7 @@ _TOGETHER_SECONDS: Final = 1.0
 
 
 class Floor:
-    """Follows the objects that decide the data of the ConfigMap, and the ConfigMap; ``act`` writes the ConfigMap."""
+    """Keeps the ConfigMap ``podberth-floor``: ``run`` follows it, nodes and DeviceClasses, and ``act`` writes it."""
 
     def __init__(
         self, connect: Callable[[], Client], conventions: Conventions, metrics: Counts, log: Log, timing: Timing
@@ -100,7 +101,7 @@ class Floor:
                 await each.close()
 
     async def act(self) -> None:
-        """Write the ConfigMap whenever its data is not what the cluster has, until the task is cancelled."""
+        """Write ``data`` to the ConfigMap ``podberth-floor`` whenever the two differ, until the task is cancelled."""
         for each in self._reflectors:
             await each.listed.wait()
         await self._served.settled.wait()
@@ -113,7 +114,10 @@ class Floor:
             await self._client.reset()
 
     async def _keep_safely(self, pace: Pace) -> None:
-        """Write the ConfigMap if its data differs; after a failure, wait, and have the write tried again."""
+        """Write the ConfigMap ``podberth-floor`` if its data differs from ``data``.
+
+        If the API server does not take the write, wait as ``pace`` says, and wake ``act``, which tries again.
+        """
         try:
             await self._keep()
         except ClusterError as error:
@@ -137,7 +141,7 @@ class Floor:
         self._log.event("info", "floor: its params are written", resources=len(data))
 
     def data(self) -> dict[str, str]:
-        """Return the data that the ConfigMap should have."""
+        """Return the data that the ConfigMap ``podberth-floor`` should have, as ``floor_data`` computes it."""
         changed, self._changed = self._changed, {}
         nodes = [each for each in changed.values() if each is not None]
         self._index = self._index.update(nodes, [name for name, each in changed.items() if each is None])

@@ -152,8 +152,8 @@ class _Fact(NamedTuple):
 def _fact(tokens: Sequence[Token], index: int) -> _Fact:
     """Return the field of the CEL variable ``gpu`` whose text begins at the token ``index``, which is ``gpu``.
 
-    The comparisons ``gpu.count > 0`` and ``gpu.count == 0`` result in the field ``ASKED``, the second one negated. The
-    native expression of ``ASKED`` is shorter than that of ``gpu.count``.
+    For ``gpu.count > 0``, the result is the fact ``ASKED`` (the pod asks for accelerators), because the native
+    expression of ``ASKED`` is shorter than that of ``gpu.count``. For ``gpu.count == 0``, it is ``ASKED`` negated.
     """
     field = _text(tokens, index + 2) if _text(tokens, index + 1) == "." else ""
     compared = (_text(tokens, index + 3), _text(tokens, index + 4))

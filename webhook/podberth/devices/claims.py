@@ -98,12 +98,12 @@ class KnownDevices:
         """Return the number of a claim's devices that can replace an extended resource in a pod; None if unknown.
 
         For an accelerator resource, the claim's accelerators count. For any other resource, the claim's devices that
-        are no accelerators count. If the claim has no such devices, its devices of unknown DeviceClasses count in their
-        place. If it has none of these either, and podberth does not know the resource, the claim's accelerators count.
+        are no accelerators count. If the claim has no such devices, its devices of unknown DeviceClasses count as a
+        substitute. If it has none of these either, and podberth does not know the resource, the claim's accelerators
+        count as a substitute.
 
-        The result is None if the claim or a number of devices is unknown. It is also None if devices count in place of
-        others and belong to several DeviceClasses, because it is unknown which of these DeviceClasses replaces the
-        resource.
+        The result is None if the claim or a number of devices is unknown. It is also None if the substitutes belong to
+        several DeviceClasses, because it is unknown which of these DeviceClasses replaces the resource.
 
         Args:
             namespace: the pod's namespace.

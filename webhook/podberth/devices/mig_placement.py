@@ -103,7 +103,8 @@ def _more(name: str, there: Sequence[str], table: MigTable, taken: int) -> int:
 def _layouts(names: Iterable[str], table: MigTable, taken: frozenset[int]) -> frozenset[int]:
     """Return the sets of memory slices that may be in use after instances of ``names`` are placed, as bit masks.
 
-    There are at most 2 ** 8 masks, so the time is bounded by the number of instances.
+    ``taken`` has the sets that may be in use before. There are at most 2 ** 8 masks, so the time is bounded by the
+    number of instances.
     """
     for name in names:
         masks = [_mask(start, size) for start, size in placements(name, table)]
@@ -120,8 +121,8 @@ def _together(names: Sequence[str], table: MigTable) -> bool:
 
     The number of instances of each profile and their media engines are checked. Only one instance may have the media
     engines (``+me``). An instance with ``+me.all`` takes the engines from all other instances, which then have ``-me``.
-    Thor, which has no separate GPU memory, has one compute and one graphics instance (MIG user guide, "Supported MIG
-    profiles").
+    A GPU without separate memory (Thor) may have one compute and one graphics instance at most (MIG user guide,
+    "Supported MIG profiles").
     """
     for name in set(names):
         most = table.rows[name].max_instances

@@ -134,8 +134,9 @@ class ClusterFacts:
         return made
 
     def _known(self, *roles: KindRole) -> Mapping[Any, Any]:
-        """Return a mapping from an object's key to its kept fields, for all Kubernetes kinds with one of the roles.
+        """Return a mapping from an object's key to its kept fields, for all kinds whose ``Kind.role`` is in ``roles``.
 
+        The key is a name, a namespace and name, or one of the keys that ``Kind.keys`` returns.
         If objects of two kinds have the same key, the mapping has the object of the first kind.
         """
         return _chained(*(self.tables[kind].known for kind in of_role(*roles) if kind in self.tables))

@@ -345,7 +345,7 @@ OWNER_GROUPS: Final = frozenset(each.group for each in OWNER_KINDS if each.group
 
 
 def of_role(*roles: KindRole) -> tuple[Kind, ...]:
-    """Return the rows of the table ``KINDS`` (the Kubernetes kinds that podberth reads) with a given role, in order."""
+    """Return the rows of the table ``KINDS`` whose field ``role`` is one of ``roles``, in order."""
     return tuple(kind for kind in KINDS if kind.role in roles)
 
 

@@ -87,7 +87,7 @@ _POD = """\
 def texts(name: str, kind: Kind) -> dict[str, str]:
     """Return a mapping from file name to text for the files of a new policy's folder.
 
-    ``kind`` says whether the policy has mutations ("mutate"), validations ("validate") or both.
+    ``kind`` says whether the policy has mutations ("mutate"), validations ("validate") or both ("both").
 
     Raises:
         UsageError: the name is not valid for a policy.
@@ -110,7 +110,7 @@ def start(name: str, kind: Kind, directory: Path) -> Path:
     """Write a new policy's folder below ``directory``, which is created if needed; return the folder.
 
     The JSON schema of policies, for editors, is written beside the folder. ``kind`` says whether the policy has
-    mutations ("mutate"), validations ("validate") or both.
+    mutations ("mutate"), validations ("validate") or both ("both").
 
     Raises:
         UsageError: the name is not valid, is in use already, or the folder cannot be written.

@@ -77,10 +77,11 @@ def _of_cluster(case: GroupCase, start: Start[Pods]) -> Wrong | None:
 
 
 def _counted(start: Start[Pods], found: Mapping[Lack, int]) -> tuple[str, str]:
-    """Return two texts: the number of pods that fit into no domain, and the most pods that one domain holds.
+    """Return PODS and MOST of the message ``PODS in one LEVEL: no known domain holds MOST``.
 
-    ``start`` has the pods that start together. ``found`` is a mapping from each lack (the pods that do not fit into a
-    domain, and the most pods that do) to the number of domains with this lack.
+    ``start`` has the pods that start together, and ``found`` the number of domains with each lack. PODS, such as "8
+    pods", are the pods for which the most domains lack room. MOST is "more than 6" if the best domain has room for 6 of
+    these pods. If some domains lack room only for other pods, MOST is "them all".
     """
     often: Counter[tuple[int, ...]] = Counter()
     for lack, domains in found.items():

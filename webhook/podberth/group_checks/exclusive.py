@@ -10,10 +10,10 @@ from .levels import LevelDemand, affinity_keys, exclusive_levels, pod_set_levels
 def contradictions(case: GroupCase) -> Iterator[Wrong]:
     """Yield a problem for each pod affinity or pod set topology that contradicts the gang's exclusive topology.
 
-    They contradict if they name different levels for the same pods. Affinity to the pods of other gangs as well may
-    name a wider level: one block for several gangs, each alone in its rack. Which levels are wider is unknown, except
-    that no level is narrower than a host. Spread and anti-affinity do not contradict exclusive topology: a gang that is
-    alone in its rack may be spread over the hosts of the rack.
+    Two fields contradict each other if they name different levels for the same pods. An affinity may name a different
+    level if it selects other gangs' pods, too: one block for several gangs, each alone in its rack. Such a level has to
+    be wider, but podberth only knows that the hostname is not wider. Spread and anti-affinity do not contradict
+    exclusive topology: a gang that is alone in its rack may be spread over the hosts of the rack.
     """
     exclusive = tuple(exclusive_levels(case))
     if not exclusive:

@@ -122,10 +122,10 @@ def read(document: object, path: Path, form: Form) -> dict[str, Any]:
 
 
 def _misfit(place: object, key: str, form: Form) -> Any:
-    """Return the value at ``key`` of the object ``place`` if it should be an object and is none; else None.
+    """Return the value of the template's field ``key`` (metadata or spec) if the value is of a wrong type.
 
-    The value becomes a part of the Pod, so that the wrong type is reported. A key that ``form`` does not read is not
-    checked.
+    The value becomes a part of the Pod, so that the wrong type is reported. The result is None if the value is an
+    object, if the template ``place`` lacks the field, or if ``form`` does not read the field.
     """
     if not any(target[0] == key and source[:1] == (key,) for target, source in form.seats):
         return None

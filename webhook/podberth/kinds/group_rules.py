@@ -106,7 +106,7 @@ JOB_SCHEDULING: Final = ("scheduling", "schedulingPolicy")
 
 
 def above(got: int, most: int, what: str) -> str:
-    """Return the message that a minimum ``got`` is above ``most``. ``what`` is the text about the number ``most``."""
+    """Return the message that a minimum ``got`` is above ``most``. ``what`` names ``most``, such as "its replicas"."""
     return f"got {got}, want {most} at most, {what}: {NEVER}"
 
 

@@ -86,10 +86,11 @@ def shared_templates(document: Found | None) -> Mapping[str, object]:
 
 
 def merged_below(role: object, pods: RolePods, shared: Mapping[str, object]) -> Any:
-    """Return the template of ``pods`` with all their patches but the last applied to it.
+    """Return the template to which the operator applies the topmost patch of ``pods``.
 
-    ``role`` has the patches, and the template if it is the role's own. ``shared`` has the group's role templates by
-    name. The result is None if the template is unknown, or is the role's own without patches.
+    The result is the template below the patches, with all other patches applied. ``role`` has the patches, and the
+    template if it is the role's own. ``shared`` has the group's role templates by name. The result is None if the
+    template is unknown, or is the role's own without patches.
     """
     found = shared.get(pods.shared) if pods.shared else None
     for index, path in enumerate(pods.layers[:-1]):

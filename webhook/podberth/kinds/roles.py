@@ -167,9 +167,9 @@ def _shared(asks: Asks) -> Asks:
 
 
 def role_of(part: object) -> Role:
-    """Return the role in a part of an owner.
+    """Return the role that an object in an owner's document describes, such as an item of the list of roles.
 
-    The role is read from the part's fields ``template`` and ``replicas`` (1 if absent).
+    The role is read from the object's fields ``template`` and ``replicas`` (1 if absent).
     """
     replicas = at(part, "replicas")
     return Role(count(replicas, 1), asks_of(at(part, "template")), unread(replicas))

@@ -13,9 +13,10 @@ class System:
     """A system that places the pods of a group as a whole, with the signs by which the system's pods are recognised.
 
     One sign is enough: one of ``schedulers``, ``labels``, ``annotations``, ``owner_labels`` (labels of the pod's
-    owners) or ``fields`` (of the pod's spec). The other attributes say which fields the system reads (``reads``), and
-    which it hashes or copies before the next pod is made (``keeps``). They limit the mutations of the system's pods
-    (docs/rules.md, rules 2 and 3), and docs/systems.md prints them.
+    owners) or ``fields`` (of the pod's spec). The other attributes limit the mutations of the system's pods
+    (docs/rules.md, rules 2 and 3). If the system hashes or copies fields of a group's first pods (``keeps``), a
+    mutation that depends on the snapshot does not apply, because it could make later pods differ. docs/systems.md
+    prints the attributes.
     """
 
     name: str
@@ -52,9 +53,11 @@ class System:
     Empty: the warning leaves the field out, because it depends on objects that podberth does not follow.
     """
     asked: frozenset[str] = frozenset()
-    """The annotations of a pod that already ask the system for topology."""
+    """The annotations by which a pod's author asks the system for topology."""
     keeps: str = ""
-    """The fields of a pod that the system hashes or copies before the next pod is made; empty if there are none."""
+    """The fields of a group's first pods that the system hashes or copies before the group's later pods are created;
+    empty if there are none.
+    """
     keeps_of: Callable[[Mapping[str, Any]], bool] = lambda _pod: True
     """The function that returns whether the system has read the fields ``keeps`` before the pod is created; False if
     the system makes the pod's group only from created pods.
@@ -70,7 +73,7 @@ class System:
     only the system's source was read, unless the tests run the system.
     """
     asked_above: tuple[tuple[str, ...], ...] = ()
-    """The paths of the fields in which an owner of the pod already asks the system for topology."""
+    """The paths, in an owner of the pod, of the fields by which the owner's author asks the system for topology."""
     starts_with_fewer: Callable[[Subject], bool] = lambda _pod: False
     """The function that returns whether the pod's owner starts with fewer pods than one of its roles has. Such pods do
     without each other, so nobody is sent to the field for topology.
@@ -84,7 +87,7 @@ class System:
 
     @property
     def asked_at(self) -> tuple[tuple[str, ...], ...]:
-        """The paths in a pod of the annotations that already request topology from the system, sorted."""
+        """The paths, in a pod, of the annotations by which a pod's author asks the system for topology, sorted."""
         return tuple(("metadata", "annotations", key) for key in sorted(self.asked))
 
     def places(self, topology: str | None = None) -> str:

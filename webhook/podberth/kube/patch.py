@@ -169,9 +169,9 @@ def apply(document: dict[str, Any], operations: Sequence[Mapping[str, Any]]) -> 
 
 
 def _forget(copied: dict[tuple[str, ...], Any], steps: tuple[str, ...], container: Any) -> None:
-    """Remove the copies that an operation at ``steps`` has replaced, removed or moved from ``copied``.
+    """Delete the entries of ``copied`` whose values an operation at ``steps`` has replaced, removed or moved.
 
-    An operation in the middle of a list moves the items behind it.
+    If ``container``, which has the value at ``steps``, is a list, the operation moves the items behind the value.
     """
     moved = steps[:-1] if isinstance(container, list) and steps[-1] != "-" else steps
     least = len(moved) + (moved is not steps)

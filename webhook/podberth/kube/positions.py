@@ -95,11 +95,11 @@ _BLANK_ESCAPES = "tnrvf LP_N\t\n\r"
 
 
 def _count_solid(value: str, line: int, column: int) -> tuple[int, int]:
-    """Return (number of non-blank characters before a place in ``value``, distance of the place from the last of them).
+    """Return (number of non-blank characters before a place in ``value``, distance) for the method ``within``.
 
-    ``line`` and ``column`` of the place count from 1. The distance is 0 if the character at the place is not blank. For
-    a blank, the distance is the number of columns to the last non-blank character. It is 1 if that character is in an
-    earlier line, because ``within`` places such a blank right behind it.
+    ``line`` and ``column`` of the place count from 1. If the character at the place is not blank, the distance is 0. If
+    it is blank, the distance is the number of columns from the last non-blank character before it. If that last
+    character is in an earlier line, the distance is 1.
     """
     lines = value.split("\n")
     line = min(max(line, 1), len(lines))

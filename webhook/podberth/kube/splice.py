@@ -202,10 +202,9 @@ class _Writer:
         return brought
 
     def _survive(self, place: Place, old: Mapping[str, Any]) -> None:
-        """Record the fields that an object gets by ``place``, a merge key (``<<``): later aliases may refer to them.
+        """Record that the values below the merge key (``<<``) at ``place`` stay: later aliases may refer to them.
 
-        ``old`` has the values of the object before the change. Those of the fields in ``place`` are recorded in
-        ``_now``.
+        ``old`` is the object with the merge key, before the change. The values are recorded in ``_now``.
         """
         for key, part in place.parts.items():
             if part.start >= place.index and key in old:

@@ -15,9 +15,9 @@ Policies are in the order in which they wrote.
 class Change:
     """The change that one mutation made to one pod.
 
-    ``wrote`` is JSON of exactly the values that were written. podberth compares the values with the pod later, and
-    applies the values again. ``describe`` returns a phrase ("tolerates nvidia.com/gpu:NoSchedule") for policies that
-    give no reason.
+    ``wrote`` is JSON of exactly the values that were written. The pod's record has these values: when the pod is
+    reviewed again, podberth compares the values with the pod, and writes those that an update has removed.
+    ``describe`` returns a phrase ("tolerates nvidia.com/gpu:NoSchedule") for policies that give no reason.
     """
 
     concern: str

@@ -308,10 +308,11 @@ _OMITTED: Final[Mapping[str, frozenset[str]]] = {
 
 
 def _as_decoded(value: Any, place: str = "") -> Any:
-    """Return a copy of a JSON value as the API server decodes it: without null, empty lists and empty maps (``_MAPS``).
+    """Return a copy of a JSON value as the API server decodes it, without empty fields.
 
-    ``place`` is the name of the field with the value: fields in ``_OMITTED`` below it are left out if false, 0 or
-    empty.
+    Fields that are null, an empty list, or an empty map (labels and the other fields in ``_MAPS``) are left out. Some
+    fields are also left out if false, 0 or "": ``_OMITTED`` has their names, by the name of the field around them.
+    ``place`` is the name of the field that contains ``value``.
     """
     if isinstance(value, dict):
         omitted = _OMITTED.get(place, frozenset())

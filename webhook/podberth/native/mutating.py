@@ -1,10 +1,10 @@
 """Evaluates MutatingAdmissionPolicies on the creation of an object, and returns the object with their mutations.
 
-Source: pkg/admission/plugin/policy/mutating/dispatcher.go of apiserver. The policies are evaluated in the order of
-their names: each policy with each of its bindings and each params object. A mutation gets the object with the changes
-of earlier mutations. If a mutation fails, failurePolicy Fail denies the request, and the other mutations are evaluated
-nevertheless. After at least one mutation was evaluated, the policies with reinvocationPolicy IfNeeded are evaluated
-once more.
+Source: pkg/admission/plugin/policy/mutating/dispatcher.go of apiserver. The API server evaluates the policies in no
+fixed order; this module evaluates them in the order of their names. Each policy is evaluated with each of its
+bindings and each params object. A mutation gets the object with the changes of earlier mutations. If a mutation fails,
+failurePolicy Fail denies the request, and the other mutations are evaluated nevertheless. After at least one mutation
+was evaluated, the policies with reinvocationPolicy IfNeeded are evaluated once more.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -132,8 +132,8 @@ class MutatingPolicies(BoundPolicies):
     def mutate(self, creation: Creation) -> Mutated:
         """Return the result of the policies for the creation of an object.
 
-        The API server evaluates policies in the order of a Go map, which differs after each change of a policy. If the
-        reverse order gives another object, a note says so.
+        The API server evaluates policies in no fixed order: that of a Go map, which it builds again after each change
+        of a policy (policy/generic/policy_source.go). If the reverse order gives another object, a note says so.
         """
         done = self._mutated(creation, self.bound)
         if len({each.policy for each in done.writes}) > 1:

@@ -206,7 +206,7 @@ def _needed(retired: Retired, now: datetime) -> bool:
 
 
 def name(certificate: x509.Certificate) -> str:
-    """Return a certificate's name for messages, at most 64 characters."""
+    """Return a certificate's subject for messages, without a "CN=" at the beginning; at most 64 characters."""
     return certificate.subject.rfc4514_string().removeprefix("CN=")[:64]
 
 

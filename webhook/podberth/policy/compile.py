@@ -447,8 +447,8 @@ def compile_policies(
         environment: the names and functions that the policies' expressions may use.
         checked: whether the policies have compiled before without problems. Then each part is compiled only when it is
             used.
-        late: called before each expression; returns True when the time is over. If None, the environment limits the
-            time.
+        late: called before each expression; returns True when the time is over. If None, the time limit is that of
+            ``environment.deadline``.
 
     Returns:
         The policies, sorted by their field ``order`` and then by name, and the sorted problems. A caller that needs all

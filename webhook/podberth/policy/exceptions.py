@@ -107,8 +107,8 @@ def compile_exceptions(
     requirements in a namespace's exceptions is limited, too (MOST_COMPARED). Exceptions are counted in the given order.
     Callers pass exceptions of files first, and so exceptions of the cluster cannot use up the limits.
 
-    ``late`` is called before each expression; it returns True when the time is over. If None, the environment limits
-    the time.
+    ``environment`` has the names and functions that expressions may use. ``late`` is called before each expression; it
+    returns True when the time is over. If None, the time limit is that of ``environment.deadline``.
     """
     compiled: list[CompiledException] = []
     problems: list[Problem] = []
@@ -193,7 +193,10 @@ class _Taken:
 
 
 def _full(exception: ParsedException, taken: Mapping[str, float], more: float, most: float) -> str:
-    """Return the first namespace of an exception where ``taken`` plus ``more`` is above ``most``; else empty."""
+    """Return the first namespace whose limit ``most`` an exception exceeds; empty if there is none.
+
+    ``taken`` has the sum of the accepted exceptions for each namespace, to which the exception adds ``more``.
+    """
     namespaces = frozenset(exception.source.spec.namespaces)
     return min((each for each in namespaces if taken[each] + more > most), default="")
 

@@ -65,8 +65,8 @@ def compile_namespaced(
     Args:
         parsed: the policies.
         environment: the names and functions that their expressions may use.
-        late: called before each expression; returns True when the time is over. If None, the environment limits the
-            time.
+        late: called before each expression; returns True when the time is over. If None, the time limit is that of
+            ``environment.deadline``.
         within: the limit on the syntax-tree nodes of the policies of all namespaces; None: only each namespace has a
             limit.
     """

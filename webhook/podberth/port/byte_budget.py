@@ -107,7 +107,7 @@ class Hold:
 
     @property
     def is_large(self) -> bool:
-        """Whether the memory budget would be used up if every connection had a parsed document of this size."""
+        """Whether the request's parsed document is so large that one for every connection would exceed the budget."""
         return self._documents > _LARGE_DOCUMENT
 
     def drop_document(self) -> None:

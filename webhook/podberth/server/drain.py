@@ -56,7 +56,9 @@ class Leaving:
             self.begin(0.0)
 
     async def leave(self, state: ServingState, port: ReviewPort, log: Log) -> None:
-        """Wait until shutdown is requested, then shut down ``port`` in the three steps of the module's docstring.
+        """Wait until shutdown is requested, then shut down ``port`` without losing a review.
+
+        First, readiness fails for some seconds. Then new connections are refused, and the reviews in flight finish.
 
         Raises:
             BaseException: the error of a task that was passed to ``depend_on``, after the shutdown.

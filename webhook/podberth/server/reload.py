@@ -158,7 +158,11 @@ class WatchedSnapshot:
             self._state.snapshot = self._state.snapshot.with_namespaced(self._all_namespaced(self._loaded.snapshot))
 
     def _all_namespaced(self, loaded: Snapshot) -> Mapping[str, tuple[NamespacedPolicy, ...]]:
-        """Return a mapping from namespace to policies: those of the cluster, then those of files with other names."""
+        """Return a mapping from namespace to policies: the cluster's NamespacedGPUPolicies, then those of files.
+
+        ``loaded`` has the policies of files. A policy of a file is left out if the cluster has a policy with the same
+        namespace and name.
+        """
         found = dict(self._namespaced or {})
         for namespace, of_files in loaded.namespaced.items():
             live = found.get(namespace, ())

@@ -63,8 +63,9 @@ class SharedCertificate:
     async def run(self) -> None:
         """Keep the certificates up to date until the task is cancelled.
 
-        Each check reads the Secret with the shared CA certificates and the webhook configurations. If it is due, CA
-        certificates are written to the Secret or the configurations, or the serving certificate is signed.
+        Each check reads the Secret with the shared CA certificates and the webhook configurations. Then the work
+        that is due, if any, is done: the serving certificate is signed, or CA certificates are written to the Secret or
+        to the configurations.
         """
         while True:
             wait_seconds = await self._turn()

@@ -29,7 +29,10 @@ class ReviewRecorder:
     spared: Spared = field(default_factory=Spared)
 
     def decided(self, path: str, request: AdmissionRequest, outcome: Outcome, phases: Phases) -> None:
-        """Record the metrics and the log line of a review that was answered with an AdmissionReview."""
+        """Record the metrics and the log line of a review that was answered with an AdmissionReview.
+
+        The duration of the review is the sum of ``phases``, in seconds.
+        """
         metrics = self.metrics
         seconds = sum(phases)
         metrics.request(path, request.operation, outcome.verdict, seconds)
@@ -76,9 +79,10 @@ class ReviewRecorder:
 
 
 def _label(policy: str) -> str:
-    """Return the value of a metric's label for a policy.
+    """Return the value of a metric's label for a policy: the policy's name.
 
-    Policies of namespaces share one value, because tenants choose the names and the number of these policies.
+    For every policy of a namespace, the value is NAMESPACED_KIND, because tenants choose the names and the number of
+    these policies.
     """
     return NAMESPACED_KIND if "/" in policy else policy
 

@@ -160,7 +160,10 @@ def _vendor(node: Node) -> Vendor:
 
 
 def _memory_mib(node: Node, resource: str, accelerator: Accelerator) -> int:
-    """Return the MiB of one unit of a resource; 0 if unknown."""
+    """Return the GPU memory of one unit of a node's resource in MiB; 0 if unknown.
+
+    ``accelerator`` is what the resource's name says: the vendor, and the MIG profile if it is a MIG instance.
+    """
     if resource == _WHOLE["amd"]:
         return 0 if _is_partitioned(node) else _least_memory(node)
     if accelerator.vendor != "nvidia":
@@ -268,8 +271,9 @@ def _is_partitioned(node: Node) -> bool:
 def _is_slice(node: Node) -> bool:
     """Return whether one unit of ``nvidia.com/gpu`` is a MIG instance: MIG strategy single, or a partitioned GKE pool.
 
-    If the node has a document, the result is whether all GPUs in the document are in MIG mode: under strategy none,
-    GPUs in MIG mode are not offered, and under strategy mixed, they have other resource names.
+    If the node has a topology document, the result is whether all GPUs in the document are in MIG mode. Only strategy
+    single offers GPUs in MIG mode as ``nvidia.com/gpu``: strategy none does not offer them, and strategy mixed offers
+    them under other names.
     """
     if node.topology is not None and node.topology.gpus:
         return all(gpu.mig_enabled for gpu in node.topology.gpus)

@@ -185,7 +185,7 @@ class Holdings:
         return len({pod.namespace for pod in self.pods})
 
     def with_room(self, names: Iterable[str], totals: Iterable[tuple[str, int]]) -> tuple[str, ...]:
-        """Return the nodes in ``names`` on which ``totals``, the amounts of (resource, units), are free."""
+        """Return the nodes in ``names`` that have free units of resources for ``totals``, pairs (resource, units)."""
         wanted = tuple(totals)
         return tuple(
             name

@@ -226,8 +226,8 @@ class _Members(dict[_Key, dict[str, OwnLabels]]):
     def classes(self, keys: Mapping[_Key, _Key]) -> dict[_Key, NodeClass]:
         """Return the node classes of the index after the update, without classes that have no node any more.
 
-        ``keys`` has the key of each changed class, by an equal key. The object in ``keys`` becomes the key of the
-        class, so that the class and its nodes share one object.
+        ``keys`` maps the key of a changed class to the equal object that the nodes of the class have as their key. This
+        object becomes the key of the class, too, so that they share one object.
         """
         classes = dict(self._classes)
         for key, members in self.items():

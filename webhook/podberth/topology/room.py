@@ -129,8 +129,8 @@ def _lack(kinds: _Kinds, together: int, machines: Mapping[int, Sequence[tuple[Ca
 def _units(wanted: Sequence[PodsWanted], pods: int, resource: str) -> int:
     """Return the least number of units of a resource that ``pods`` pods request together, whichever these pods are.
 
-    Of the ``pods`` pods, at least ``least`` and at most ``most`` belong to each item of ``wanted``. The pods beyond
-    these least numbers are those that request the fewest units.
+    The pods are taken from ``wanted``: at least ``PodsWanted.least`` pods of each item, and at most
+    ``PodsWanted.most``. So the result counts the least numbers, and then the pods that request the fewest units.
     """
     amounts = [(dict(each.need.requests).get(resource, 0), each.least, each.most) for each in wanted]
     units, left = sum(amount * least for amount, least, _ in amounts), pods - sum(least for _, least, _ in amounts)

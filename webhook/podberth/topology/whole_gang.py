@@ -71,11 +71,10 @@ def _hold(machines: Machines, roles: Roles) -> bool:
 
 
 def _most_counts(roles: Roles) -> list[tuple[Need, int]]:
-    """Return (need, number of pods) for each role.
+    """Return (need, number of pods) for each role, for ``_always_hold``.
 
-    Nodes that have room for so many pods of each role, counted for one role at a time, hold the whole gang. The number
-    is that of the role's own pods and, for each pod of another role, the most pods of the role that such a pod
-    displaces (``_takes``).
+    The number has the role's pods and, for each pod of another role, the most pods of the role that this pod displaces
+    (``_takes``). If empty nodes have room for this number, the role's pods fit wherever the other roles' pods are.
     """
     return [
         (need, count + sum(each * _takes(other, need) for at, (each, other) in enumerate(roles) if at != place))

@@ -265,7 +265,10 @@ def _walk(picture: Picture) -> tuple[list[Confirmable], Step]:
 
 
 def _beside(step: Step) -> Iterator[tuple[Diagnosis, tuple[str, ...]]]:
-    """Yield the diagnoses about other pods, about room for the pod's whole group, and about claims without devices."""
+    """Yield (diagnosis, words) about other pods, room for the pod's whole group, and claims without devices.
+
+    One of the words in the scheduler's message confirms the diagnosis.
+    """
     around = neighbours.Around(step)
     # A rule of affinity or spread may be about a pod on a node whose pods were not read.
     known = not around.is_asked or all(each.pods is not None for each in step.every)

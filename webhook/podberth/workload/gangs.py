@@ -166,18 +166,20 @@ def _membership(pod: Subject, declared: int, pod_groups: Collection[str]) -> Mem
 def _system(pod: Subject, pod_groups: Collection[str]) -> str:
     """Return the name of the pod's group system.
 
-    The result is ``native``, too, if no other system is recognised and the user's label names a native PodGroup.
+    The result is ``native``, too, if no other system is recognised and the user's label names a PodGroup of
+    ``pod_groups``, the native PodGroups in the namespace.
     """
     system = system_of(pod.spec, pod.labels, pod.annotations, _owner_labels(pod))
     return NATIVE if system == PLAIN and pod.labels.get(GANG_LABEL) in pod_groups else system
 
 
 def _named_by_label(name: str, member: Member | None, pod: Subject, pod_groups: Collection[str]) -> Member:
-    """Return the pod's membership in the gang that the user's label names.
+    """Return the pod's membership in the gang ``name``, which the user's label names.
 
-    If the label names another gang than the owner, the label is used, and the owner's size is ignored. If both name one
-    gang, as after podberth has written the label, the owner's facts are kept. The pod's role and the index in the role
-    are kept in either case.
+    If the owner (``member``) names another gang, the owner's size is ignored. The size then comes from the native
+    PodGroup ``name`` if there is one (``pod_groups``); otherwise it is unknown. If both name one gang, as after
+    podberth has written the label, the owner's facts are kept. The pod's role and the index in the role are kept in
+    either case.
     """
     if member is not None and member.name == name:
         return member
@@ -290,17 +292,22 @@ def _declared_accelerated(pod: Subject, size: int, problems: list[str]) -> int:
 
 
 def _with_accelerators(member: Member, pod: Subject, devices: KnownDevices, system: str) -> tuple[Role, ...]:
-    """Return the roles of the gang that ask for accelerators."""
+    """Return the roles of ``member`` whose pods ask for accelerators, or may do so by a claim (``_may_ask``)."""
     return tuple(role for role in member.roles if role.count and _may_ask(role.asks, pod, devices, system))
 
 
 def _may_ask(asks: Asks | None, pod: Subject, devices: KnownDevices, system: str) -> bool:
+    """Return whether ``asks`` has an accelerator resource, or a claim that may be for accelerators.
+
+    The content of known claims in the pod's namespace counts, unless the group system ``system`` needs equal pods
+    (``ACCOUNTING``): known claims may change between two pods.
+    """
     believe = system not in ACCOUNTING
     return asks is not None and may_ask_for_accelerators(asks, pod.namespace, devices, believe_claims=believe)
 
 
 def _asks(pod: Subject, devices: KnownDevices, system: str) -> bool:
-    """Return whether the pod itself asks for accelerators, or has requests that cannot be read."""
+    """Return whether the pod asks for accelerators, may do so (``_may_ask``), or has requests that cannot be read."""
     asks = asks_in(pod.spec)
     return asks is None or _may_ask(asks, pod, devices, system)
 

@@ -289,7 +289,10 @@ def _class_claims(totals: dict[str, int], devices: KnownDevices) -> tuple[GpuCla
 
 
 def _memory_mib(pod: Mapping[str, Any], problems: list[str]) -> int:
-    """Return the GPU memory that the Pod states as its need, in MiB, rounded up; 0 if the Pod states none."""
+    """Return the GPU memory in the Pod's annotation ``podberth.io/gpu-memory``, in MiB, rounded up; 0 if there is none.
+
+    If the value cannot be read, a message is added to ``problems``, and the result is 0.
+    """
     text = annotations(pod).get(GPU_MEMORY_ANNOTATION)
     if text is None:
         return 0

@@ -21,7 +21,7 @@ _PODLESS_KINDS: Final = frozenset(each for row in DOSSIERS for each in row.podle
 
 
 def row_for(workload: Mapping[str, Any]) -> WorkloadKind | None:
-    """Return the facts about an object's apiVersion and kind that predict the object's pods; None if there are none."""
+    """Return the row of the table ``KINDS`` for an object's apiVersion and kind; None if there is none."""
     version, kind = workload.get("apiVersion"), workload.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str):
         return None

@@ -85,7 +85,8 @@ def _first(pod: Subject) -> tuple[Member, Membership] | None:
 def _with_owners(member: Member, row: Membership, pod: Subject) -> Member:
     """Return a pod's membership with the facts that only the pod's owner states.
 
-    If the owner is unknown, the membership's field ``awaits_owner`` is True.
+    ``row`` is the rule that returned ``member``. If the rule's owner, which states the gang's size, is unknown, the
+    membership's field ``awaits_owner`` is True.
     """
     staged = member.staged or stages_of(member.owner) or next(filter(None, map(stages_of, pod.lineage())), "")
     owners = (owner for owner in pod.lineage() if owner.get("kind") not in OF_ROLES) if staged else ()

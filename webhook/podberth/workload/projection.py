@@ -99,7 +99,10 @@ def _write(
 
 
 def _without_copies(own: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
-    """Return the changed pod without requests that only repeat limits; the API server adds such requests by itself."""
+    """Return the changed pod without new requests that only repeat limits; the API server adds such requests by itself.
+
+    ``own`` is the pod before the change. A container that has requests in ``own`` keeps all requests.
+    """
     if changed is own or not isinstance(own["spec"], dict) or not isinstance(changed["spec"], dict):
         return changed
     spec = dict(changed["spec"])

@@ -117,9 +117,10 @@ def wrapped_in(document: object, *, depth: int = 0) -> Iterator[tuple[Path, obje
 
 
 def unread_templates(document: Mapping[str, Any]) -> Iterator[object]:
-    """Yield the value at each path for a pod template, in a document and in objects that the document wraps.
+    """Yield the value at each path where objects of a document's kind may have a pod template.
 
-    The values may have any type.
+    The paths in objects that the document wraps count, too. The values may have any type. A value is ABSENT if the
+    object has no such field.
     """
     for _, each in objects_in(document):
         row = row_for(each)

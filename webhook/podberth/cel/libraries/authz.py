@@ -61,7 +61,7 @@ class Question:
 
     @property
     def text(self) -> str:
-        """The question in the text form in which the CEL library ``authz`` passes values."""
+        """The question as JSON, the value that represents the question while an expression is evaluated."""
         return json.dumps(asdict(self))
 
 

@@ -2,8 +2,9 @@
 
 The tables are in ``data/native.json``: the signature of each overload, by the engine's id of the overload. A test
 compares each signature with the engine's checker. The tables are used for docs/cel.md and for suggestions after a
-misspelt name; only ``STRINGS`` and ``ORDERS`` are declared to the engine. Sources: cel-spec doc/langdef.md (list of
-standard definitions); cel-cpp runtime/optional_types, extensions/lists, sets, strings, comprehensions_v2.
+misspelt name. podberth declares two tables to the engine, because it adds overloads to their functions: ``STRINGS`` and
+``ORDERS``. Sources: cel-spec doc/langdef.md (list of standard definitions); cel-cpp runtime/optional_types,
+extensions/lists, sets, strings, comprehensions_v2.
 """
 
 import json

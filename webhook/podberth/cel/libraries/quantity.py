@@ -77,7 +77,11 @@ def apart(text: str) -> tuple[str, Sequence[float]]:
 
 
 def together(text: str, signs: Sequence[float]) -> str:
-    """Return the text of a quantity whose protobuf message has these fields; the reverse of ``apart``."""
+    """Return the text of a quantity (``Amount.text``); the reverse of ``apart``.
+
+    ``text`` and ``signs`` are the fields of the quantity's protobuf message: the value as "<digits>e<exponent>" without
+    zeros at the end of the digits, and the signs of zeros, which encode upstream's representation.
+    """
     # The last byte of each number begins with its sign.
     held = _held(_ZEROS.pack(*signs)[7::8])
     digits, _, exponent = text.partition("e")

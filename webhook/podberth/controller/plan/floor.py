@@ -1,4 +1,4 @@
-"""Computes the data of the ConfigMap from which the floor's native policies read the cluster's accelerators.
+"""Computes the data of the ConfigMap ``podberth-floor``: the cluster's accelerators, for the floor's native policies.
 
 The data has a key for each extended resource that a node or a DeviceClass of the cluster offers: the resource's name
 with ``_`` in place of the slash, which a key cannot have. The value is words. The first is the kind of the accelerator,
@@ -31,9 +31,10 @@ _EVERYTHING: Final = frozenset({("", "Exists", "", "")})
 
 
 def floor_data(index: TopologyIndex, classes: Iterable[DeviceClass]) -> dict[str, str]:
-    """Return the data for the nodes of ``index`` and the DeviceClasses ``classes``.
+    """Return the data of the ConfigMap ``podberth-floor`` for the nodes of ``index`` and the DeviceClasses ``classes``.
 
-    If there are too many resources, accelerators take precedence over other resources.
+    The data is a mapping from extended resource to the kind of accelerator and the taints (the module's docstring has
+    the form). If there are too many resources, accelerators take precedence over other resources.
     """
     served: dict[str, Accelerator | None] = {}
     for each in classes:

@@ -199,7 +199,11 @@ def _change(
 
 
 def _agrees(word: Word, size: int, verdict: Consensus) -> bool:
-    """Return whether an owner's ``word`` allows ``size``: it states this size or none, or the pods start in stages."""
+    """Return whether a group of ``size`` pods does not contradict the size that an owner states in ``word``.
+
+    An owner that states no size contradicts no group. If the pods start in stages (``verdict.staged``), no size
+    contradicts the group, because the pods then start one by one.
+    """
     return bool(verdict.staged) or word.size in {0, size}
 
 

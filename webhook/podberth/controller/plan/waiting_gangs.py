@@ -73,7 +73,10 @@ class WaitingGang:
 
 
 def party(owner: OwnerReference) -> str:
-    """Return the key of the party that a topmost owner is: its uid; empty for a Pod, which is its own topmost owner."""
+    """Return the key in ``WaitingGang.words`` for a topmost owner of pods: the owner's uid.
+
+    The key is empty if ``owner`` is a Pod, because all pods without an owner have one key.
+    """
     return "" if owner.kind == "Pod" else owner.uid
 
 

@@ -110,7 +110,10 @@ def _groups(document: Found, _place: Path) -> int:
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the pods of a serving group that start together: each role's minimum of whole replicas; by default, all.
+    """Return the pods of a serving group that start together.
+
+    Each role starts the replicas that ``minRoleReplicas`` states for the role, with all their pods; if the field states
+    none, all replicas.
 
     Source: pkg/model-serving-controller/podgroupmanager/manager.go calculateRequirements, appendSubGroupPolicy.
     """

@@ -27,8 +27,8 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 def _leader_worker_set(pod: Subject) -> Member | None:
     """Return a pod's membership in a group of a LeaderWorkerSet, named by the group key; None if the pod has no key.
 
-    LWS's webhook writes the key on a leader, but may run after podberth's webhook. So podberth computes the key of a
-    leader with a name as LWS does. The key of any other pod is read from the pod's label.
+    LWS's webhook writes the key on a leader as a label, but may run after podberth's webhook. So podberth computes the
+    key, as LWS does, if a leader has a name and no label yet. The key of any other pod is read from the label.
     """
     key = pod.labels.get("leaderworkerset.sigs.k8s.io/group-key")
     worker = pod.labels.get("leaderworkerset.sigs.k8s.io/worker-index")

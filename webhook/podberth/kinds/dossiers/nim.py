@@ -34,7 +34,10 @@ def _name(scene: Scene) -> str:
 
 
 def _is_enabled(scene: Scene) -> bool:
-    """Return whether a NIMPipeline makes the service (internal/controller/nimpipeline_controller.go)."""
+    """Return whether a service in a NIMPipeline has ``enabled: true``; the operator makes only these services.
+
+    Source: internal/controller/nimpipeline_controller.go.
+    """
     return scene.item.get("enabled") is True
 
 

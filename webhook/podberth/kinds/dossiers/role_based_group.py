@@ -113,9 +113,10 @@ def _is_laid_over(scene: Scene) -> bool:
 
 
 def _below(scene: Scene) -> Found:
-    """Return the template to which the operator applies the patch at ``scene.path``; empty if there is none.
+    """Return the template to which the operator applies the patch at ``scene.path``.
 
-    A RoleBasedGroupSet has no role templates.
+    The result is empty if there is no patch at ``scene.path``, or if the patch refers to a role template that the group
+    does not have. A RoleBasedGroupSet has no role templates.
     """
     role, _ = _role_of(scene)
     found = merged_below(role, _pods_on_top(scene), _shared(scene))

@@ -108,7 +108,10 @@ _LABELLED: Final = words("COMBINER MODEL OUTPUT_TRANSFORMER ROUTER TRANSFORMER")
 
 
 def _unit(said: Found) -> _Unit:
-    """Return a unit with the defaults of the unit's type (operator/apis/machinelearning.seldon.io/v1/defaults.go)."""
+    """Return the unit that an object of a predictor's graph describes, with Seldon Core's defaults.
+
+    Source: operator/apis/machinelearning.seldon.io/v1/defaults.go.
+    """
     implementation = text(said.get("implementation"))
     if implementation and implementation not in _BUILT_IN:
         return _Unit("MODEL", prepackaged=True)
@@ -240,11 +243,10 @@ _SCRAPED: Final = {"prometheus.io/path": "/prometheus", "prometheus.io/scrape": 
 
 
 def _replaced(scene: Scene) -> Iterator[tuple[Path, str]]:
-    """Yield (path, message) for each annotation of the predictor, because Seldon Core writes it on the pods.
+    """Yield (path in the pod, message) for each annotation that Seldon Core copies from the predictor to the pod.
 
-    If the pod template has an annotation with the same key, Seldon Core replaces the value; the path leads to the
-    annotation in the template. If the pods do not get the orchestrator's container, Seldon Core replaces no annotation,
-    and nothing is yielded.
+    The copy replaces an annotation of the pod template with the same key. Nothing is yielded if the pod does not get
+    the orchestrator's container: then Seldon Core copies no annotation.
     """
     for key in _texts(_predictor(scene), "annotations") if _has_engine(scene) else ():
         yield (

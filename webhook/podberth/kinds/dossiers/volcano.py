@@ -133,7 +133,7 @@ def _starts_alone(pod: Subject) -> bool:
 def _starts_with_fewer(pod: Subject) -> bool:
     """Return whether a Volcano Job above the pod starts with fewer pods than one of its tasks has.
 
-    A minimum of the workers alone, as with the MPI plugin, is none of these.
+    The result is False if the Job's minimum is the number of its workers, as with the MPI plugin.
     """
     for job in pod.lineage():
         most = max((count(task.get("replicas"), 1) for _, task in items(at(job, "spec", "tasks"))), default=0)

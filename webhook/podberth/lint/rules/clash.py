@@ -1,6 +1,6 @@
-"""Two policies that write one label, annotation, node label, variable or name from different expressions.
+"""Two policies that write the same field of the pod, such as a label, from different expressions.
 
-On a pod that both policies match, the value of the policy that comes first is kept, and the user gets a warning.
+On a pod that both policies match, the value of the policy that is applied first is kept, and the user gets a warning.
 Whether any pod matches both policies depends on their conditions, so the finding is a warning and no error.
 docs/policy.md describes the result in "Two policies that write one field".
 

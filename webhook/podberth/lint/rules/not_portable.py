@@ -3,7 +3,7 @@
 The rule reports one note for each policy. The note lists the variables and functions that only podberth has, mutations
 other than `applyConfiguration` and `jsonPatch` (which Kubernetes writes as `Object{...}` and `JSONPatch{...}`), a
 rollout, and the scope GPU. All other fields are portable. But Kubernetes needs a binding beside the policy, has
-separate objects for mutations and validations, and has no order.
+separate objects for mutations and validations, and applies policies in no fixed order.
 
 Bad:
 
