@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from builders import gpu_container, gpu_pod, job_pod, review
-from podberth.admission.decide import mutate
+from podberth.admission.decide import mutate, validate
 from podberth.admission.messages import MAX_LINE
 from podberth.admission.recall import Recall, read_of_pod
 from podberth.admission.review import decode_review
@@ -85,6 +85,21 @@ def test_what_is_remembered_of_a_pod_is_small() -> None:
         document["spec"]["containers"] = [gpu_container("a", 1, resource=resource)]
         mutated(document, known)
     assert len(remembered(known)) < 10_000
+
+
+def test_nothing_is_looked_up_for_a_large_review() -> None:
+    """The values that its policies read would be too long in the end, and to copy them takes as long as a policy."""
+    checks = "[{expression: \"object.spec.containers.all(c, c.image != 'x')\"}]"
+    known = snapshot(policy("a", f"  validationActions: [Warn]\n  validations: {checks}\n"))
+    remembered_after = []
+    for image, padding in (("a", 0), ("b", 200_000), ("c", 0)):
+        document = gpu_pod(1, annotations={"padding": "x" * padding})
+        document["spec"]["containers"][0]["image"] = image
+        text = json.dumps(review(document))
+        validate(decode_review(json.loads(text), len(text)), known)
+        remembered_after.append(len(known.recall))
+    first, large, small = remembered_after
+    assert first == large < small
 
 
 def test_what_one_pod_alone_wants_does_not_drive_out_what_others_share() -> None:

@@ -30,6 +30,11 @@ def said(user: str, what: str) -> str:
             'patch resource "configmaps" in API group "" in the namespace "podberth-system": no binding',
             "patch configmaps in podberth-system, as manifests/base/agent.yaml does",
         ),
+        (
+            "podberth-system/podberth-controller",
+            'list resource "nodes" in API group "" at the cluster scope',
+            "list nodes, as manifests/components/floor/rbac.yaml does",
+        ),
         ("team/default", 'get resource "pods/proxy" in API group "" in the namespace "b"', "get pods/proxy in b"),
     ],
 )

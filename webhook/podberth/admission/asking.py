@@ -145,7 +145,7 @@ class Asking:
         texts: Callable[[_Answer], Iterable[str]] | None = None,
     ) -> _Answer:
         under = self.under
-        values = fingerprint(under.pod, under.description, read) if self.watch is None else None
+        values = fingerprint(under, read) if self.watch is None else None
         return under.snapshot.recall.answer(None if values is None else (question, values), ask, texts)
 
 

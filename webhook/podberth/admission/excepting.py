@@ -65,7 +65,7 @@ def _holds(under: PodUnderReview, exception: CompiledException) -> bool:
         return False
     expression, recall = exception.expression, under.snapshot.recall
     read = recall.answer(("read by exception", exception.name), lambda: footprint(expression.reads))
-    values = fingerprint(under.pod, under.description, read)
+    values = fingerprint(under, read)
     key = None if values is None else ("exception", exception.name, values)
     return recall.answer(key, lambda: _evaluate(under, expression))
 

@@ -17,9 +17,12 @@ from ..workload.gangs import Gang
 from ..workload.gpus import GpuFacts
 from .description import Description
 from .recall import Footprint
+from .under_review import PodUnderReview
 
 # A cached fingerprint has a few KiB at most, because anybody can send a pod of a megabyte.
 _LONGEST_VALUES = 4096
+# For the largest pod each fingerprint takes up to 20 ms, and its values are too long in the end.
+_MOST_BYTES = 128 * 1024
 
 # The functions that return the fields of CEL's ``gpu`` and ``gang``; a list or object is compared as a whole.
 _GPU_FIELDS: dict[str, Callable[[GpuFacts], Hashable]] = {
@@ -54,17 +57,16 @@ def fact_of(description: Description, variable: str, field: str) -> Any:
     return _GPU_FIELDS[field](description.gpu) if variable == "gpu" else _GANG_FIELDS[field](description.gang)
 
 
-def fingerprint(
-    pod: dict[str, Any], description: Description, read: Footprint | None
-) -> tuple[Hashable, Hashable, Hashable, bytes] | None:
-    """Return the fingerprint of a pod: the values that expressions with the footprint ``read`` read from the pod.
+def fingerprint(under: PodUnderReview, read: Footprint | None) -> tuple[Hashable, Hashable, Hashable, bytes] | None:
+    """Return the fingerprint of the pod under review: the values that expressions with the footprint ``read`` read.
 
     Expressions have equal results for two pods with equal fingerprints. The fingerprint has four parts: the fields of
     the CEL variable ``gpu``; the fields of the CEL variable ``gang``; the needs of the pod and of the roles of the
     pod's gang (None if no expression searches nodes); the JSON of the values at the footprint's paths in the pod. None
-    if ``read`` is None, or if the values are too large for a key.
+    if ``read`` is None, or if the review or the values are too large for a key.
     """
-    if read is None or not description.comparable:
+    pod, description = under.pod, under.description
+    if read is None or not description.comparable or (under.request.size_bytes or 0) > _MOST_BYTES:
         return None
     gpu = tuple([_GPU_FIELDS[field](description.gpu) for field in read.gpu])
     gang = tuple([_GANG_COMPARED[field](description.gang) for field in read.gang])

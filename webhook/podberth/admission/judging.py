@@ -37,7 +37,7 @@ def _key(matching: Matching) -> Hashable:
     if question is None:
         return None
     read = under.snapshot.recall.answer(("judged by", question), lambda: _footprint(matching))
-    values = fingerprint(under.pod, under.description, read)
+    values = fingerprint(under, read)
     return None if values is None else ("judged", question, values)
 
 

@@ -157,7 +157,7 @@ def key_of(matching: Matching) -> DecisionKey | None:
     if name and under.gang_facts.group_of(name):
         return None  # the group's namespace counts, too, and is not in the key
     inputs = under.snapshot.recall.answer(("inputs", question), lambda: _inputs(matching))
-    values = fingerprint(under.pod, under.description, inputs.footprint) if inputs is not None else None
+    values = fingerprint(under, inputs.footprint) if inputs is not None else None
     if inputs is None or values is None:
         return None
     # ``native_groups``: a write may name any PodGroup of the namespace. ``found``: whether a record counts depends on

@@ -16,28 +16,40 @@ _SAYS: Final = re.compile(
     r'(?: in the namespace "(?P<namespace>[^"]*)")?'
 )
 _ACCOUNT: Final = "system:serviceaccount:"
+_WEBHOOK: Final = "podberth-system:podberth"
+_CONTROLLER: Final = "podberth-system:podberth-controller"
+_AGENT: Final = "podberth-agent:podberth-agent"
 _ROLES: Final[Mapping[str, str]] = {
-    "podberth-system:podberth": "manifests/base/rbac.yaml",
+    _WEBHOOK: "manifests/base/rbac.yaml",
     "podberth-system:podberth-audit": "manifests/components/audit/rbac.yaml",
-    "podberth-system:podberth-controller": "manifests/components/controller/rbac.yaml",
-    "podberth-agent:podberth-agent": "manifests/base/agent.yaml",
+    _CONTROLLER: "manifests/components/controller/rbac.yaml",
+    _AGENT: "manifests/base/agent.yaml",
 }
 """The manifest with the roles of each ServiceAccount of podberth, by ``namespace:name``."""
-_BY_CHOICE: Final[Mapping[tuple[str, str], str]] = {
-    ("patch", "nodes"): "manifests/components/agent-labels/own.yaml",
+_FLOOR_READS: Final = ("nodes", "deviceclasses", "configmaps")
+_CONFIGURATIONS: Final = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
+_BY_CHOICE: Final[Mapping[tuple[str, str, str], str]] = {
+    (_AGENT, "patch", "nodes"): "manifests/components/agent-labels/own.yaml",
     **dict.fromkeys(
-        (("create", "nodefeatures"), ("patch", "nodefeatures")), "manifests/components/agent-nfd-labels/nfd-object.yaml"
+        ((_AGENT, verb, "nodefeatures") for verb in ("create", "patch")),
+        "manifests/components/agent-nfd-labels/nfd-object.yaml",
     ),
     **dict.fromkeys(
         (
-            *((verb, "secrets") for verb in ("get", "create", "update")),
-            ("patch", "mutatingwebhookconfigurations"),
-            ("patch", "validatingwebhookconfigurations"),
+            *((_WEBHOOK, verb, "secrets") for verb in ("get", "create", "update")),
+            *((_WEBHOOK, "patch", kind) for kind in _CONFIGURATIONS),
         ),
         "manifests/components/shared-ca/rbac.yaml",
     ),
+    **dict.fromkeys(
+        (
+            *((_CONTROLLER, verb, kind) for verb in ("list", "watch") for kind in _FLOOR_READS),
+            (_CONTROLLER, "patch", "configmaps"),
+        ),
+        "manifests/components/floor/rbac.yaml",
+    ),
 }
-"""The manifest that grants a right which podberth needs only with an option, by verb and resource."""
+"""The manifest that grants a right which podberth needs only with an option, by ServiceAccount, verb and resource."""
 
 
 def wanted_right(message: str) -> str:
@@ -53,5 +65,5 @@ def wanted_right(message: str) -> str:
     account = said["user"].removeprefix(_ACCOUNT)
     who = f"user {account}" if account == said["user"] else f"ServiceAccount {account.replace(':', '/')}"
     ours = account in _ROLES and account != said["user"]
-    known = f", as {_BY_CHOICE.get((said['verb'], said['resource']), _ROLES[account])} does" if ours else ""
+    known = f", as {_BY_CHOICE.get((account, said['verb'], said['resource']), _ROLES[account])} does" if ours else ""
     return f"grant {who}: {said['verb']} {resource}{where}{known}"
