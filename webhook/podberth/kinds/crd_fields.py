@@ -46,9 +46,10 @@ def _key(name: str) -> tuple[str, str]:
 
 
 def encoded(schemas: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object with the names of the fields in OpenAPI schemas.
+    """Return a JSON object with the names of the fields in OpenAPI schemas: ``{"kinds": ..., "objects": [...]}``.
 
-    ``schemas`` has the schemas by apiVersion and kind. Objects with equal fields are written once.
+    ``schemas`` is a mapping from (apiVersion, kind) to the kind's schema. Each item of ``objects`` maps the names of an
+    object's fields to indexes in ``objects``. ``kinds`` maps ``APIVERSION/KIND`` to the index of the kind's fields.
     """
     numbers: dict[str, int] = {}
     objects: list[dict[str, int]] = []

@@ -86,11 +86,11 @@ def shared_templates(document: Found | None) -> Mapping[str, object]:
 
 
 def merged_below(role: object, pods: RolePods, shared: Mapping[str, object]) -> Any:
-    """Return the template to which the operator applies the topmost patch of ``pods``.
+    """Return the pod template of a role with all of the role's patches applied except the last.
 
-    The result is the template below the patches, with all other patches applied. ``role`` has the patches, and the
-    template if it is the role's own. ``shared`` has the group's role templates by name. The result is None if the
-    template is unknown, or is the role's own without patches.
+    ``role`` has the patches, at the paths ``pods.layers``. The template is the group's role template that the role
+    names, from ``shared`` by name, or else the first layer. The result is None if there is no such role template, or
+    if the role's own template is the only layer.
     """
     found = shared.get(pods.shared) if pods.shared else None
     for index, path in enumerate(pods.layers[:-1]):

@@ -148,7 +148,10 @@ def _settled(each: LabelKey, wanted: Sequence[LabelledNodes], unfit: Sequence[Un
 
 
 def _without(keys: Sequence[tuple[str, frozenset[int]]], unfit: Sequence[Unfit]) -> tuple[Term, ...] | None:
-    """Return the term that excludes each unfit node by a key in ``keys``; None if the term would be too long."""
+    """Return a node affinity term, alone in a tuple, that excludes all unfit nodes; None if it would be too long.
+
+    ``keys`` are pairs of a label key and the indexes in ``unfit`` of the nodes that the label excludes.
+    """
     expressions: list[Term] = []
     done: frozenset[int] = frozenset()
     for key, hit in keys:

@@ -102,7 +102,7 @@ def objects_in(document: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str,
 
 
 def wrapped_in(document: object, *, depth: int = 0) -> Iterator[tuple[Path, object]]:
-    """Yield (path, value) for a document, and for the value at each path where the document wraps an object.
+    """Yield (path, value) for a document, and for each object that stands whole in the document, as in an AppWrapper.
 
     The values may have any type. ``depth`` is the number of objects that wrap ``document``; an object at the depth
     ``_DEEPEST`` is yielded without the objects that it wraps.

@@ -21,9 +21,10 @@ def _build(draft: Draft, proposal: Proposal, around: Surroundings) -> Change | S
 
 
 def _require(draft: Draft, ours: Any, around: Surroundings) -> Change | Skipped | None:
-    """Add ``ours``, a policy's node affinity terms, to the pod's required terms.
+    """Add ``ours``, a policy's node affinity terms, to the pod's required terms; None if the pod has them already.
 
-    The result is Skipped if ``ours`` contradict some of the pod's own terms and no known node would remain.
+    If ``ours`` contradict one of the pod's own terms, only nodes of the pod's other terms remain possible. If no known
+    node is left then, nothing is added, and the result is Skipped.
     """
     opposition = affinity.partly_opposed(draft, ours)
     if opposition is not None:
