@@ -1,15 +1,15 @@
 """Decides what the agent sends to the API server: a state machine without its own clock, network or random numbers.
 
 The caller passes in documents, takes the next request, sends the request (``publish``), passes the answer back, and
-asks for the time of the next request. The publisher keeps three objects up to date. Each object has its own backoff, so
-that the refusal of one write does not delay another:
+asks for the time of the next request. The publisher keeps a ConfigMap, a Lease and the Node's labels up to date. Each
+has its own backoff, so that the refusal of one write does not delay another:
 
 - The ConfigMap has the newest document. The present ConfigMap is read first, so an agent that restarts does not write
   the same document again. A newer document replaces one that is not written yet.
 - The Lease is renewed while the driver answers and the document is in place. Before each renewal one small read shows
-  whether the ConfigMap is still as it was written. If not, everything starts again with the Node's uid, because the
-  ConfigMap of a Node that was deleted and created again was deleted with the Node.
-- The labels are set, if they are written through the API.
+  whether the ConfigMap is still as it was written. If not, the publisher begins again, and reads the Node's uid first:
+  the Node may have been deleted, and its ConfigMap with it, and created again.
+- The Node's labels are written, unless Node Feature Discovery writes them from a file of the agent.
 """
 
 from collections.abc import Mapping

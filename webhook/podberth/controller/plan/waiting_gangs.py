@@ -81,9 +81,9 @@ def party(owner: OwnerReference) -> str:
 
 
 def words(members: Iterable[WaitingPod], world: World) -> dict[str, Word]:
-    """Return a mapping from the key of each party (a topmost owner) to its statement about the gang's size.
+    """Return what each topmost owner of a gang's pods states about the gang's size, by the owner's key (``party``).
 
-    Pods whose owner no longer exists are ignored.
+    ``members`` are the gang's waiting pods. Pods whose owner no longer exists are ignored.
     """
     parties: dict[str, list[WaitingPod]] = {}
     for pod in sorted(members, key=lambda pod: (pod.created, pod.size)):
