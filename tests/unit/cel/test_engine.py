@@ -177,6 +177,7 @@ def test_reads_name_what_functions_read_on_their_own(environment: Environment) -
     expression = environment.compile("topology.nodes(gpu).exist", want=Want.BOOL)
     assert expression.reads == {
         ("topology",),
+        ("object", "spec", "nodeName"),
         ("object", "spec", "nodeSelector"),
         ("object", "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"),
         ("object", "spec", "tolerations"),
