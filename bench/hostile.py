@@ -40,7 +40,7 @@ from podberth.admission.workload import validate_workload
 from podberth.kube.patch import apply
 from podberth.kube.pod_limits import CONTAINERS, ENTRIES, GPU_REQUESTS, MAX_BYTES, TERMS
 from podberth.kube.review_limits import excess_of_text
-from podberth.wellknown import FLOOR_KEY
+from podberth.wellknown import FLOOR_KEY, FLOOR_VALUE
 from podberth.workload.extent import MOST_TEMPLATES
 
 from . import ROOT, clusters, decisions, dense, excepted, full_namespace, genome, many_roles, roles
@@ -348,7 +348,7 @@ def _wanting_models(number: int) -> _Pod:
 
 def _floored(number: int) -> _Pod:
     """Return one of which the floor says that it wrote as many tolerations as its annotation may name."""
-    pod = largest(number, gpu_containers=1, labels={FLOOR_KEY: "wrote"}, annotations={FLOOR_KEY: ""})
+    pod = largest(number, gpu_containers=1, labels={FLOOR_KEY: FLOOR_VALUE}, annotations={FLOOR_KEY: ""})
     keys = [f"k{at}" for at in range(_TOLERATIONS)]
     pod["spec"]["tolerations"] = [{"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in keys]
     pod["metadata"]["annotations"][FLOOR_KEY] = " ".join(f"{key}:NoSchedule" for key in keys)

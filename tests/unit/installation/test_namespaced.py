@@ -47,7 +47,7 @@ def test_where_no_replica_follows_the_cluster_none_of_them_counts() -> None:
     deployment["spec"]["template"]["spec"]["containers"][0]["env"][0]["value"] = "/files"
     [row] = namespaced(observed(deployment=deployment, namespaced=(stored("a", "p"),)))
     assert row.state == "attention"
-    assert row.text == "1 NamespacedGPUPolicy that no replica reads; serve --topology cluster, or delete"
+    assert row.text == "1 NamespacedGPUPolicy that no replica reads: a/p; serve --topology cluster, or delete"
 
 
 def test_the_line_is_in_the_section_of_policies_before_exceptions() -> None:

@@ -102,7 +102,7 @@ def add_requester(parser: argparse.ArgumentParser) -> None:
 
 
 def requester_of(arguments: argparse.Namespace) -> "Requester":
-    """Return the user whom the flags --user and --group name, and the rights in the file of the flag --authorizer.
+    """Return the user that the flags --user and --group name, and the rights in the file of the flag --authorizer.
 
     Groups that every authenticated user has are added, as for kubectl's --as.
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ..words import counted, named
 from .observation import Document, InstallationState, Row, Unread, unread
-from .policies import follows_cluster, state_of
+from .policies import follows_cluster, not_followed, state_of
 
 
 def namespaced(observed: InstallationState) -> Iterator[Row]:
@@ -16,10 +16,7 @@ def namespaced(observed: InstallationState) -> Iterator[Row]:
     if not objects:
         return
     if follows_cluster(observed) is False:
-        text = (
-            f"{counted(len(objects), 'NamespacedGPUPolicy')} that no replica reads; serve --topology cluster, or delete"
-        )
-        yield Row("namespaced", "attention", text, {"unread": tuple(sorted(map(_name, objects)))})
+        yield not_followed("namespaced", "NamespacedGPUPolicy", tuple(sorted(map(_name, objects))))
         return
     found: dict[str, list[str]] = {"active": [], "disabled": [], "broken": [], "waiting": []}
     for each in objects:

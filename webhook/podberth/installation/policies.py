@@ -35,7 +35,7 @@ def policies(observed: InstallationState) -> Iterator[Row]:
         return
     objects = observed.policies
     if follows is False:
-        yield _unread_objects(objects)
+        yield not_followed("objects", "GPUPolicy", _names(objects))
         return
     yield _objects(objects)
     for each in _of_state(objects, "broken")[:MOST_NAMED]:
@@ -140,14 +140,12 @@ def _counted(replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None
     }
 
 
-def _unread_objects(objects: tuple[Document, ...]) -> Row:
-    names = _names(objects)
+def not_followed(row: str, kind: str, names: tuple[str, ...]) -> Row:
+    """Return the line ``row`` about the objects ``names`` of a kind, where no replica reads objects of the cluster."""
     if not names:
-        return Row("objects", "ok", "not in the cluster", {"names": ()})
-    text = (
-        f"{counted(len(names), 'GPUPolicy')} that no replica reads: {named(names)}; serve --topology cluster, or delete"
-    )
-    return Row("objects", "attention", text, {"names": names})
+        return Row(row, "ok", "not in the cluster", {"names": ()})
+    text = f"{counted(len(names), kind)} that no replica reads: {named(names)}; serve --topology cluster, or delete"
+    return Row(row, "attention", text, {"names": names})
 
 
 def _objects(objects: tuple[Document, ...]) -> Row:
