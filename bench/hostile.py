@@ -112,7 +112,7 @@ def main() -> int:
     for what, full in full_namespace.snapshots(snapshot):
         slowest = max(slowest, _of_pods(f"named, with {what}", named, full, options.tries))
     slowest = max(slowest, _of_dense(snapshot, options.tries))
-    shapes = [*roles.plain(), *WORKLOADS, *(() if options.named else roles.of_lists())]
+    shapes = [*roles.plain(), *map(roles.within, WORKLOADS), *(() if options.named else roles.of_lists())]
     slowest = max(slowest, _of_shapes(shapes, snapshot, options.tries), _of_many_roles(snapshot, options.tries))
     return int(slowest > GOAL_MILLISECONDS)
 

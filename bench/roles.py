@@ -110,7 +110,7 @@ def _shared(pod: Genome, roles: int) -> Genome:
 
 
 def changed(shape: Shape, random: Random) -> Shape:
-    """Return the shape with one thing changed; its pods are together as long as they may be."""
+    """Return the shape with one thing changed, and within the bounds of a workload."""
     match random.randrange(4):
         case 0:
             shape = replace(shape, roles=random.choice((1, 2, 4, 8, 16, 32, 64)))
@@ -120,4 +120,9 @@ def changed(shape: Shape, random: Random) -> Shape:
             shape = replace(shape, company=random.choice((0, 1, 8)))
         case _:
             shape = replace(shape, pod=genome.changed(shape.pod, random))
+    return within(shape)
+
+
+def within(shape: Shape) -> Shape:
+    """Return the shape with so few entries in its lists that all of its pods are judged."""
     return replace(shape, pod=_shared(shape.pod, shape.roles))

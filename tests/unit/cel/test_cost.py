@@ -42,7 +42,7 @@ def test_what_policies_ask_is_within_the_bound(environment: Environment, source:
 @pytest.mark.parametrize(
     ("source", "column", "advice"),
     [
-        # `map` and `filter` copy their list for each element, of 9,000 variables.
+        # `map` and `filter` copy their list for each element, of 7,000 variables.
         ("object.spec.tolerations.distinct().size() > 0", 33, "every round of the outer loop"),
         ("sets.contains(object.spec.tolerations, object.spec.tolerations)", 14, "every round of the outer loop"),
         ("object.spec.containers.all(c, c.env.all(e, isSemver(e.value)))", 52, "a text of any length"),

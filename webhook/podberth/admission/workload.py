@@ -40,8 +40,8 @@ _WAYS: Final = f"{MOST_CHOICES} choices of nodes in the pod templates, or {MOST_
 _UNLIKE: Final = f"got more than {_WAYS}: {_ONLY}"
 _LONGEST_PLACES: Final = 80
 """The maximum length, in characters, of the list of pod templates in one warning."""
-MOST_ENTRIES: Final = 1_000
-"""The maximum number of entries in the lists and maps of all pod templates of one object together. 12 templates of 80
+MOST_ENTRIES: Final = 800
+"""The maximum number of entries in the lists and maps of all pod templates of one object together. 12 templates of 60
 entries are below it, and a published template has 30. Four roles with 700 entries each took 190 ms."""
 MOST_VALUES_TOGETHER: Final = 20_000
 """The maximum number of values in all lists and maps of all pod templates of one object together, unknown fields

@@ -45,7 +45,7 @@ term each at most; an infrastructure DaemonSet with three has the most."""
 VALUES: Final = 5_000
 """The limit for the number of values in all node affinity terms of one kind together: a pod may name once each node
 of the largest cluster that Kubernetes is made for (kubernetes.io, "Considerations for large clusters")."""
-ALL_ENTRIES: Final = 10_000
+ALL_ENTRIES: Final = 8_000
 """The limit for the number of entries of all lists and maps of the table together. Each list may be at its own limit,
 but not all lists at the same time.
 """
@@ -63,7 +63,7 @@ class Bound:
 
 
 _NOBODY = "far beyond what is published: a few of each"
-_ENV = "MAX_BYTES of entries of 170 bytes, with a name and a value of usual length"
+_ENV = "MAX_BYTES of entries of 220 bytes, with a name and a value of usual length"
 _THREE = "published pods have three at most"
 _NODES = "enough to name every node of a cluster of 5,000, the most that Kubernetes is made for"
 _LARGEST_ANNOTATIONS = "the API server's own bound (TotalAnnotationSizeLimitB, apimachinery pkg/api/validation)"
@@ -76,7 +76,7 @@ _AFFINITY: Final = ("spec", "affinity")
 def _of_containers(kind: str) -> Iterator[Bound]:
     yield Bound(("spec", kind), CONTAINERS, "a kubelet runs 110 pods on a node (--max-pods)")
     below = ("spec", kind, ELEMENT)
-    yield Bound((*below, "env"), 9_000, _ENV)
+    yield Bound((*below, "env"), 7_000, _ENV)
     for name in ("envFrom", "args", "command", "ports", "volumeMounts", "volumeDevices", "resizePolicy"):
         yield Bound((*below, name), ENTRIES, _NOBODY)
     for path in _RESOURCES:
@@ -140,7 +140,7 @@ def _of_the_pod() -> Iterator[Bound]:
 ANNOTATION_ENTRIES: Final = Bound(("metadata", "annotations"), ENTRIES, _NOBODY)
 ANNOTATIONS: Final = Bound(("metadata", "annotations"), 262_144, _LARGEST_ANNOTATIONS, "characters")
 """The limit for the characters of all annotation keys and values together."""
-ALL: Final = Bound((ELEMENT,), ALL_ENTRIES, "a hundred times what published pods have, the environment included")
+ALL: Final = Bound((ELEMENT,), ALL_ENTRIES, "eighty times what published pods have, the environment included")
 """The limit for the number of entries of all lists and maps together."""
 GPUS: Final = Bound(("gpu", "requests"), GPU_REQUESTS, "one for each container")
 """The limit for accelerator resources. ``workload.gpus`` counts the resources, because that module knows which
@@ -256,10 +256,10 @@ def entries_in(pod: object) -> int:
     return 0 if tally.beyond([pod], _TREE) else tally.total
 
 
-MOST_VALUES: Final = 36_000
+MOST_VALUES: Final = 31_000
 """The limit for the entries of all lists and maps of a pod template, unknown fields included.
 
-A list of 10,000 objects with two fields has 30,000 entries. The API server drops unknown fields of a Pod, but not of
+A list of 8,000 objects with two fields has 24,000 entries. The API server drops unknown fields of a Pod, but not of
 every custom resource: a template with 180,000 entries took 170 ms to copy.
 """
 

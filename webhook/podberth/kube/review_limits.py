@@ -32,7 +32,7 @@ MARKS: Final = MOST_VALUES + ENVELOPE_VALUES.most
 """The limit for the commas and opening brackets outside of strings, for each object of a review.
 
 The number is that of the values that a template and an envelope may have. The densest pod of ``bench.hostile`` has
-34,000 marks. The two objects of an UPDATE at the bound take 84 ms to be parsed, decided on and freed
+29,000 marks. The two objects of an UPDATE at the bound take 84 ms to be parsed, decided on and freed
 (``bench.hostile``).
 """
 
