@@ -137,23 +137,23 @@ def selecting(requirements: int) -> str:
 
 
 def test_the_names_and_labels_of_a_namespace_have_room_for_those_given_first() -> None:
-    # One of a policy and 449 labels, and one of 49, are 500 compared.
-    large, small = selecting(449), selecting(49)
+    # One of a policy and 199 labels, and one of 49, are 250 compared.
+    large, small = selecting(199), selecting(49)
     many = [parsed(exception(f"e{at}", "shm", more=large if at % 2 else small)) for at in range(5)]
     elsewhere = parsed(exception("z", "shm", namespace="vision", more=large))
     compiled, found = compile_exceptions([*many, elsewhere], environment())
-    assert sum(1 + 449 * (at % 2) + 49 * (1 - at % 2) for at in range(4)) == MOST_COMPARED
+    assert sum(1 + 199 * (at % 2) + 49 * (1 - at % 2) for at in range(4)) == MOST_COMPARED
     assert [each.name for each in compiled] == ["e0", "e1", "e2", "e3", "z"]
     assert [each.where for each in found] == ["spec.policies"]
     assert found[0].message == (
-        "got 50 names of policies and requirements of podSelector, after 1,000 of other exceptions of namespace "
-        "default; want 1,000 for all of a namespace; delete those that have ended"
+        "got 50 names of policies and requirements of podSelector, after 500 of other exceptions of namespace "
+        "default; want 500 for all of a namespace; delete those that have ended"
     )
 
 
 def test_an_exception_whose_expression_is_refused_takes_no_room() -> None:
-    broken = parsed(exception("a", "shm", more=selecting(900) + "  expression: gpu.count\n"))
-    compiled, _ = compile_exceptions([broken, parsed(exception("b", "shm", more=selecting(900)))], environment())
+    broken = parsed(exception("a", "shm", more=selecting(400) + "  expression: gpu.count\n"))
+    compiled, _ = compile_exceptions([broken, parsed(exception("b", "shm", more=selecting(400)))], environment())
     assert [each.name for each in compiled] == ["b"]
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from ..cel.functions import ReviewContext
 from ..devices.resources import DEVICE_CLASS_PREFIX
+from ..kinds.roles import Asks, Role
 from ..kube.paths import ELEMENT, Path
 from ..kube.pod import spec
 from ..kube.selector import label_selector_matches
@@ -56,6 +57,8 @@ _PARTS: Mapping[str, tuple[Path, ...]] = {
 # Cached answers keep descriptions as their keys, and anybody can send a pod of a megabyte.
 _MOST_REQUESTS = 16
 _LONGEST_NAME = 253
+_LONGEST_ROLE: Final = 1_024
+"""The most characters of a role's requirements, if the needs of the gang's roles are cached: 16 KiB for 16 roles."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,10 +195,24 @@ def roles_of(gang: Gang, snapshot: Snapshot) -> Roles:
     """Return the needs of a gang's roles as pairs (number of pods, need); empty if all roles have equal needs.
 
     A role whose pod template is unknown is left out. The result is equal for all members, because the needs come from
-    the owner's templates.
+    the owner's templates. So the result is cached, unless the templates' requirements are too long.
     """
+    if len(gang.roles) <= 1:
+        return ()
+    is_short = all(role.asks is None or _length(role.asks) <= _LONGEST_ROLE for role in gang.roles)
+    key = ("roles", gang.roles) if is_short else None
+    return snapshot.recall.answer(key, lambda: _needs_of(gang.roles, snapshot))
+
+
+def _length(asks: Asks) -> int:
+    names = sum([len(name) for name, _ in asks.amounts])
+    return len(asks.choice) + names + sum([len(text) for claim in asks.claims for _, text in claim])
+
+
+def _needs_of(roles: Iterable[Role], snapshot: Snapshot) -> Roles:
+    """Return the pairs of ``roles_of``, computed from the roles."""
     needs: dict[Need, int] = {}
-    for role in gang.roles:
+    for role in roles:
         if role.asks is not None:
             facts, chosen = facts_of(role.asks, devices=snapshot.devices), role.asks.chosen()
             tolerations = own_tolerations(chosen, snapshot.conventions)
@@ -234,7 +251,7 @@ def _description(
     selection = NodeSelection.of(spec(pod))
     counted, claimed = _counted(gpu, snapshot)
     need = Need(counted, gpu.per_container, gpu.memory_mib, selection, tolerations, claimed=claimed)
-    roles = roles_of(gang, snapshot) if gang.roles else ()
+    roles = roles_of(gang, snapshot)
     comparable = (
         is_small(need)
         and _is_small(gpu)
