@@ -177,6 +177,10 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
             "devices, MIG instances and shares that the scheduler reserves: the larger of init containers and"
             " main containers with sidecars"
         ),
+        "gpu.devices": (
+            "`gpu.count` plus the devices of claims for accelerators: devices asked for in any way. A claim whose"
+            " number or kind is not known counts: as one where the number is not known"
+        ),
         "gpu.perContainer": "the same in the one container that has most",
         "gpu.kind": "`whole`, `mig`, `shared`, `mixed` (several of these), `claim` (DRA claims only, and not just "
         "for NICs or IMEX channels) or `none`",

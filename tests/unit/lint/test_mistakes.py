@@ -281,8 +281,16 @@ def test_a_limit_that_forgets_claims_is_found() -> None:
     for other in ("gpu.count == 8", "gpu.count > 0", "gpu.count < 9 || gang.known", "gpu.count > 8 ? false : true"):
         assert found(validates(other), "forgotten-claims") == ()
     assert found(validates("gpu.count <= 8 && !has(object.spec.resourceClaims)"), "forgotten-claims") == ()
+    assert found(validates("gpu.count <= 8 && gpu.devices < 12 && gpu.claims.size() < 2"), "forgotten-claims") == ()
     warns = validates("gpu.count <= 8").replace("[Deny]", "[Warn]")
     assert found(warns, "forgotten-claims") == ()
+
+
+def test_a_limit_of_devices_counts_claims_for_an_unknown_number() -> None:
+    (finding,) = found(validates("gpu.devices <= 8"), "forgotten-claims")
+    assert "gpu.devices counts a claim for an unknown number as one; add gpu.claims.all(c, " in finding.problem.message
+    known = "gpu.devices <= 8 && gpu.claims.all(c, c.kind == 'none' || c.count > 0)"
+    assert found(validates(known), "forgotten-claims") == ()
 
 
 SPOT = "tolerations: \"[{'key': 'example.com/spot', 'operator': 'Exists'}]\""

@@ -16,6 +16,7 @@ def test_a_pod_without_accelerators_has_no_facts() -> None:
     facts = gpu_facts(pod(container(limits={"cpu": 2, "memory": "1Gi", "hugepages-2Mi": "4Mi"})))
     assert facts.as_cel() == {
         "count": 0,
+        "devices": 0,
         "perContainer": 0,
         "kind": "none",
         "vendor": "",
@@ -30,6 +31,7 @@ def test_a_request_is_read_in_full() -> None:
     facts = gpu_facts(gpu_pod("2", resource="nvidia.com/mig-1g.10gb"))
     assert facts.as_cel() == {
         "count": 2,
+        "devices": 2,
         "perContainer": 2,
         "kind": "mig",
         "vendor": "nvidia",
@@ -221,6 +223,7 @@ def test_the_implicit_resource_of_a_gpu_class_is_both_request_and_claim() -> Non
     facts = gpu_facts(gpu_pod(2, resource=name))
     assert (facts.kind, facts.count, facts.totals) == ("whole", 2, ((name, 2),))
     assert facts.claims == (GpuClaim("", "gpu.nvidia.com", 2, "whole"),)
+    assert facts.devices == 2
 
 
 def test_the_implicit_resource_of_another_class_is_no_gpu() -> None:
@@ -249,6 +252,8 @@ def test_a_claim_is_looked_up_where_it_is_known_and_stays_unknown_elsewhere() ->
     unknown = gpu_facts(document, "other", devices)
     assert unknown.claims == tuple(GpuClaim(name, "", 0, shared=name != "gpus") for name in ("gpus", "mixed", "lost"))
     assert (known.kind, known.count) == (unknown.kind, unknown.count) == ("claim", 0)
+    # A claim for an unknown number, and a device of an unknown kind, count as one.
+    assert (known.devices, unknown.devices) == (2 + 1 + 1 + 1, 3)
 
 
 CHANNEL, NIC, GPU = (
@@ -312,6 +317,7 @@ def test_resources_of_classes_count_beside_claims() -> None:
     facts = gpu_facts(document, "team", KnownDevices(templates={("team", "t"): (CHANNEL,)}, resources=OWN))
     assert (facts.kind, facts.count, facts.totals) == ("mixed", 3, ((implicit, 1), ("nvidia.com/gpu", 2)))
     assert facts.claims == (GpuClaim("c", CHANNEL.device_class, 1, "none"), GpuClaim("", "own", 1, "mig"))
+    assert facts.devices == 3
 
 
 def test_a_resource_of_a_known_class_is_a_request_for_gpus() -> None:

@@ -27,6 +27,7 @@ _MOST_BYTES = 128 * 1024
 # The functions that return the fields of CEL's ``gpu`` and ``gang``; a list or object is compared as a whole.
 _GPU_FIELDS: dict[str, Callable[[GpuFacts], Hashable]] = {
     "count": attrgetter("count"),
+    "devices": attrgetter("devices"),
     "perContainer": attrgetter("per_container"),
     "kind": attrgetter("kind"),
     "vendor": attrgetter("vendor"),

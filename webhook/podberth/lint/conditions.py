@@ -89,6 +89,7 @@ class PresentTerm:
 _KIND: Final[Path] = ("gpu", "kind")
 _COUNT: Final[Path] = ("gpu", "count")
 _EACH: Final[Path] = ("gpu", "perContainer")
+_DEVICES: Final[Path] = ("gpu", "devices")
 _GANG: Final = Holds(("gang", "known"))
 
 # docs/policy.md lists the same values of these variables; any other value is misspelled.
@@ -96,10 +97,11 @@ _KNOWN: Final[tuple[Formula, ...]] = (
     Among(_KIND, frozenset(get_args(Kind))),
     Among(("gang", "system"), frozenset({PLAIN, *(system.name for system in SYSTEMS)})),
     Among(("request", "operation"), frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})),
-    *(Compares(where, ">=", 0) for where in (_COUNT, _EACH, ("gpu", "memoryMiB"), ("gang", "size"))),
+    *(Compares(where, ">=", 0) for where in (_COUNT, _EACH, _DEVICES, ("gpu", "memoryMiB"), ("gang", "size"))),
     Compares(("gang", "index"), ">=", -1),
     AnyOf((Compares(_KIND, "!=", "none"), Compares(_COUNT, "==", 0))),
     AnyOf((Compares(_COUNT, ">", 0), Compares(_EACH, "==", 0))),
+    AnyOf((Compares(_COUNT, "==", 0), Compares(_DEVICES, ">", 0))),
     AnyOf((_GANG, Compares(("gang", "size"), "==", 0))),
 )
 _FOR_GPUS: Final = AnyOf((Compares(_KIND, "!=", "none"), _GANG))

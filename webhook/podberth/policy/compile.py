@@ -50,7 +50,7 @@ _POD_MICROSECONDS: Final = 10_000
 _WHOLE_OBJECTS: Final = frozenset({"object", "oldObject"})
 
 _WORD = re.compile(r"\w+")
-_FACT = re.compile(r"(gpu)\.(count|perContainer|kind|vendor|memoryMiB)|(gang)\.(name|size|index|source|system)")
+_FACT = re.compile(r"(gpu)\.(count|devices|perContainer|kind|vendor|memoryMiB)|(gang)\.(name|size|index|source|system)")
 _SNAPSHOT_NAMES = frozenset({"topology", "mig", "namespaceObject", "params"})
 
 
@@ -62,7 +62,7 @@ def depends_on_snapshot(path: tuple[str, ...]) -> bool:
     """
     if path[:2] == ("gpu", "claims"):
         return path[3:] != ("name",)
-    return path[0] in _SNAPSHOT_NAMES or path in {("gang",), ("gang", "size"), ("gpu",)}
+    return path[0] in _SNAPSHOT_NAMES or path in {("gang",), ("gang", "size"), ("gpu",), ("gpu", "devices")}
 
 
 @dataclass(frozen=True, slots=True)

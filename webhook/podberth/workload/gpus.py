@@ -91,10 +91,21 @@ class GpuFacts:
     problems: tuple[str, ...] = ()
     """Messages about unreadable values, which do not count: ``where: got X, want Y``."""
 
+    @property
+    def devices(self) -> int:
+        """``count`` plus the devices of claims for accelerators, and for devices of unknown kind.
+
+        A claim for an unknown number of devices counts as one. A DeviceClass that the Pod asks for by a resource is
+        part of ``count``.
+        """
+        claimed = sum([max(each.count, 1) for each in self.claims if each.name and each.kind != "none"])
+        return min(self.count + claimed, LARGEST_AMOUNT)
+
     def as_cel(self) -> dict[str, Any]:
         """Return the value of the variable ``gpu`` that policies read."""
         return {
             "count": self.count,
+            "devices": self.devices,
             "perContainer": self.per_container,
             "kind": self.kind,
             "vendor": self.vendor,

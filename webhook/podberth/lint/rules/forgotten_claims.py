@@ -1,8 +1,9 @@
 """A limit on `gpu.count` that a pod evades by asking for its devices with ResourceClaims.
 
-`gpu.count` and `gpu.perContainer` count extended resources. Devices of claims are in `gpu.claims`, and their number may
-be unknown. The rule finds validations such as `gpu.count <= 8`, also joined by `&&`, in policies that read neither
-`gpu.claims` nor `gpu.kind` nor the pod's `resourceClaims`.
+`gpu.count` and `gpu.perContainer` count extended resources. `gpu.devices` counts the devices of claims as well, but a
+claim for an unknown number of devices as one. The rule finds validations such as `gpu.count <= 8`, also joined by `&&`,
+in policies that read neither `gpu.devices` nor `gpu.claims` nor `gpu.kind` nor the pod's `resourceClaims`. It finds a
+limit on `gpu.devices`, too, in policies that do not read `gpu.claims`.
 
 Bad:
 
@@ -13,11 +14,12 @@ Bad:
 Good:
 
     validations:
-    - {expression: gpu.count <= 8 && gpu.claims.size() == 0, message: at most 8 GPUs and no claims}
+    - {expression: gpu.devices <= 8, message: at most 8 GPUs}
+    - {expression: "gpu.claims.all(c, c.kind == 'none' || c.count > 0)", message: a claim has to say how many}
     validationActions: [Deny]
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ...cel.tree import Call, Select, Tree
@@ -27,9 +29,17 @@ from ..places import Scope, parts_of, where
 
 LEVEL = Level.NOTE
 
-_COUNTS: Final = (("gpu", "count"), ("gpu", "perContainer"))
-_OF_CLAIMS: Final = (("gpu", "claims"), ("gpu", "kind"), ("object", "spec", "resourceClaims"))
-_SAID: Final = "leaves out devices of ResourceClaims; add gpu.claims.size() == 0, or count gpu.claims"
+_DEVICES: Final = ("gpu", "devices")
+_CLAIMS: Final = ("gpu", "claims")
+_OF_CLAIMS: Final = (_DEVICES, _CLAIMS, ("gpu", "kind"), ("object", "spec", "resourceClaims"))
+_SAID: Final[Mapping[tuple[str, ...], str]] = {
+    **dict.fromkeys(
+        (("gpu", "count"), ("gpu", "perContainer")),
+        "leaves out devices of ResourceClaims; limit gpu.devices, or add gpu.claims.size() == 0",
+    ),
+    _DEVICES: "counts a claim for an unknown number as one; add gpu.claims.all(c, c.kind == 'none' || c.count > 0)",
+}
+"""The message about an upper limit on each count."""
 
 
 def check(library: Library) -> Iterator[Problem]:
@@ -37,18 +47,22 @@ def check(library: Library) -> Iterator[Problem]:
     for policy in library.policies:
         if "Deny" not in policy.spec.validation_actions:
             continue
-        if any(_asks_for_claims(policy, part, scope) for _, part, scope in parts_of(policy)):
+        read = {each for _, part, scope in parts_of(policy) for each in _of_claims(policy, part, scope)}
+        if read - {_DEVICES}:
             continue
         for index, validation in enumerate(policy.spec.validations):
             for limited in _limits(policy, policy.tree(validation.expression)):
-                place = ("spec", "validations", index, "expression")
-                yield policy.within(place, limited, f"{'.'.join(where(policy, limited, {}) or ())} {_SAID}")
+                count = tuple(where(policy, limited, {}) or ())
+                if count == _DEVICES or not read:
+                    place = ("spec", "validations", index, "expression")
+                    yield policy.within(place, limited, f"{'.'.join(count)} {_SAID[count]}")
 
 
-def _asks_for_claims(policy: Linted, part: Tree, scope: Scope) -> bool:
+def _of_claims(policy: Linted, part: Tree, scope: Scope) -> Iterator[tuple[str, ...]]:
+    """Yield the path of ``_OF_CLAIMS`` that a part of an expression reads, if it reads one."""
     asked = Select(operand=part.operand, field=part.field, asks=False) if isinstance(part, Select) else part
     found = where(policy, asked, scope) or ()
-    return any(found[: len(each)] == each for each in _OF_CLAIMS)
+    yield from (each for each in _OF_CLAIMS if found[: len(each)] == each)
 
 
 def _limits(policy: Linted, tree: Tree) -> Iterator[Tree]:
@@ -58,7 +72,7 @@ def _limits(policy: Linted, tree: Tree) -> Iterator[Tree]:
             for each in operands:
                 yield from _limits(policy, each)
         case Call(function="_<_" | "_<=_", operands=(count, _)) | Call(function="_>_" | "_>=_", operands=(_, count)):
-            if where(policy, count, {}) in _COUNTS:
+            if where(policy, count, {}) in _SAID:
                 yield count
         case _:
             return
