@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from podberth.cel.engine import CompileError, Environment, Expression, Want
+from podberth.cel.engine import CompileError, Environment, Want
 from podberth.cel.parts import SubExpression, tokens_of
 from podberth.cel.types import CelType
-from podberth.policy.compile import CompiledPolicy, compile_policies
+from podberth.policy.compile import compile_policies
 from podberth.policy.expressions import expressions_of
 from podberth.policy.parse import parse_policies
 from properties import thinned
@@ -99,16 +99,12 @@ def test_the_parts_of_every_shipped_expression_compile_to_what_they_are_a_part_o
         (policy, placed.source, text)
         for policy in policies
         for placed in expressions_of(policy)
-        for text in texts(environment().parts(placed.source, _variables(policy)))
+        for text in texts(environment().parts(placed.source, policy.variables))
     ]
     assert len(found) > 500
     for policy, source, text in thinned(found):
         assert text in source
-        assert compiles(environment(), text, _variables(policy)), f"{policy.name}: {source}: {text}"
-
-
-def _variables(policy: CompiledPolicy) -> dict[str, Expression]:
-    return {name: bound.expression for name, bound in policy.variables.items()}
+        assert compiles(environment(), text, policy.variables), f"{policy.name}: {source}: {text}"
 
 
 def compiles(known: Environment, text: str, variables: object) -> bool:

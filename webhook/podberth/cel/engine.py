@@ -97,8 +97,10 @@ class Expression:
         self.want = want
         self.type: CelType = lowered.type
         """The type that the checker found for the value; ``optional_type(T)`` if the value may be absent."""
+        self.variables = lowered.names
+        """The names of the policy's variables that the expression itself refers to."""
         self.reads = lowered.reads
-        """The paths of the fields that the expression and the called functions read (``cel.reads``)."""
+        """The paths of the fields that the expression, its variables and the called functions read (``cel.reads``)."""
         self.functions: frozenset[str] = lowered.functions
         """The names of the functions and operators that the expression calls."""
         self._is_optional = lowered.type.name == OPTIONAL
@@ -274,7 +276,7 @@ class Environment:
             raise CompileError((CelProblem(1, 1, message),))
         if room and self._runner.load(program.assemble_alone(lowered)) is None:
             raise CompileError((CelProblem(1, 1, TOO_DEEP),))
-        for name in {path[1] for path in lowered.reads if path[0] == _VARIABLES and path[1:]} & expressions.keys():
+        for name in lowered.names & expressions.keys():
             inner = expressions[name].costs
             costs |= {each: inner[each] for each in inner if each} | {name: inner[""]}
         expression = Expression(source, want, lowered, runner=self._runner, costs=costs)

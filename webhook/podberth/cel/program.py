@@ -46,7 +46,11 @@ class Lowered:
     time.
     """
     type: CelType
+    names: frozenset[str]
+    """The names of the policy's variables that the expression itself refers to."""
     reads: frozenset[FieldPath]
+    """The paths of the fields that the expression, the needed variables and the called functions read (``cel.reads``).
+    """
     functions: frozenset[str]
     may_hold_optional: bool
     """Whether the expression's value may be or contain an optional."""
@@ -61,8 +65,7 @@ class Lowered:
 
         Variables that only other variables refer to are left out.
         """
-        names = {path[1] for path in self.reads if len(path) > 1 and path[0] == VARIABLES_PREFIX.rstrip(".")}
-        return [self.variables[name] for name in sorted(names) if name in self.variables]
+        return [self.variables[name] for name in sorted(self.names) if name in self.variables]
 
     @property
     def parts_in_all(self) -> int:
@@ -87,7 +90,8 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
         (the rewritten expression, the problems that prevent its use).
     """
     kind, functions = ast.type_of(checked, checked.expr), ast.functions(checked)
-    roots = (*VARIABLES, *NATIVE_VARIABLES, VARIABLES_PREFIX.rstrip("."))
+    of_policy = VARIABLES_PREFIX.rstrip(".")
+    roots = (*VARIABLES, *NATIVE_VARIABLES, of_policy)
     reads = {path for path in reads_of(checked) if path[0] in roots}
     problems: list[CelProblem] = []
     may_hold_optional = (
@@ -120,11 +124,13 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
             problems.append(CelProblem(*ast.position(checked, node.id), message))
         if correcting.grown > MAX_EXPRESSION_PARTS:
             break
+    names = frozenset(path[1] for path in reads if path[0] == of_policy and len(path) > 1)
     lowered = Lowered(
         checked=checked,
         variables=variables,
         type=kind,
-        reads=frozenset(reads),
+        names=names,
+        reads=frozenset(reads).union(*(each.reads for name, each in variables.items() if name in names)),
         functions=functions,
         may_hold_optional=may_hold_optional,
         writes_times=correcting.writes_times,

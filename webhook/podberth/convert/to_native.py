@@ -253,10 +253,6 @@ class _Conversion:
     def _needed(self) -> Iterator[Document]:
         """Yield the variables that the native policy needs; a variable comes before the variables that use it."""
         every = {**FACT_VARIABLES, **self._variables}
-        for name in reversed(every):
-            if name in self._used:
-                reads = self._native.compiled(every[name]).reads
-                self._used |= {path[1] for path in reads if path[0] == "variables" and len(path) > 1}
         yield from ({"name": name, "expression": source} for name, source in every.items() if name in self._used)
 
     # ---- what is left out ---------------------------------------------------------------------------------------

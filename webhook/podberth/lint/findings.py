@@ -84,7 +84,7 @@ class Linted:
     @cached_property
     def variables(self) -> Mapping[str, Tree]:
         """A mapping from the name of each variable to the syntax tree of its expression."""
-        return {name: self.tree(bound.expression.source) for name, bound in self.compiled.variables.items()}
+        return {name: self.tree(each.source) for name, each in self.compiled.variables.items()}
 
     @cached_property
     def expressions(self) -> tuple[Placed, ...]:
@@ -106,8 +106,7 @@ class Linted:
     def tree(self, source: str) -> Tree:
         """Return the syntax tree of an expression of the policy, from the expression's source text."""
         if source not in self._trees:
-            known = {name: bound.expression for name, bound in self.compiled.variables.items()}
-            self._trees[source] = self.environment.tree(source, known)
+            self._trees[source] = self.environment.tree(source, self.compiled.variables)
         return self._trees[source]
 
     def reached(self, source: str) -> Iterator[tuple[Path | None, Tree]]:

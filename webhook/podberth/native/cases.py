@@ -9,10 +9,10 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
 
-from ..cel.engine import Activation, Environment, ReviewContext, Room
+from ..cel.engine import Activation, Environment, Expression, ReviewContext, Room
 from ..cel.libraries.authz import NOBODY, Question, User
 from ..errors import EvaluationError, Problem, UndecidedError
-from ..policy.compile import BoundExpression, CompiledPolicy
+from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import ConditionsError, Evaluation, Watch, failing_variables
 from ..policy.expressions import expressions_of
 from ..policy.match import NamespaceUnknownError, Route, applies_statically
@@ -152,8 +152,8 @@ class BoundPolicies:
             bindings = tuple(each for each in every if each.spec.policy_name == policy.name)
             if not wrong:
                 why = _never_asked(policy, objects.resources) if bindings else ""
-                placed = (each.bound for each in expressions_of(compiled) if each.bound is not None)
-                reads = frozenset(path for bound in placed for path in bound.reads)
+                placed = (each.expression for each in expressions_of(compiled) if each.expression is not None)
+                reads = frozenset(path for each in placed for path in each.reads)
                 self.bound.append(Bound(policy, compiled, bindings, why, reads))
         self.problems = tuple(sorted(problems))
         """The problems of the expressions that the API server refuses or that podberth cannot compile."""
@@ -340,21 +340,21 @@ def lacking(case: Case) -> Iterator[NativeDecision]:
 def of_conditions(case: Case, error: ConditionsError) -> Iterator[NativeDecision]:
     """Yield the decisions about a case in which at least one matchCondition failed, and no matchCondition is false."""
     # Equal errors count once (Aggregate, apimachinery pkg/util/errors).
-    causes = list(dict.fromkeys(f"{leading(bound)}{cause}" for _, bound, cause in error.failed))
+    causes = list(dict.fromkeys(f"{leading(expression)}{cause}" for _, expression, cause in error.failed))
     if any(isinstance(cause, UndecidedError) for _, _, cause in error.failed):
         yield case.decision("unjudged", causes[0])
     elif case.is_fatal:
         yield from case.enforced(causes[0] if len(causes) == 1 else f"[{', '.join(causes)}]", "Invalid")
 
 
-def leading(bound: BoundExpression) -> str:
+def leading(expression: Expression) -> str:
     """Return the text that precedes the error of an expression in a message of the API server."""
-    return f"expression '{bound.expression.source}' resulted in error: "
+    return f"expression '{expression.source}' resulted in error: "
 
 
-def cause_of(compiled: CompiledPolicy, bound: BoundExpression, error: EvaluationError, activation: Activation) -> str:
+def cause_of(compiled: CompiledPolicy, expression: Expression, error: EvaluationError, activation: Activation) -> str:
     """Return the names of the variables in which an error occurred, followed by the error's text (composition.go)."""
-    names = failing_variables(compiled, bound, error, activation)
+    names = failing_variables(compiled, expression, error, activation)
     return "".join(f'composited variable "{name}" fails to evaluate: ' for name in names) + str(error)
 
 

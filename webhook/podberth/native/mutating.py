@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
-from ..cel.engine import Environment, Room, Want
+from ..cel.engine import Environment, Expression, Room, Want
 from ..errors import EvaluationError, UndecidedError
 from ..kube.json_patch import same
 from ..kube.paths import Path
 from ..kube.unchecked import text_at
-from ..policy.compile import BoundExpression, CompiledPolicy
+from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import ConditionsError
 from .cases import (
     Bound,
@@ -90,20 +90,20 @@ class _Compiled(CompiledPolicy):
         self._stated: tuple[NativeMutation, ...] = spec.mutations if isinstance(spec, MutatingSpec) else ()
 
     @cached_property
-    def patches(self) -> tuple[tuple[str, BoundExpression], ...]:
+    def patches(self) -> tuple[tuple[str, Expression], ...]:
         """Pairs of (patchType, compiled expression), one for each mutation of the policy."""
-        return tuple((kind, bound) for kind, _, bound in self._patches)
+        return tuple((kind, each) for kind, _, each in self._patches)
 
     @property
-    def further(self) -> Iterable[tuple[Path, BoundExpression]]:
+    def further(self) -> Iterable[tuple[Path, Expression]]:
         """Pairs of (path in the spec, compiled expression), one for each mutation of the policy."""
-        return ((path, bound) for _, path, bound in self._patches)
+        return ((path, each) for _, path, each in self._patches)
 
     @cached_property
-    def _patches(self) -> tuple[tuple[str, Path, BoundExpression], ...]:
+    def _patches(self) -> tuple[tuple[str, Path, Expression], ...]:
         return self._part(self._compiled_patches())
 
-    def _compiled_patches(self) -> Iterator[tuple[str, Path, BoundExpression]]:
+    def _compiled_patches(self) -> Iterator[tuple[str, Path, Expression]]:
         names = self._names.others | {"jsonpatch"}
         for index, each in enumerate(self._stated):
             key, stated = "applyConfiguration", each.apply_configuration
@@ -111,9 +111,9 @@ class _Compiled(CompiledPolicy):
                 key, stated = "jsonPatch", each.json_patch
             path: Path = ("mutations", index, key, "expression")
             source = stated.expression if stated is not None else ""
-            bound = self._bound(path, source, _WANTS[each.patch_type], names)
-            if bound is not None:
-                yield each.patch_type, path, bound
+            expression = self._expression(path, source, _WANTS[each.patch_type], names)
+            if expression is not None:
+                yield each.patch_type, path, expression
 
     def _compile(self) -> None:
         super()._compile()
@@ -222,13 +222,13 @@ class MutatingPolicies(BoundPolicies):
         """Evaluate a policy's mutations in order; return whether at least one was evaluated without an error."""
         compiled, before, evaluated = case.bound.compiled, done.creation, False
         patches = compiled.patches if isinstance(compiled, _Compiled) else ()
-        for kind, bound in patches:
+        for kind, expression in patches:
             case = replace(case, creation=done.creation)
             evaluation = self.evaluation(case, params, case.namespace)
             try:
-                value = evaluation.value(bound)
+                value = evaluation.value(expression)
             except EvaluationError as error:
-                message = f"{leading(bound)}{cause_of(compiled, bound, error, evaluation.activation)}"
+                message = f"{leading(expression)}{cause_of(compiled, expression, error, evaluation.activation)}"
                 done.decisions += _failed(case, message, unfinished=isinstance(error, UndecidedError))
                 continue
             try:

@@ -9,9 +9,8 @@ evaluate something, the result is a decision that says so, and never an admissio
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ..cel.engine import Activation
+from ..cel.engine import Activation, Expression
 from ..errors import EvaluationError, UndecidedError
-from ..policy.compile import BoundExpression
 from ..policy.evaluate import ConditionsError, Failure
 from .cases import (
     BoundPolicies,
@@ -84,8 +83,8 @@ class NativePolicies(BoundPolicies):
             yield from _of_failure(case, failure, evaluation.activation)
         for key, value in evaluation.audit_annotations().items():
             if isinstance(value, EvaluationError):
-                bound = dict(case.bound.compiled.audit_annotations)[key]
-                yield from _of_annotation(case, bound, value, evaluation.of_texts or evaluation.activation)
+                expression = dict(case.bound.compiled.audit_annotations)[key]
+                yield from _of_annotation(case, expression, value, evaluation.of_texts or evaluation.activation)
             else:
                 values = audit.setdefault(key, [])
                 values += [value] if value not in values else []
@@ -98,8 +97,8 @@ def _of_failure(case: Case, failure: Failure, activation: Activation) -> Iterato
         if failure.unfinished and stated is not None:
             yield case.decision("unjudged", f"{leading(stated)}{failure.unfinished}")
         return
-    bound = case.bound.compiled.validations[failure.index].expression
-    message = f"{leading(bound)}{cause_of(case.bound.compiled, bound, failure.cause, activation)}"
+    expression = case.bound.compiled.validations[failure.index].expression
+    message = f"{leading(expression)}{cause_of(case.bound.compiled, expression, failure.cause, activation)}"
     if isinstance(failure.cause, UndecidedError):
         yield case.decision("unjudged", message)
     elif case.is_fatal:
@@ -107,10 +106,10 @@ def _of_failure(case: Case, failure: Failure, activation: Activation) -> Iterato
 
 
 def _of_annotation(
-    case: Case, bound: BoundExpression, error: EvaluationError, activation: Activation
+    case: Case, expression: Expression, error: EvaluationError, activation: Activation
 ) -> Iterator[NativeDecision]:
     """Yield the denial for an audit annotation that failed; the validationActions of the binding do not matter."""
-    message = f"{leading(bound)}{cause_of(case.bound.compiled, bound, error, activation)}"
+    message = f"{leading(expression)}{cause_of(case.bound.compiled, expression, error, activation)}"
     if isinstance(error, UndecidedError):
         yield case.decision("unjudged", message)
     elif case.is_fatal:
