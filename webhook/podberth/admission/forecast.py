@@ -56,7 +56,7 @@ def forecasts(
             continue
         side = [side for side in ("required", "preferred") if side in proposal.leaves]
         notes += [
-            places[name].problem(("spec", "mutations", index, proposal.concern, *side), 1, 1, comes_first(each.other))
+            places[name].problem(("spec", "mutations", index, proposal.concern, *side), comes_first(each.other))
             for each in standing.conflicts
         ]
         if isinstance(change, Change):

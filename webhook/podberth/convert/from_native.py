@@ -163,7 +163,7 @@ class _Pair:
             return [self._problem(path, why, of_key=key) for path, key, why in explain(error, GPUPolicy)]
         if found := refusals(model):
             return [self._problem(path, why) for path, why in found]
-        placed = _Placed(model, self._policy.file, self._policy.positions, self._original)
+        placed = _Placed(self._policy.file, self._policy.positions, model, self._original)
         problems = CompiledPolicy(placed, self._environment, Room.of_policy(None)).check(never)
         return [replace(each, message=f"left out: {each.message}{_NOT_WRITTEN}") for each in problems]
 
@@ -194,9 +194,9 @@ class _Placed(ParsedPolicy):
 
     original: Callable[[Path], Path]
 
-    def problem(self, path: Path, line: int, column: int, message: str) -> Problem:
+    def problem(self, path: Path, message: str, line: int = 1, column: int = 1) -> Problem:
         """Return a problem in an expression of the GPUPolicy, at the expression's position in the native policy."""
-        return ParsedPolicy.problem(self, self.original(path), line, column, message)
+        return ParsedPolicy.problem(self, self.original(path), message, line, column)
 
 
 _RULES: Final[Path] = ("spec", "matchConstraints", "resourceRules")

@@ -259,7 +259,7 @@ class _Conversion:
 
     def _leave_out(self, path: Path, why: str, at: CelProblem | None = None) -> None:
         line, column = (at.line, at.column) if at is not None else (1, 1)
-        self._converted.left_out.append(self._parsed.problem(("spec", *path), line, column, f"left out: {why}"))
+        self._converted.left_out.append(self._parsed.problem(("spec", *path), f"left out: {why}", line, column))
 
     def _refuse(self, path: Path, why: str) -> None:
         self._leave_out(path, f"{why}{_NOT_WRITTEN}")

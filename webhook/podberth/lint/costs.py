@@ -52,4 +52,4 @@ def problems_of(library: Library, cost_class: CostClass) -> Iterator[Problem]:
             if each.cost_class == cost_class:
                 advice = f"; {each.cost.advice}" if each.cost.advice else ""
                 message = f"up to {each.cost.microseconds / 1000:,.0f} ms for the largest pod{advice}"
-                yield policy.parsed.problem(each.path, each.cost.line, each.cost.column, message)
+                yield policy.parsed.problem(each.path, message, each.cost.line, each.cost.column)

@@ -131,7 +131,7 @@ class Linted:
 
     def within(self, path: Path, part: Tree, message: str) -> Problem:
         """Return a problem at the position of ``part`` in the expression at ``path``."""
-        return self.parsed.problem(path, part.line, part.column, message)
+        return self.parsed.problem(path, message, part.line, part.column)
 
 
 @dataclass(frozen=True)

@@ -384,7 +384,7 @@ def _repeated(policy: Policy) -> Iterator[Problem]:
     for index, each in enumerate(policy.model.spec.variables):
         if each.name in seen:
             message = f"duplicate name {each.name!r}, which podberth does not judge; want each name once"
-            yield policy.parsed.problem(("spec", "variables", index, "name"), 1, 1, message)
+            yield policy.parsed.problem(("spec", "variables", index, "name"), message)
         seen.add(each.name)
 
 

@@ -230,7 +230,7 @@ def _policy(model: AnyPolicy, document: Located) -> Policy:
     )
     conditions = _CONDITIONS | ({"params"} if spec.param_kind else set())
     names = Names(conditions, conditions | {"variables"}, _AUTHORIZER)
-    return Policy(model, ParsedPolicy(source, document.file, document.positions), names)
+    return Policy(model, ParsedPolicy(document.file, document.positions, source), names)
 
 
 def as_decoded(value: Any) -> Any:

@@ -306,7 +306,7 @@ class CompiledPolicy:
             found = [(path, _costs(path, each)[""]) for path, each in self._priced]
             path, cost = max(found, key=lambda each: each[1].worst)
             message = too_expensive(self.cost_microseconds, cost)
-            self._problems.append(self._parsed.problem(("spec", *path), cost.line, cost.column, message))
+            self._problems.append(self._parsed.problem(("spec", *path), message, cost.line, cost.column))
 
     def _part(self, compiled: Iterable[_Part]) -> tuple[_Part, ...]:
         found = tuple(compiled)
@@ -374,7 +374,7 @@ class CompiledPolicy:
         names = self._names.others if names is None else names
         if self._late():
             if self._in_time:
-                self._problems.append(self._parsed.problem(("spec", *path), 1, 1, LATE))
+                self._problems.append(self._parsed.problem(("spec", *path), LATE))
             self._in_time = False
             return None
         variables = self._before(path, source) if "variables" in names else {}
@@ -383,8 +383,9 @@ class CompiledPolicy:
             if path[0] != "variables":
                 expression.load(self._room)
         except CompileError as error:
-            found = ((("spec", *path), each.line, each.column, each.message) for each in error.problems)
-            self._problems += [self._parsed.problem(*each) for each in found]
+            self._problems += [
+                self._parsed.problem(("spec", *path), each.message, each.line, each.column) for each in error.problems
+            ]
             return None
         if not expression.variables <= self._variables.keys():
             return None

@@ -161,7 +161,7 @@ def _covered(placed: Placed, counts: Mapping[Path, _Count], parsed: ParsedPolicy
     values = frozenset(count.values) if condition else None
     return Covered(
         policy=parsed.policy.name,
-        place=parsed.problem(placed.path, 1, 1, _missing(count.times, values)),
+        place=parsed.problem(placed.path, _missing(count.times, values)),
         source=placed.source,
         times=count.times,
         values=values,
