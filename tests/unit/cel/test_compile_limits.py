@@ -177,4 +177,4 @@ def test_what_a_policy_takes_is_taken_from_the_set_too() -> None:
 
 def test_a_tree_of_a_size_has_that_many_parts(environment: Environment) -> None:
     expression: Any = environment.compile("[1, 2, object.spec]", want=Want.ANY)
-    assert expression.parts == ast.size(expression._lowered.checked.expr) == 5
+    assert expression._lowered.parts == ast.size(expression._lowered.checked.expr) == 5

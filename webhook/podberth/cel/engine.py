@@ -109,25 +109,21 @@ class Expression:
         self._lowered = lowered
         self._runner = runner
 
-    @property
-    def parts(self) -> int:
-        """The number of nodes in the expression's tree, without the nodes of the variables."""
-        return self._lowered.parts
-
-    def load(self, room: Room) -> None:
+    def load(self, room: Room | None) -> None:
         """Load the program that evaluates the expression together with the needed variables.
 
         The compiler of policies does not call ``load`` for variables: a variable is part of each program that needs the
         variable.
 
         Args:
-            room: the budget of syntax-tree nodes (``cel.compile_limits``), which shrinks by the program's nodes.
+            room: the budget of syntax-tree nodes (``cel.compile_limits``), which shrinks by the program's nodes; None
+                if the expression belongs to no policy.
 
         Raises:
             CompileError: the program would exceed the limit or the budget, or is nested too deeply.
         """
         parts = self._lowered.parts_in_all
-        if message := too_large(parts) or room.take(parts):
+        if message := too_large(parts) or (room.take(parts) if room else ""):
             raise CompileError((CelProblem(1, 1, message),))
         self._loaded = self._program()
         if self._loaded is None:
@@ -135,10 +131,6 @@ class Expression:
 
     def _program(self) -> Any:
         return self._runner.load(program.assemble([self._lowered], as_list=False))
-
-    def _bind(self, runner: Runner) -> None:
-        """Use another runner from now on; the next evaluation loads the program for the runner."""
-        self._runner, self._loaded = runner, None
 
     def evaluate(self, activation: Activation) -> Any:
         """Return the value of the expression as plain Python: None, bool, int, float, str, list, dict.
@@ -151,7 +143,7 @@ class Expression:
             EvaluationError: the evaluation failed, or the value does not have the wanted type.
         """
         if activation.runner is not self._runner:
-            self._bind(activation.runner)
+            self._runner, self._loaded = activation.runner, None
         if self._loaded is None:  # a variable that is evaluated alone
             self._loaded = self._program()
         value = self._runner.run(self._loaded, activation)
@@ -266,7 +258,7 @@ class Environment:
         costs = {"": cost_of(checked, {name: each.costs[""].value for name, each in expressions.items()})}
         failing = self._failing(checked)
         inlined = {name: each._lowered for name, each in expressions.items()}  # noqa: SLF001
-        lowered, problems = program.lower(checked, inlined, self._checker.bodies.apply)
+        lowered, problems = program.lower(checked, inlined, self._checker.bodies)
         problems += (*mixed, *formats, *failing)
         if not accepts(want, lowered.type, exact=self._exact):
             problems.append(unwanted(lowered.type, want))
@@ -281,7 +273,7 @@ class Environment:
             costs |= {each: inner[each] for each in inner if each} | {name: inner[""]}
         expression = Expression(source, want, lowered, runner=self._runner, costs=costs)
         if room is None:
-            expression.load(Room.of_one())
+            expression.load(None)
         return expression
 
     def parts(self, source: str, variables: Mapping[str, CelType | Expression]) -> "SubExpression | None":
@@ -339,12 +331,14 @@ class Environment:
         """Return a problem for each call of constants that always fails; the API server refuses such calls, too."""
         # A pattern may be what makes an expression too expensive; then it is refused for that, and not compiled here.
         calls = [each for each in constant_calls(checked) if cost_of(each.checked, {}).microseconds <= MAX_MICROSECONDS]
-        programs = [program.lower(each.checked, {}, self._checker.bodies.apply)[0] for each in calls]
+        programs = [program.lower(each.checked, {}, self._checker.bodies)[0] for each in calls]
         if not calls or not self._failure(programs):
             return []
         found = ((call, self._failure([alone])) for call, alone in zip(calls, programs, strict=True))
         return [
-            CelProblem(*ast.position(checked, call.literal.id), f"got {call.got!r}, want {call.want} ({why})")
+            CelProblem(
+                *ast.position(checked, call.literal.id), f"got {ast.constant(call.literal)!r}, want {call.want} ({why})"
+            )
             for call, why in found
             if why
         ]

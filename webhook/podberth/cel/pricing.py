@@ -22,7 +22,7 @@ from .functions import FUNCTIONS
 from .guards import longest_texts
 from .libraries import LIBRARIES
 from .patterns import Pattern
-from .prices import field_price, price_of
+from .prices import price_of
 from .sizes import (
     COMMANDS,
     LINE_BYTES,
@@ -255,7 +255,7 @@ class Meter:
     def _charge_answer(self, node: Node, times: float) -> None:
         """Add the price of reading a field of the type Nodes, and of computing the field once for each node set."""
         name = node.select_expr.field
-        price = field_price(name)
+        price = price_of(f"Nodes.{name}")
         self._charge(node, price.call * times, _LOOP_ADVICE)
         self._charge_first(node, "placement" if name in _PLACEMENT else name, times, price.first)
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from ..kube.paths import FieldPath
 from . import ast, patch_types
 from .ast import Node
-from .bodies import bind_at_once
+from .bodies import Bodies, bind_at_once
 from .compile_limits import MAX_EXPRESSION_PARTS, too_many_parts
-from .correcting import Apply, Correcting, forget_offsets
+from .correcting import Correcting, forget_offsets
 from .dispatch import run_name
 from .engine_errors import CelProblem
 from .functions import CARRIED, FUNCTIONS
@@ -78,13 +78,13 @@ class Lowered:
         return sum(each.parts for each in found.values())
 
 
-def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tuple[Lowered, list[CelProblem]]:
+def lower(checked: Node, variables: Mapping[str, Lowered], bodies: Bodies) -> tuple[Lowered, list[CelProblem]]:
     """Rewrite a checked expression in place to its run-time form, which works on plain JSON.
 
     Args:
         checked: the expression, with the types that the checker found.
         variables: the compiled variables of the policy.
-        apply: returns a library function's CEL implementation with the operands in place of the parameters.
+        bodies: returns a library function's CEL implementation with the operands in place of the parameters.
 
     Returns:
         (the rewritten expression, the problems that prevent its use).
@@ -99,7 +99,7 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
         or ast.has_type(checked, OPTIONAL)
         or any(each.may_hold_optional for each in variables.values())
     )
-    correcting = Correcting(checked, apply, may_hold_optional=may_hold_optional)
+    correcting = Correcting(checked, bodies, may_hold_optional=may_hold_optional)
     correcting.times_as_read()
     correcting.keys_as_written()
     # Children first: a node that is replaced takes copies of them along.
@@ -112,9 +112,9 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
                     _lower_select(checked, node)
             case "call_expr":
                 message = patch_types.unjudged(checked, node)
-                message = message or ("" if correcting.call(node) else _lower_call(checked, node, reads, apply))
+                message = message or ("" if correcting.call(node) else _lower_call(checked, node, reads, bodies))
             case "struct_expr" if patch_types.is_patch_type(node.struct_expr.message_name):
-                message = patch_types.lower(checked, node, apply)
+                message = patch_types.lower(checked, node, bodies)
             case "struct_expr" if node.struct_expr.message_name:
                 message = f"{node.struct_expr.message_name}{{...}} makes an object; write a map: {{'key': value}}"
             case "struct_expr":
@@ -263,10 +263,10 @@ def _lower_select(checked: Node, node: Node) -> None:
     node.call_expr.args.add().CopyFrom(asked)
 
 
-def _lower_call(checked: Node, node: Node, reads: set[FieldPath], apply: Apply) -> str:
+def _lower_call(checked: Node, node: Node, reads: set[FieldPath], bodies: Bodies) -> str:
     """Replace a call of one of podberth's functions by its run-time form; return a problem, or "".
 
-    The paths that the function reads are added to ``reads``. ``apply`` is the parameter of ``lower``.
+    The paths that the function reads are added to ``reads``. ``bodies`` is the parameter of ``lower``.
     """
     call = node.call_expr
     operands = list(ast.children(node))
@@ -277,7 +277,7 @@ def _lower_call(checked: Node, node: Node, reads: set[FieldPath], apply: Apply) 
         _replace(checked, node, row.id, carried)
         reads.update(row.reads)
     elif overloads and overloads[0] in _LIBRARY:
-        _lower_library(checked, node, [_LIBRARY[each] for each in overloads if each in _LIBRARY], apply)
+        _lower_library(checked, node, [_LIBRARY[each] for each in overloads if each in _LIBRARY], bodies)
     elif call.function == _RANGE:
         _replace(checked, node, _RANGE, [_called(BOUNDED, [ast.copy_of(operands[0])])])
     elif call.function == "_?._" and ast.type_of(checked, call.args[0]) == NODES:
@@ -287,7 +287,7 @@ def _lower_call(checked: Node, node: Node, reads: set[FieldPath], apply: Apply) 
     return ""
 
 
-def _lower_library(checked: Node, node: Node, rows: list[Overload], apply: Apply) -> None:
+def _lower_library(checked: Node, node: Node, rows: list[Overload], bodies: Bodies) -> None:
     """Replace a call of a library function by the implementation; ``rows`` are the overloads that the types allow.
 
     The implementation is a function in Python, or a CEL expression that takes the place of the call. Calls of functions
@@ -299,7 +299,7 @@ def _lower_library(checked: Node, node: Node, rows: list[Overload], apply: Apply
     operands = list(map(ast.copy_of, ast.children(node)))
     by_body = [row for row in rows if row.body]
     if by_body:
-        made = apply(by_body[0].body, operands)
+        made = bodies.apply(by_body[0].body, operands)
         if any(row.is_native for row in rows):
             made = _if_list(operands[0], made, ast.copy_of(node))
         ast.put(checked, node, made)

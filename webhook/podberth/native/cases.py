@@ -291,7 +291,7 @@ class BoundPolicies:
         """Return the params objects of a case; [None] if the policy or the binding uses no params.
 
         Raises:
-            SetUpFault: the paramRef does not fit the kind of the params, or there are no params and
+            SetUpError: the paramRef does not fit the kind of the params, or there are no params and
                 parameterNotFoundAction is Deny.
         """
         param_kind, reference = policy.model.spec.param_kind, case.binding.spec.param_ref

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import Positions
-from ..kube.unchecked import text_at
+from ..kube.unchecked import mapping_at, text_at
 from ..policy.compile import Names
 from ..policy.model import GPUPolicy, MatchConstraints, Spec
 from ..policy.parse import ParsedPolicy
@@ -121,13 +121,6 @@ def identity_of(content: Mapping[str, Any]) -> tuple[str, str]:
     return text_at(content, "kind"), text_at(content, "metadata", "name")
 
 
-def param_kinds(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (API group, kind) of a policy's params; nothing for a policy without params."""
-    kind, version = text_at(content, "spec", "paramKind", "kind"), text_at(content, "spec", "paramKind", "apiVersion")
-    if kind:
-        yield version.rpartition("/")[0], kind
-
-
 Kinds: TypeAlias = Container[tuple[str, str]]
 
 
@@ -143,7 +136,9 @@ def is_beside(document: Mapping[str, Any], kinds: Kinds = ()) -> bool:
 
 def kinds_of_params(documents: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
     """Return the set of (API group, kind) of the params of all policies among the documents."""
-    return {each for document in documents if is_native(document) for each in param_kinds(document)}
+    found = (mapping_at(each, "spec", "paramKind") for each in documents if is_native(each))
+    kinds = ((text_at(each, "apiVersion").rpartition("/")[0], text_at(each, "kind")) for each in found)
+    return {(group, kind) for group, kind in kinds if kind}
 
 
 def others_of(texts: Sequence[tuple[str, str]]) -> Callable[[Mapping[str, Any]], bool]:

@@ -19,6 +19,7 @@ from ..kube.paths import Path
 from ..kube.unchecked import text_at
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import ConditionsError
+from ..policy.match import SetUpError
 from .cases import (
     Bound,
     BoundPolicies,
@@ -34,7 +35,6 @@ from .cases import (
 )
 from .documents import Policy
 from .model import MUTATING, MutatingSpec, NativeMutation
-from .params import SetUpFault
 from .patches import InternalError, UnjudgedError, applied
 from .request import Creation
 
@@ -202,9 +202,9 @@ class MutatingPolicies(BoundPolicies):
                     continue
                 try:
                     params = self.params(bound.policy, case)
-                except SetUpFault as fault:
+                except SetUpError as error:
                     done.decisions += lacking(case)
-                    done.decisions += misconfigured(bound.policy, case.binding.metadata.name, str(fault))
+                    done.decisions += misconfigured(bound.policy, case.binding.metadata.name, str(error))
                     continue
                 if not params:
                     done.decisions += lacking(case)

@@ -12,6 +12,7 @@ from typing import Final
 from ..cel.engine import Activation, Expression
 from ..errors import EvaluationError, UndecidedError
 from ..policy.evaluate import ConditionsError, Failure
+from ..policy.match import SetUpError
 from .cases import (
     BoundPolicies,
     Case,
@@ -24,7 +25,6 @@ from .cases import (
     misconfigured,
     of_conditions,
 )
-from .params import SetUpFault
 from .request import Creation
 
 CODES: Final[Mapping[str, int]] = {"Forbidden": 403, "Invalid": 422, "RequestEntityTooLarge": 413}
@@ -55,9 +55,9 @@ class NativePolicies(BoundPolicies):
             return
         try:
             params = self.params(policy, case)
-        except SetUpFault as fault:
+        except SetUpError as error:
             yield from lacking(case)
-            yield from misconfigured(policy, case.binding.metadata.name, str(fault))
+            yield from misconfigured(policy, case.binding.metadata.name, str(error))
             return
         if not params:
             yield from lacking(case)
