@@ -125,7 +125,7 @@ class CompiledValidation:
 
 
 _Part = TypeVar("_Part")
-_PARTS: Final = ("conditions", "variables", "mutations", "validations", "audit_annotations")
+_PARTS: Final = ("conditions", "variables", "mutations", "validations", "audit_annotations", "patches")
 
 
 class CompiledPolicy:
@@ -221,12 +221,9 @@ class CompiledPolicy:
         )
         return self._part((key, each) for key, each in found if each is not None)
 
-    @property
-    def further(self) -> Iterable[tuple[Path, Expression]]:
-        """The compiled expressions of fields that no GPUPolicy has, each with its path in the spec.
-
-        Only a MutatingAdmissionPolicy has such fields.
-        """
+    @cached_property
+    def patches(self) -> tuple[tuple[str, Path, Expression], ...]:
+        """The compiled mutations of a MutatingAdmissionPolicy: (patchType, path in the spec, expression) for each."""
         return ()
 
     @cached_property

@@ -38,7 +38,7 @@ def expressions_of(policy: CompiledPolicy) -> Iterator[Placed]:
             yield _placed(("validations", index, "messageExpression"), validation.message_expression)
     for index, (_, each) in enumerate(policy.audit_annotations):
         yield _placed(("auditAnnotations", index, "valueExpression"), each)
-    for path, each in policy.further:
+    for _, path, each in policy.patches:
         yield _placed(path, each)
 
 
