@@ -29,7 +29,7 @@ from .libraries.authz import variables as variables_of
 from .literals import mixed_literals
 from .program import VARIABLES_PREFIX, Lowered
 from .runtime import Activation, Checker, Runner, plain
-from .types import BOOL, DYN, INT, LIST, MAP, NODES, NULL, OPTIONAL, POD, STRING, CelType, Want, accepts
+from .types import OPTIONAL, CelType, Want, accepts
 from .typing import NATIVE_VARIABLES, VARIABLES, descriptor_pool, messages
 from .value_types import misfit, ordered
 
@@ -38,15 +38,6 @@ if TYPE_CHECKING:
     from .tree import Tree
 
 __all__ = [
-    "BOOL",
-    "DYN",
-    "INT",
-    "LIST",
-    "MAP",
-    "NODES",
-    "NULL",
-    "POD",
-    "STRING",
     "Activation",
     "Batch",
     "CelProblem",

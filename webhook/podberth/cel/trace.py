@@ -10,9 +10,10 @@ from typing import Any
 
 from ..errors import EvaluationError
 from . import opaque
-from .engine import NODES, Activation, CompileError, Environment, Expression, Want
+from .engine import Activation, CompileError, Environment, Expression, Want
 from .libraries.overload import AUTHORIZATION
 from .parts import MacroLoop, SubExpression
+from .types import NODES
 
 MAX_ELEMENTS = 5
 """The maximum number of a loop's elements that are shown."""

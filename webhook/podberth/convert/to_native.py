@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..cel.compile_limits import MAX_EXPRESSION_BYTES
-from ..cel.engine import BOOL, STRING, CelProblem, CompileError, Environment
+from ..cel.engine import CelProblem, CompileError, Environment
+from ..cel.types import BOOL, STRING
 from ..kube.paths import Path
 from ..native.model import API_VERSION, VALIDATING, VALIDATING_BINDING
 from ..policy.model import Rule

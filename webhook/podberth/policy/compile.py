@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Any, Final, TypeVar
 
 from ..cel.cost import MAX_MICROSECONDS, Cost, too_expensive, total_of
-from ..cel.engine import DYN, CelType, CompileError, Environment, Expression, Late, Room, Want, never
+from ..cel.engine import CelType, CompileError, Environment, Expression, Late, Room, Want, never
+from ..cel.types import DYN
 from ..errors import PolicyError, Problem
 from ..kube.paths import Path
 from .match import is_static

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..cel.engine import BOOL, Activation, Environment, Expression, Want
+from ..cel.engine import Activation, Environment, Expression, Want
 from ..cel.trace import Tracer
+from ..cel.types import BOOL
 from ..errors import EvaluationError, Problem
 from ..kube.paths import Path
 from ..policy.compile import CompiledPolicy
