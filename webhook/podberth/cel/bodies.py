@@ -104,7 +104,7 @@ def _behind(names: list[str], body: Node) -> Node:
     """
     if not names:
         return body
-    made = ast.new_expression()
+    made = ast.Expr()
     made.call_expr.function = _CONDITION
     asked = made.call_expr.args.add()
     asked.call_expr.function = "_!=_"
@@ -131,7 +131,7 @@ def _put(name: str, value: Node, body: Node) -> None:
 
 
 def _fold(items: Node, initial: Node, step: Node) -> Node:
-    made = ast.new_expression()
+    made = ast.Expr()
     loop = made.comprehension_expr
     loop.iter_var, loop.accu_var = _ELEMENT, _RESULT
     loop.iter_range.CopyFrom(items)
@@ -157,7 +157,7 @@ def _bind(name: str, value: Node, body: Node) -> Node:
 
     The expression is a loop over an empty list, as the macro ``cel.bind`` makes.
     """
-    made = ast.new_expression()
+    made = ast.Expr()
     loop = made.comprehension_expr
     loop.iter_var, loop.accu_var = _EAGER, name
     loop.iter_range.list_expr.SetInParent()

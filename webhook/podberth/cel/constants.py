@@ -67,7 +67,7 @@ def _converted(node: Node) -> Node | None:
 
 def _alone(checked: Node, node: Node) -> Node:
     """Return a part of an expression as an expression that can be evaluated alone."""
-    made = ast.new_checked()
+    made = ast.CheckedExpr()
     made.expr.CopyFrom(node)
     for each in ast.walk(node):
         for name in ("type_map", "reference_map"):

@@ -288,16 +288,7 @@ class Environment:
         return tree_of(self._checked(source, variables))
 
     def batch(self, expressions: Sequence[Expression]) -> Batch:
-        """Return one program that evaluates several conditions together.
-
-        Raises:
-            ValueError: an expression is not a condition.
-        """
-        for each in expressions:
-            if each.want is not Want.BOOL:
-                raise ValueError(
-                    f"batch: got {each.source!r}, wanted as {each.want.value}; want conditions (Want.BOOL)"
-                )
+        """Return one program that evaluates several conditions (``Want.BOOL``) together."""
         serialized = program.assemble([each._lowered for each in expressions], as_list=True)  # noqa: SLF001
         return Batch(tuple(expressions), self._runner.load(serialized), self._runner)
 

@@ -222,7 +222,8 @@ class _Reader:
         text = self.tokens[token].text
         if text == "(":  # a call, has(), or a macro; the name of a called function may have dots
             start = token - 1
-            while ast.kind(node) != "comprehension_expr" and not _has_target(node) and self._is_dot(start - 1):
+            is_member = ast.kind(node) == "comprehension_expr" or node.call_expr.HasField("target")
+            while not is_member and start > 1 and self.tokens[start - 1].text == ".":
                 start -= 2
             return start, self.closing[token]
         if text in CLOSING:
@@ -233,9 +234,6 @@ class _Reader:
         if text == "-" and ast.kind(node) == "const_expr":
             return token, token + 1
         return token, token
-
-    def _is_dot(self, token: int) -> bool:
-        return token > 0 and self.tokens[token].text == "."
 
     def _balanced(self, start: int, end: int) -> Span:
         """Return the token range, extended until every bracket in the range has its counterpart in the range."""
@@ -279,10 +277,6 @@ def _is_opt_map(node: Node) -> bool:
     """
     choice = ast.kind(node) == "call_expr" and node.call_expr.function == "_?_:_"
     return choice and node.call_expr.args[0].call_expr.function == "hasValue"
-
-
-def _has_target(node: Node) -> bool:
-    return ast.kind(node) == "call_expr" and node.call_expr.HasField("target")
 
 
 def _is_literal(node: Node) -> bool:

@@ -21,7 +21,6 @@ from .dispatch import LONGEST_TEXT
 from .functions import FUNCTIONS
 from .guards import longest_texts
 from .libraries import LIBRARIES
-from .patterns import Pattern
 from .prices import price_of
 from .sizes import (
     COMMANDS,
@@ -318,10 +317,11 @@ class Meter:
                 # It stops at the first difference.
                 self._charge(node, price.call * times + min(read) * byte, _TEXT_ADVICE)
             case "matches" | "find" | "findAll":
-                pattern = _pattern(nodes[1], values[1].size)
+                known = ast.kind(nodes[1]) == "const_expr"
+                literal = nodes[1].const_expr.string_value
+                pattern = patterns.read(literal) if known else patterns.unread(values[1].size)
                 compiled = _PATTERN * pattern.steps * times
                 searched = (price.byte + _STATE * pattern.places) * min(read[0], pattern.reach * times)
-                known = ast.kind(nodes[1]) == "const_expr"
                 advice = _TEXT_ADVICE if known and searched > compiled else _REGEX_ADVICE
                 self._charge(node, price.call * times + compiled + searched, advice)
             case "replace":
@@ -461,15 +461,6 @@ class Meter:
             self.visit(condition, rounds, scope)
             scope = self._where(condition, rounds, scope, holds=True)
         return self.visit(added, rounds, scope)
-
-
-def _pattern(node: Node, size: float) -> Pattern:
-    """Return the regular expression that a literal holds.
-
-    For any other expression, return the most expensive regular expression of ``size`` bytes.
-    """
-    literal = ast.kind(node) == "const_expr"
-    return patterns.read(node.const_expr.string_value) if literal else patterns.unread(size)
 
 
 def _sets(asked: Node) -> float:

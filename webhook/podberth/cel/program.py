@@ -183,7 +183,7 @@ class _Builder:
     """Copies several expressions into one tree, in which every node has a unique id."""
 
     def __init__(self) -> None:
-        self.checked = ast.new_checked()
+        self.checked = ast.CheckedExpr()
         self._writes_times = False
         self._last_id = 0
         self._places: dict[int, int] = {}
@@ -274,12 +274,12 @@ def _lower_call(checked: Node, node: Node, reads: set[FieldPath], bodies: Bodies
     row = _BY_ID.get(overloads[0]) if overloads else None
     if row is not None:
         carried = [ast.copy_of(each) for each, kind in zip(operands, row.parameters, strict=True) if kind in CARRIED]
-        _replace(checked, node, row.id, carried)
+        ast.put(checked, node, _called(row.id, carried))
         reads.update(row.reads)
     elif overloads and overloads[0] in _LIBRARY:
         _lower_library(checked, node, [_LIBRARY[each] for each in overloads if each in _LIBRARY], bodies)
     elif call.function == _RANGE:
-        _replace(checked, node, _RANGE, [_called(BOUNDED, [ast.copy_of(operands[0])])])
+        ast.put(checked, node, _called(_RANGE, [_called(BOUNDED, [ast.copy_of(operands[0])])]))
     elif call.function == "_?._" and ast.type_of(checked, call.args[0]) == NODES:
         return "Nodes has all its fields always; write . instead of .?"
     elif call.function == "cel.@mapInsert":
@@ -304,22 +304,18 @@ def _lower_library(checked: Node, node: Node, rows: list[Overload], bodies: Bodi
             made = _if_list(operands[0], made, ast.copy_of(node))
         ast.put(checked, node, made)
     elif not any(row.is_native for row in rows):
-        _replace(checked, node, run_name(rows[0].name), operands)
+        ast.put(checked, node, _called(run_name(rows[0].name), operands))
 
 
 def _if_list(operand: Node, then: Node, otherwise: Node) -> Node:
-    kind = ast.new_expression()
+    kind = ast.Expr()
     kind.ident_expr.name = "list"
     otherwise.id = 0
     return _called("_?_:_", [_called("_==_", [_called("type", [operand]), kind]), then, otherwise])
 
 
 def _called(function: str, operands: list[Node]) -> Node:
-    made = ast.new_expression()
+    made = ast.Expr()
     made.call_expr.function = function
     made.call_expr.args.extend(operands)
     return made
-
-
-def _replace(checked: Node, node: Node, function: str, operands: list[Node]) -> None:
-    ast.put(checked, node, _called(function, operands))

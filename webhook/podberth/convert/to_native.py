@@ -103,7 +103,8 @@ class _Conversion:
         annotations = list(self._audit_annotations())
         if not validations and not annotations:
             return
-        self._name_differences()
+        if self._spec.failure_policy == "Ignore":
+            self._leave_out(("failurePolicy",), "Ignore: the warning about an error; natively it is silent")
         spec = {
             "failurePolicy": self._spec.failure_policy,
             "paramKind": _dumped(self._spec.param_kind),
@@ -121,10 +122,6 @@ class _Conversion:
             {"apiVersion": API_VERSION, "kind": VALIDATING, "metadata": named, "spec": present(spec)},
             self._binding(),
         ]
-
-    def _name_differences(self) -> None:
-        if self._spec.failure_policy == "Ignore":
-            self._leave_out(("failurePolicy",), "Ignore: the warning about an error; natively it is silent")
 
     def _binding(self) -> Document:
         spec = {
@@ -175,16 +172,15 @@ class _Conversion:
             path: Path = ("matchConditions", index, "expression")
             try:
                 check_facts(each.expression)
-                texts = [self._condition(part) for part in _parts(each.expression)]
+                found = [
+                    self._native.of_type(as_condition(part), BOOL, CONDITION_NAMES) for part in _parts(each.expression)
+                ]
             except CompileError as error:
                 message = f"{error.problems[0].message}{_NOT_WRITTEN}"
                 self._leave_out(path, message, error.problems[0])
                 raise _NotSaidError from error
-            for number, text in enumerate(texts, 1):
-                yield {"name": each.name if number == 1 else f"{each.name}-{number}", "expression": text}
-
-    def _condition(self, source: str) -> str:
-        return self._native.of_type(as_condition(source), BOOL, CONDITION_NAMES).source
+            for number, condition in enumerate(found, 1):
+                yield {"name": each.name if number == 1 else f"{each.name}-{number}", "expression": condition.source}
 
     # ---- expressions --------------------------------------------------------------------------------------------
 

@@ -116,12 +116,6 @@ def _template(holder: dict[str, Any]) -> None:
         write_quantities(template)
 
 
-def _labels_of_template(spec: dict[str, Any], metadata: dict[str, Any]) -> None:
-    labels = spec["template"]["metadata"].get("labels")
-    if labels and not metadata.get("labels"):
-        metadata["labels"] = deepcopy(labels)
-
-
 _GENERATION: Final = "deprecated.daemonset.template.generation"
 
 
@@ -167,7 +161,9 @@ def _prepare_daemon_set(made: dict[str, Any]) -> None:
 def _replica_set(made: dict[str, Any]) -> None:
     spec = made["spec"]
     _template(spec)
-    _labels_of_template(spec, made["metadata"])
+    labels = spec["template"]["metadata"].get("labels")
+    if labels and not made["metadata"].get("labels"):
+        made["metadata"]["labels"] = deepcopy(labels)
     _fill(spec, {"replicas": 1})
     made["status"] = {"replicas": 0}
 

@@ -97,18 +97,13 @@ class Evaluation:
     of_texts: Activation | None = None
     """The variables of messageExpressions and auditAnnotations, if they differ from those of other expressions."""
 
-    def value(self, expression: Expression) -> Any:
-        """Return the expression's value as plain Python.
+    def value(self, expression: Expression, variables: Activation | None = None) -> Any:
+        """Return the expression's value as plain Python; ``variables`` replaces ``activation``.
 
         Raises:
             EvaluationError: the evaluation failed.
         """
-        return self._value(expression, self.activation)
-
-    def _text_of(self, expression: Expression) -> Any:
-        return self._value(expression, self.of_texts or self.activation)
-
-    def _value(self, expression: Expression, activation: Activation) -> Any:
+        activation = variables or self.activation
         if self.watch is None:
             return expression.evaluate(activation)
         try:
@@ -190,7 +185,7 @@ class Evaluation:
         found: dict[str, str | EvaluationError] = {}
         for key, each in self.policy.audit_annotations:
             try:
-                value = (self._text_of(each) or "").strip().encode()
+                value = (self.value(each, self.of_texts) or "").strip().encode()
             except EvaluationError as error:
                 found[key] = error
             else:
@@ -220,7 +215,7 @@ class Evaluation:
         unfinished = ""
         if item.message_expression is not None:
             try:
-                text = (self._text_of(item.message_expression) or "").strip()
+                text = (self.value(item.message_expression, self.of_texts) or "").strip()
             except EvaluationError as error:
                 text, unfinished = "", str(error) if isinstance(error, UndecidedError) else ""
             if text and "\n" not in text and len(text.encode(errors="replace")) <= MAX_MESSAGE_BYTES:

@@ -209,8 +209,13 @@ def _devices(devices: Devices, path: Path) -> Iterator[Refusal]:
 def _request(request: DeviceRequest, path: Path) -> Iterator[Refusal]:
     if (request.exactly is None) == (not request.first_available):
         yield path, "want exactly one of exactly and firstAvailable"
-    for place, asked in _asked(request, path):
-        if asked.allocation_mode == "All" and asked.count is not None:
+    asked: list[tuple[Path, ExactDeviceRequest | DeviceSubRequest]] = [
+        ((*path, "firstAvailable", index), each) for index, each in enumerate(request.first_available)
+    ]
+    if request.exactly is not None:
+        asked.append(((*path, "exactly"), request.exactly))
+    for place, each in asked:
+        if each.allocation_mode == "All" and each.count is not None:
             yield (*place, "count"), "got a count with allocationMode All, want one of them"
 
 
@@ -218,13 +223,6 @@ def _of_claim(names: tuple[str, ...], known: set[str], path: Path) -> Iterator[R
     for index, name in enumerate(names):
         if name not in known:
             yield (*path, "requests", index), f"got {name!r}, want a request of the claim: {', '.join(sorted(known))}"
-
-
-def _asked(request: DeviceRequest, path: Path) -> Iterator[tuple[Path, ExactDeviceRequest | DeviceSubRequest]]:
-    if request.exactly is not None:
-        yield (*path, "exactly"), request.exactly
-    for index, each in enumerate(request.first_available):
-        yield (*path, "firstAvailable", index), each
 
 
 def _constraints(spec: Spec) -> Iterator[Refusal]:
