@@ -186,30 +186,28 @@ class Environment:
         schema: PodSchema,
         *,
         deadline: Callable[[], Late] = lambda: never,
-        names: Mapping[str, str] = VARIABLES,
-        exact: bool = False,
+        native: bool = False,
     ) -> None:
         """Declare the types of the Pod schema, podberth's own types, and the functions.
 
         Args:
             schema: the types of pods and of the objects inside pods.
             deadline: starts the time limit for compiling one set of policies, and returns the check of that limit.
-            names: the variables that expressions may use, besides ``variables``, with the type of each variable.
-            exact: whether types follow the API server's rules for native policies: all elements of a list literal have
-                one type, and a text has the type string.
+            native: whether expressions have the variables of native policies, and types follow the API server's rules
+                for native policies: all elements of a list literal have one type, and a text has the type string.
         """
         self.schema = schema
         self.deadline = deadline
-        self._names = names
-        self._exact = exact
+        self._names = NATIVE_VARIABLES if native else VARIABLES
+        self._exact = native
         self._types = messages(schema)
         pool = descriptor_pool(self._types)
         self._checker = Checker(pool)
-        self._runner = Runner({**VARIABLES, **names})
+        self._runner = Runner({**VARIABLES, **self._names})
 
     def native(self) -> "Environment":
         """Return an environment for native policies, with the Pod schema and the time limit of this environment."""
-        return Environment(self.schema, names=NATIVE_VARIABLES, exact=True, deadline=self.deadline)
+        return Environment(self.schema, native=True, deadline=self.deadline)
 
     def compile(
         self,
