@@ -31,7 +31,8 @@ NO_MIRROR_POD: Final = {
 """The match condition that leaves out mirror pods (of files on a node), as the webhook configurations do."""
 OF_GPU_SCOPE: Final = {"name": "no-sharing-dialect", "expression": NO_DIALECT}
 """The match condition for a policy of ``scope: GPU``: the pod uses no sharing dialect."""
-_NOT_WRITTEN: Final = "; so the policy is not written"
+NOT_WRITTEN: Final = "; so the policy is not written"
+"""The end of a problem because of which a whole policy is left out."""
 _RESOURCES: Final = ("pods", "pods/ephemeralcontainers")
 _OPERATIONS: Final = ("CREATE", "UPDATE")
 # Conditions that hold only for a pod that asks for accelerators by a resource.
@@ -176,7 +177,7 @@ class _Conversion:
                     self._native.of_type(as_condition(part), BOOL, CONDITION_NAMES) for part in _parts(each.expression)
                 ]
             except CompileError as error:
-                message = f"{error.problems[0].message}{_NOT_WRITTEN}"
+                message = f"{error.problems[0].message}{NOT_WRITTEN}"
                 self._leave_out(path, message, error.problems[0])
                 raise _NotSaidError from error
             for number, condition in enumerate(found, 1):
@@ -259,7 +260,7 @@ class _Conversion:
         self._converted.left_out.append(self._parsed.problem(("spec", *path), f"left out: {why}", line, column))
 
     def _refuse(self, path: Path, why: str) -> None:
-        self._leave_out(path, f"{why}{_NOT_WRITTEN}")
+        self._leave_out(path, f"{why}{NOT_WRITTEN}")
         raise _NotSaidError
 
 

@@ -6,7 +6,7 @@ document, so a message names the right line.
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, get_args
 
 from pydantic import ValidationError
 
@@ -43,12 +43,6 @@ _MODELS: Final[Mapping[str, type[AnyPolicy | AnyBinding]]] = {
     MUTATING: MutatingAdmissionPolicy,
     MUTATING_BINDING: MutatingAdmissionPolicyBinding,
 }
-_BETA: Final = f"{GROUP}/v1beta1"
-_VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    MUTATING: (API_VERSION, _BETA),
-    MUTATING_BINDING: (API_VERSION, _BETA),
-}
-"""The versions in which podberth reads a kind, if there are several: Kubernetes 1.34 has no v1 of these kinds."""
 # The API server reads an empty text in these fields as none.
 _MAY_BE_EMPTY: Final = frozenset({"message", "messageExpression"})
 _AUTHORIZER: Final = frozenset({"authorizer", "authorizer.requestResource"})
@@ -190,11 +184,10 @@ def read(documents: Iterator[Located] | list[Located]) -> Read:
 
 def _read(document: Located) -> tuple[Policy | AnyBinding | None, list[Problem]]:
     content, positions, file = document.content, document.positions, document.file
-    named = text_at(content, "kind")
-    if content.get("apiVersion") not in _VERSIONS.get(named, (API_VERSION,)):
+    kind = _MODELS[text_at(content, "kind")]
+    if content.get("apiVersion") not in get_args(kind.model_fields["api_version"].annotation):
         message = f"got {content.get('apiVersion')}, want {API_VERSION}, the version that podberth judges"
         return None, [positions.problem(file, ("apiVersion",), message)]
-    kind = _MODELS[named]
     try:
         model = kind.model_validate(as_decoded(content))
     except ValidationError as error:

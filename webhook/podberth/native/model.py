@@ -142,7 +142,7 @@ class MutatingSpec(NativeSpec):
 
 
 class MutatingAdmissionPolicy(DocumentPart):
-    """A MutatingAdmissionPolicy of the API version v1; v1beta1 has equal fields."""
+    """A MutatingAdmissionPolicy of the API version v1; v1beta1 has equal fields, and Kubernetes 1.34 has no v1."""
 
     api_version: Literal["admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1"]
     kind: Literal["MutatingAdmissionPolicy"]

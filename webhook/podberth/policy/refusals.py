@@ -15,6 +15,7 @@ from ..workload.systems import JOINED
 from .claim_template import DeviceRequest, Devices, DeviceSubRequest, ExactDeviceRequest
 from .model import (
     CONCERNS,
+    AuditAnnotation,
     GPUPolicy,
     LabelSelector,
     Mutation,
@@ -54,17 +55,11 @@ def _limits(spec: Spec) -> Iterator[Refusal]:
         ("variables", len(spec.variables), MAX_ENTRIES),
         ("mutations", len(spec.mutations), MAX_ENTRIES),
         ("validations", len(spec.validations), MAX_ENTRIES),
-        ("auditAnnotations", len(spec.audit_annotations), MAX_AUDIT_ANNOTATIONS),
         ("claimTemplates", len(spec.claim_templates), MAX_CLAIM_TEMPLATES),
     )
     for name, count, limit in counts:
         if count > limit:
             yield (*_SPEC, name), f"got {count} entries, want at most {limit}"
-    for index, annotation in enumerate(spec.audit_annotations):
-        size = len(annotation.value_expression.encode())
-        if size > MAX_AUDIT_EXPRESSION_BYTES:
-            path = (*_SPEC, "auditAnnotations", index, "valueExpression")
-            yield path, f"got {size} bytes, want at most {MAX_AUDIT_EXPRESSION_BYTES}"
     for index, item in enumerate(spec.mutations):
         for key, entries in item.written.items():
             if isinstance(entries, dict) and len(entries) > MAX_ENTRIES:
@@ -85,18 +80,33 @@ def _expressions(spec: Spec) -> Iterator[str]:
     yield from (item.value_expression for item in spec.audit_annotations)
 
 
-def _audit_keys(spec: Spec) -> Iterator[Refusal]:
-    for index, item in enumerate(spec.audit_annotations):
-        if "/" in item.key:
-            path = (*_SPEC, "auditAnnotations", index, "key")
-            yield path, f"got {item.key!r}, want a name without '/'; the webhook's name is put in front"
+def _audit_annotations(spec: Spec) -> Iterator[Refusal]:
+    sizes = [len(item.value_expression.encode()) for item in spec.audit_annotations]
+    yield from refused_annotations(spec.audit_annotations, sizes, "the webhook's name")
+
+
+def refused_annotations(
+    annotations: tuple[AuditAnnotation, ...], sizes: Iterable[int], in_front: str
+) -> Iterator[Refusal]:
+    """Yield the problems of the field ``spec.auditAnnotations``.
+
+    ``sizes`` has the number of bytes of each expression, and ``in_front`` names what is put in front of each key.
+    """
+    path = (*_SPEC, "auditAnnotations")
+    if len(annotations) > MAX_AUDIT_ANNOTATIONS:
+        yield path, f"got {len(annotations)} entries, want at most {MAX_AUDIT_ANNOTATIONS}"
+    yield from repeated([each.key for each in annotations], path, "key")
+    for index, (each, size) in enumerate(zip(annotations, sizes, strict=True)):
+        if "/" in each.key:
+            yield (*path, index, "key"), f"got {each.key!r}, want a name without '/'; {in_front} is put in front"
+        if size > MAX_AUDIT_EXPRESSION_BYTES:
+            yield (*path, index, "valueExpression"), f"got {size} bytes, want at most {MAX_AUDIT_EXPRESSION_BYTES}"
 
 
 def _names(spec: Spec) -> Iterator[Refusal]:
     yield from repeated([item.name for item in spec.match_conditions], (*_SPEC, "matchConditions"), "name")
     yield from repeated([item.name for item in spec.variables], (*_SPEC, "variables"), "name")
     yield from repeated([item.name for item in spec.mutations], (*_SPEC, "mutations"), "name")
-    yield from repeated([item.key for item in spec.audit_annotations], (*_SPEC, "auditAnnotations"), "key")
     yield from repeated([item.name for item in spec.claim_templates], (*_SPEC, "claimTemplates"), "name")
 
 
@@ -297,7 +307,7 @@ def refused_selector(selector: LabelSelector, path: Path) -> Iterator[Refusal]:
 _CHECKS: tuple[Callable[[Spec], Iterator[Refusal]], ...] = (
     _purpose,
     _limits,
-    _audit_keys,
+    _audit_annotations,
     _names,
     _params,
     _validations,
