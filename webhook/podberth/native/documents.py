@@ -155,28 +155,25 @@ def others_of(texts: Sequence[tuple[str, str]]) -> Callable[[Mapping[str, Any]],
 
 def read(documents: Iterator[Located] | list[Located]) -> Read:
     """Return the policies and bindings in native documents; of several with an equal name, the last is used."""
-    policies: dict[tuple[str, str], Policy] = {}
-    bindings: dict[tuple[str, str], AnyBinding] = {}
+    found: dict[tuple[str, str], Policy | AnyBinding] = {}
     problems: list[Problem] = []
     notes: list[str] = []
     places: dict[tuple[str, str], Located] = {}
     for each in documents:
-        found, wrong = _read(each)
+        made, wrong = _read(each)
         problems += wrong
+        if made is None:
+            continue
         identity = identity_of(each.content)
-        if found is not None:
-            earlier = places.get(identity)
-            if earlier is not None and earlier.content != each.content:
-                both = f"{earlier.where} and {each.where}"
-                notes.append(f"{' '.join(identity)} is given twice, {both}, and differs: the last counts")
-            places[identity] = each
-        if isinstance(found, Policy):
-            policies[identity] = found
-        elif found is not None:
-            bindings[identity] = found
+        earlier = places.get(identity)
+        if earlier is not None and earlier.content != each.content:
+            both = f"{earlier.where} and {each.where}"
+            notes.append(f"{' '.join(identity)} is given twice, {both}, and differs: the last counts")
+        places[identity], found[identity] = each, made
+    ordered = [found[each] for each in sorted(found)]
     return Read(
-        policies=tuple(policies[each] for each in sorted(policies)),
-        bindings=tuple(bindings[each] for each in sorted(bindings)),
+        policies=tuple(each for each in ordered if isinstance(each, Policy)),
+        bindings=tuple(each for each in ordered if not isinstance(each, Policy)),
         problems=tuple(problems),
         notes=tuple(notes),
     )
