@@ -91,7 +91,11 @@ class Tracer:
         The result of an expression that is a set of nodes is ``{"nodes": COUNT}``.
         """
         if source not in self._compiled:
-            self._compiled[source] = self._compile(source)
+            try:
+                made = self._environment.compile(source, want=Want.PART, variables=self._variables)
+            except CompileError:
+                made = None
+            self._compiled[source] = made
         expression = self._compiled[source]
         if expression is None:
             return None
@@ -104,12 +108,6 @@ class Tracer:
         if expression.type.name in AUTHORIZATION:
             return ExpressionResult(value=opaque.shown(value))
         return ExpressionResult(value=value)
-
-    def _compile(self, source: str) -> Expression | None:
-        try:
-            return self._environment.compile(source, want=Want.PART, variables=self._variables)
-        except CompileError:
-            return None
 
     def _trace(self, part: SubExpression, activation: Activation) -> Traced | None:
         answer = self.answer(part.text, activation)

@@ -326,7 +326,7 @@ class CompiledPolicy:
         path: Path = ("validations", index)
         expression = self._expression((*path, "expression"), item.expression, Want.BOOL)
         names = self._names.others - self._names.hidden_from_messages
-        message = self._optional((*path, "messageExpression"), item.message_expression, Want.MESSAGE, names)
+        message = self._expression((*path, "messageExpression"), item.message_expression, Want.MESSAGE, names)
         if expression is None:
             return None
         return CompiledValidation(
@@ -346,8 +346,8 @@ class CompiledPolicy:
                 facts[leaf.name] = (variable, field)
             elif found is not None:
                 leaves[leaf.name] = found
-        when = self._optional((*path, "when"), item.when, Want.BOOL)
-        reason = self._optional((*path, "reason"), item.reason, Want.STRING)
+        when = self._expression((*path, "when"), item.when, Want.BOOL)
+        reason = self._expression((*path, "reason"), item.reason, Want.STRING)
         templates = {each.name: each.written_name for each in self.source.spec.claim_templates}
         return CompiledMutation(
             name=item.name or f"mutations[{index}]",
@@ -361,14 +361,12 @@ class CompiledPolicy:
             templates=templates if item.concern == "resourceClaims" else {},
         )
 
-    def _optional(
+    def _expression(
         self, path: Path, source: str | None, want: Want, names: frozenset[str] | None = None
     ) -> Expression | None:
-        return None if source is None else self._expression(path, source, want, names)
-
-    def _expression(
-        self, path: Path, source: str, want: Want, names: frozenset[str] | None = None
-    ) -> Expression | None:
+        """Return the compiled expression; None if there is no ``source``, or if it does not compile."""
+        if source is None:
+            return None
         names = self._names.others if names is None else names
         if self._late():
             if self._in_time:

@@ -148,9 +148,7 @@ class Evaluation:
             reason = "" if mutation.reason is None else self._traced(mutation.reason) or ""
         except EvaluationError as error:
             raise EvaluationError(f"{mutation.name}: {error}") from error
-        if None in leaves.values() and any(
-            value is None and name not in mutation.nullable for name, value in leaves.items()
-        ):
+        if any(value is None and name not in mutation.nullable for name, value in leaves.items()):
             return None
         return Asked(mutation=mutation, leaves={**leaves, **mutation.literals}, reason=reason)
 
