@@ -20,8 +20,6 @@ class Placed:
     path: Path
     source: str
     expression: Expression | None
-    mutation: int | None = None
-    """The index of the mutation that has the expression; None if the expression is not in a mutation."""
 
 
 def expressions_of(policy: CompiledPolicy) -> Iterator[Placed]:
@@ -45,13 +43,13 @@ def expressions_of(policy: CompiledPolicy) -> Iterator[Placed]:
 def _of_mutation(policy: CompiledPolicy, index: int) -> Iterator[Placed]:
     compiled = policy.mutations[index]
     if compiled.when is not None:
-        yield _placed(("mutations", index, "when"), compiled.when, index)
+        yield _placed(("mutations", index, "when"), compiled.when)
     for leaf in leaves_of(policy.source.spec.mutations[index])[0]:
         path: Path = ("spec", "mutations", index, *leaf.path)
-        yield Placed(path=path, source=leaf.source, expression=compiled.leaves.get(leaf.name), mutation=index)
+        yield Placed(path=path, source=leaf.source, expression=compiled.leaves.get(leaf.name))
     if compiled.reason is not None:
-        yield _placed(("mutations", index, "reason"), compiled.reason, index)
+        yield _placed(("mutations", index, "reason"), compiled.reason)
 
 
-def _placed(path: Path, expression: Expression, mutation: int | None = None) -> Placed:
-    return Placed(path=("spec", *path), source=expression.source, expression=expression, mutation=mutation)
+def _placed(path: Path, expression: Expression) -> Placed:
+    return Placed(path=("spec", *path), source=expression.source, expression=expression)

@@ -181,7 +181,7 @@ def _of_fact(placed: Placed, counts: Mapping[Path, _Count], *, applied: bool) ->
     ``applied`` is whether a case applied the policy. An expression is used if its mutation has no condition ``when``
     and the policy was applied, or if ``when`` was true in any case.
     """
-    when = counts.get(("spec", "mutations", placed.mutation or 0, "when"))
+    when = counts.get((*placed.path[:3], "when"))
     used = applied if when is None else True in when.values
     return _Count(times=int(used))
 
