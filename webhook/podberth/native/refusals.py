@@ -9,14 +9,13 @@ from typing import Final
 
 from ..kube.object_names import is_api_version, is_kind
 from ..kube.paths import Path
-from ..policy.model import MatchCondition, Variable
+from ..policy.model import Variable
 from ..policy.refusals import (
-    MAX_MATCH_CONDITIONS,
     refused_actions,
     refused_annotations,
+    refused_conditions,
     refused_rules,
     refused_selector,
-    repeated,
 )
 from .model import (
     AnyBinding,
@@ -53,7 +52,7 @@ def of_policy(policy: AnyPolicy) -> Refusals:
         yield ("spec", "matchConstraints", "resourceRules"), "got no rules, want at least one"
     yield from _match_resources(spec.match_constraints, ("spec", "matchConstraints"))
     yield from _param_kind(spec.param_kind)
-    yield from _conditions(spec.match_conditions)
+    yield from refused_conditions(spec.match_conditions)
     yield from _variables(spec.variables)
     yield from _of_validating(spec) if isinstance(spec, ValidatingSpec) else _of_mutating(spec)
 
@@ -150,13 +149,6 @@ def _param_kind(kind: AnyParamKind | None) -> Refusals:
         yield ("spec", "paramKind", "apiVersion"), f"got {kind.api_version!r}, want an apiVersion, as in v1 or group/v1"
     if not is_kind(kind.kind):
         yield ("spec", "paramKind", "kind"), f"got {kind.kind!r}, want the name of a kind, as in ConfigMap"
-
-
-def _conditions(conditions: tuple[MatchCondition, ...]) -> Refusals:
-    path = ("spec", "matchConditions")
-    if len(conditions) > MAX_MATCH_CONDITIONS:
-        yield path, f"got {len(conditions)} entries, want at most {MAX_MATCH_CONDITIONS}"
-    yield from repeated([each.name for each in conditions], path, "name")
 
 
 def _variables(variables: tuple[Variable, ...]) -> Refusals:

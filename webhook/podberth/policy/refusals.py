@@ -18,6 +18,7 @@ from .model import (
     AuditAnnotation,
     GPUPolicy,
     LabelSelector,
+    MatchCondition,
     Mutation,
     Rule,
     Spec,
@@ -51,7 +52,6 @@ def _purpose(spec: Spec) -> Iterator[Refusal]:
 
 def _limits(spec: Spec) -> Iterator[Refusal]:
     counts = (
-        ("matchConditions", len(spec.match_conditions), MAX_MATCH_CONDITIONS),
         ("variables", len(spec.variables), MAX_ENTRIES),
         ("mutations", len(spec.mutations), MAX_ENTRIES),
         ("validations", len(spec.validations), MAX_ENTRIES),
@@ -104,10 +104,18 @@ def refused_annotations(
 
 
 def _names(spec: Spec) -> Iterator[Refusal]:
-    yield from repeated([item.name for item in spec.match_conditions], (*_SPEC, "matchConditions"), "name")
+    yield from refused_conditions(spec.match_conditions)
     yield from repeated([item.name for item in spec.variables], (*_SPEC, "variables"), "name")
     yield from repeated([item.name for item in spec.mutations], (*_SPEC, "mutations"), "name")
     yield from repeated([item.name for item in spec.claim_templates], (*_SPEC, "claimTemplates"), "name")
+
+
+def refused_conditions(conditions: tuple[MatchCondition, ...]) -> Iterator[Refusal]:
+    """Yield the problems of the field ``spec.matchConditions``."""
+    path = (*_SPEC, "matchConditions")
+    if len(conditions) > MAX_MATCH_CONDITIONS:
+        yield path, f"got {len(conditions)} entries, want at most {MAX_MATCH_CONDITIONS}"
+    yield from repeated([each.name for each in conditions], path, "name")
 
 
 def repeated(names: Iterable[str | None], path: Path, key: str) -> Iterator[Refusal]:
