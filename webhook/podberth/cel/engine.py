@@ -8,7 +8,7 @@ because the engine never releases the interpreter lock; more processes are. Envi
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from google.protobuf.message import DecodeError
 
@@ -25,17 +25,13 @@ from .formats import wrong_formats
 from .functions import FUNCTIONS, ReviewContext
 from .libraries import LIBRARIES
 from .libraries.authz import Question
-from .libraries.authz import variables as variables_of
+from .libraries.overload import AUTHORIZER, RESOURCE_CHECK
 from .literals import mixed_literals
 from .program import VARIABLES_PREFIX, Lowered
 from .runtime import Activation, Checker, Runner, plain
 from .types import OPTIONAL, CelType, Want, accepts
 from .typing import NATIVE_VARIABLES, VARIABLES, descriptor_pool, messages
 from .value_types import misfit, ordered
-
-if TYPE_CHECKING:
-    from .parts import SubExpression
-    from .tree import Tree
 
 __all__ = [
     "Activation",
@@ -265,25 +261,14 @@ class Environment:
             expression.load(None)
         return expression
 
-    def parts(self, source: str, variables: Mapping[str, CelType | Expression]) -> "SubExpression | None":
-        """Return an expression as a tree of subexpressions, each of which can be compiled alone; None for a literal.
+    def checked(self, source: str, variables: Mapping[str, CelType | Expression]) -> ast.Node:
+        """Return a type-checked expression, before it is rewritten for the CEL engine.
 
         Raises:
             CompileError: the expression does not compile.
         """
-        from .parts import parts_of  # noqa: PLC0415 - decisions need no parts, and importing them takes 5 ms
-
-        return parts_of(self._checked(source, variables), source)
-
-    def tree(self, source: str, variables: Mapping[str, CelType | Expression]) -> "Tree":
-        """Return an expression's syntax tree as plain Python values, for analysis.
-
-        Raises:
-            CompileError: the expression does not compile.
-        """
-        from .tree import tree_of  # noqa: PLC0415 - as above; only lint asks for trees
-
-        return tree_of(self._checked(source, variables))
+        checker, text = self._checker_of(source, Want.PART)
+        return self._check(text, self._declared(variables, self._every_name), frozenset(), checker)
 
     def batch(self, expressions: Sequence[Expression]) -> Batch:
         """Return one program that evaluates several conditions (``Want.BOOL``) together."""
@@ -305,7 +290,10 @@ class Environment:
         ``question`` has the requester, and the resource and the object of the request. Without a requester, every use
         of these variables is an error.
         """
-        return {name: opaque.wrap(kind, text) for name, (kind, text) in variables_of(question).items()}
+        return {
+            "authorizer": opaque.wrap(AUTHORIZER, Question(user=question.user).text),
+            "authorizer.requestResource": opaque.wrap(RESOURCE_CHECK, question.text),
+        }
 
     def _failing(self, checked: ast.Node) -> list[CelProblem]:
         """Return a problem for each call of constants that always fails; the API server refuses such calls, too."""
@@ -334,10 +322,6 @@ class Environment:
         except EvaluationError as error:
             return str(error)
         return ""
-
-    def _checked(self, source: str, variables: Mapping[str, CelType | Expression]) -> ast.Node:
-        checker, text = self._checker_of(source, Want.PART)
-        return self._check(text, self._declared(variables, self._every_name), frozenset(), checker)
 
     def _checker_of(self, source: str, want: Want) -> tuple[Checker, str]:
         """Return (the type checker for an expression, the text of the expression for that type checker).

@@ -13,6 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from . import ast
 from .ast import Node
+from .engine import CelType, Environment, Expression
 from .program import VARIABLES_PREFIX
 from .typing import VARIABLES
 
@@ -91,13 +92,15 @@ class SubExpression:
     loop: MacroLoop | None = None
 
 
-def parts_of(checked: Node, source: str) -> SubExpression | None:
-    """Return the expression as a tree of parts; None for a literal.
+def parts_of(
+    source: str, environment: Environment, variables: Mapping[str, CelType | Expression]
+) -> SubExpression | None:
+    """Return the expression as a tree of parts, each of which can be compiled alone; None for a literal.
 
-    Args:
-        checked: the type-checked expression, before it is rewritten for the CEL engine.
-        source: the text of the expression.
+    Raises:
+        CompileError: the expression does not compile.
     """
+    checked = environment.checked(source, variables)
     return _Reader(checked, source).read(checked.expr)
 
 

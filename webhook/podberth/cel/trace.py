@@ -12,7 +12,7 @@ from ..errors import EvaluationError
 from . import opaque
 from .engine import Activation, CompileError, Environment, Expression, Want
 from .libraries.overload import AUTHORIZATION
-from .parts import MacroLoop, SubExpression
+from .parts import MacroLoop, SubExpression, parts_of
 from .types import NODES
 
 MAX_ELEMENTS = 5
@@ -69,7 +69,7 @@ class Tracer:
     def trace(self, source: str, activation: Activation) -> Traced | None:
         """Return the tree of an expression's parts, with the parts' values; None if the expression is a literal."""
         if source not in self._parts:
-            self._parts[source] = self._environment.parts(source, self._variables)
+            self._parts[source] = parts_of(source, self._environment, self._variables)
         part = self._parts[source]
         return None if part is None else self._trace(part, activation)
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from ..cel.engine import Environment
-from ..cel.tree import Name, Tree, walk
+from ..cel.tree import Name, Tree, tree_of, walk
 from ..conventions import Conventions
 from ..errors import Problem
 from ..kube.paths import Path
@@ -106,7 +106,7 @@ class Linted:
     def tree(self, source: str) -> Tree:
         """Return the syntax tree of an expression of the policy, from the expression's source text."""
         if source not in self._trees:
-            self._trees[source] = self.environment.tree(source, self.compiled.variables)
+            self._trees[source] = tree_of(source, self.environment, self.compiled.variables)
         return self._trees[source]
 
     def reached(self, source: str) -> Iterator[tuple[Path | None, Tree]]:

@@ -5,7 +5,7 @@ value of the library is the JSON of a ``Question`` or an ``Answer``. The answers
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -141,17 +141,6 @@ def _check(review: "ReviewContext", question: str, verb: str) -> str:
 
 def _answered(field: str) -> Callable[[str], Any]:
     return lambda answer: json.loads(answer)[field]
-
-
-def variables(question: Question) -> Mapping[str, tuple[str, str]]:
-    """Return a mapping from each variable of the CEL library ``authz`` to (type, value), for one request.
-
-    ``question`` has the requester, and the resource and the object of the request.
-    """
-    return {
-        "authorizer": (AUTHORIZER, Question(user=question.user).text),
-        "authorizer.requestResource": (RESOURCE_CHECK, question.text),
-    }
 
 
 _A, _P, _G, _R, _D = AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION
