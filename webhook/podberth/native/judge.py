@@ -82,12 +82,7 @@ class Judged:
 class NativeJudge:
     """The compiled ValidatingAdmissionPolicies and MutatingAdmissionPolicies of one command or test suite."""
 
-    def __init__(
-        self,
-        located: Sequence[Located],
-        of_gpu: Environment,
-        surroundings: Surroundings,
-    ) -> None:
+    def __init__(self, located: Sequence[Located], of_gpu: Environment, surroundings: Surroundings) -> None:
         """Compile the policies. The problems of policies that do not compile are in ``problems``.
 
         Args:

@@ -18,16 +18,7 @@ from ..kube.json_patch import same
 from ..kube.paths import Path
 from ..kube.unchecked import text_at
 from ..policy.compile import CompiledPolicy
-from .cases import (
-    Bound,
-    BoundPolicies,
-    Case,
-    Document,
-    NativeDecision,
-    error_of,
-    failed,
-    is_exempt,
-)
+from .cases import Bound, BoundPolicies, Case, Document, NativeDecision, error_of, failed, is_exempt
 from .documents import Policy
 from .model import MUTATING, MutatingSpec, NativeMutation
 from .patches import InternalError, UnjudgedError, applied

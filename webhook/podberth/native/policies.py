@@ -12,16 +12,7 @@ from typing import Final
 from ..cel.engine import Activation
 from ..errors import EvaluationError, UndecidedError
 from ..policy.evaluate import Failure
-from .cases import (
-    BoundPolicies,
-    Case,
-    Document,
-    NativeDecision,
-    error_of,
-    failed,
-    is_exempt,
-    leading,
-)
+from .cases import BoundPolicies, Case, Document, NativeDecision, error_of, failed, is_exempt, leading
 from .request import Creation
 
 CODES: Final[Mapping[str, int]] = {"Forbidden": 403, "Invalid": 422, "RequestEntityTooLarge": 413}

@@ -10,13 +10,7 @@ from typing import Final
 from ..kube.object_names import is_api_version, is_kind
 from ..kube.paths import Path
 from ..policy.model import Variable
-from ..policy.refusals import (
-    refused_actions,
-    refused_annotations,
-    refused_conditions,
-    refused_rules,
-    refused_selector,
-)
+from ..policy.refusals import refused_actions, refused_annotations, refused_conditions, refused_rules, refused_selector
 from .model import (
     AnyBinding,
     AnyParamKind,
