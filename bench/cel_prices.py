@@ -24,8 +24,9 @@ from typing import Any
 
 from node_builders import need_of
 from podberth.cel import patterns
-from podberth.cel.engine import INT, LIST, Activation, CelType, Environment, Expression, Want
+from podberth.cel.engine import Activation, CelType, Environment, Expression, Want
 from podberth.cel.functions import NODES_FIELDS, ReviewContext
+from podberth.cel.types import DYN, INT
 from podberth.cel.value_types import misfit, ordered
 from podberth.errors import EvaluationError
 from podberth.kube.schema import PodSchema
@@ -36,7 +37,7 @@ from .figures import table
 from .price_cases import Case
 
 TABLE = ROOT / "webhook" / "podberth" / "cel" / "data" / "turns.json"
-_TYPES: Mapping[str, CelType] = {"n": CelType("list", (INT,)), "m": LIST}
+_TYPES: Mapping[str, CelType] = {"n": CelType("list", (INT,)), "m": CelType("list", (DYN,))}
 _INPUTS = {
     "TEXT": "object.metadata.annotations['t']",
     "WORDS": "object.metadata.finalizers",

@@ -5,7 +5,6 @@ from functools import cache
 from typing import Any
 
 from podberth.cel.engine import Environment, ReviewContext
-from podberth.cel.typing import NATIVE_VARIABLES
 from podberth.conventions import Conventions
 from podberth.kube.positions import Chunk, Place, Position, Positions
 from podberth.kube.schema import PodSchema
@@ -31,7 +30,7 @@ NAMESPACES = {
 @cache
 def environment() -> Environment:
     """Return the environment of native policies."""
-    return Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, exact=True)
+    return Environment(PodSchema.packaged(), native=True)
 
 
 def rule(**changes: Any) -> Document:

@@ -14,7 +14,6 @@ import yaml
 from generated import ROOT, main
 
 from podberth.cel.engine import Environment
-from podberth.cel.typing import NATIVE_VARIABLES
 from podberth.convert.gpu_facts import NO_DIALECT
 from podberth.convert.result import as_text
 from podberth.convert.to_native import DESCRIPTION, NO_MIRROR_POD, to_native
@@ -112,7 +111,7 @@ def _converted(documents: list[Document]) -> list[Document]:
     parsed = parse_policies([("policy.yaml", yaml.safe_dump_all(documents))], is_native)
     if parsed.problems:
         raise SystemExit("\n".join(map(str, parsed.problems)))
-    environment = Environment(schema, names=NATIVE_VARIABLES, exact=True)
+    environment = Environment(schema, native=True)
     found: list[Document] = []
     for policy in parsed.policies:
         converted = to_native(policy, environment)

@@ -40,13 +40,13 @@ PAGE, POLICY = "docs/cel.md", "docs/policy.md"
 _TO_STRING = tuple(row for row in native.STRINGS if row.name == "string")
 TABLES: Mapping[str, tuple[Sequence[Overload], Sequence[Macro]]] = {
     "macros": ((), native.LANGUAGE_MACROS),
-    "operators": (native.OPERATORS, ()),
-    "standard": (native.FUNCTIONS, ()),
-    "conversions": ((*native.CONVERSIONS, *_TO_STRING), ()),
-    "times": (native.TIMES, ()),
-    "lists": ((*lists.OVERLOADS, *native.LISTS), native.LIST_MACROS),
-    "sets": (native.SETS, ()),
-    "optionals": ((*native.OPTIONALS, *optionals.OVERLOADS), native.OPTIONAL_MACROS),
+    "operators": (native.TABLES["operators"], ()),
+    "standard": (native.TABLES["functions"], ()),
+    "conversions": ((*native.TABLES["conversions"], *_TO_STRING), ()),
+    "times": (native.TABLES["times"], ()),
+    "lists": ((*lists.OVERLOADS, *native.TABLES["lists"]), native.LIST_MACROS),
+    "sets": (native.TABLES["sets"], ()),
+    "optionals": ((*native.TABLES["optionals"], *optionals.OVERLOADS), native.OPTIONAL_MACROS),
     "strings": (tuple(row for row in native.STRINGS if row not in _TO_STRING), ()),
     "regex": (regex.OVERLOADS, ()),
     "quantities": (quantity.OVERLOADS, ()),
@@ -79,7 +79,7 @@ REFUSED: tuple[str, ...] = (
 _SHORT = {"google.protobuf.Duration": "duration", "google.protobuf.Timestamp": "timestamp", OPTIONAL: "optional"}
 # Operators as they are written.
 _NAMED = {"_?_:_": "? :", "_[_]": "[ ]", "_?._": ".?", "_[?_]": "[? ]", "@in": "in"} | {
-    row.name: row.name.strip("_") for row in native.OPERATORS if row.name not in {"_?_:_", "_[_]", "@in"}
+    row.name: row.name.strip("_") for row in native.TABLES["operators"] if row.name not in {"_?_:_", "_[_]", "@in"}
 }
 _BAR = "\\|"
 # From so many overloads on that differ in one type, they are written once, with T in its place.

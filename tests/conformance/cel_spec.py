@@ -164,7 +164,7 @@ def _as_policy(document: Mapping[str, Any]) -> Any:
 
 
 def _lowered(checked: Any, bodies: Bodies) -> bytes:
-    lowered, problems = program.lower(checked, {}, bodies.apply)
+    lowered, problems = program.lower(checked, {}, bodies)
     if problems:
         raise UnsupportedError(str(problems))
     return program.assemble([lowered], as_list=False)

@@ -15,7 +15,6 @@ from typing import Any, Final
 from controlplane.api import Api
 from podberth.cel.engine import Environment, ReviewContext
 from podberth.cel.libraries.authz import Authorizer
-from podberth.cel.typing import NATIVE_VARIABLES
 from podberth.conventions import Conventions
 from podberth.kube.schema import PodSchema
 from podberth.native.as_created import as_created
@@ -143,7 +142,7 @@ class Ours:
         self._namespaces = {each["metadata"]["name"]: each for each in upstream.namespaces}
         self._resources = Resources(beside)
         self._objects = Objects([*upstream.params, *upstream.namespaces, *beside], self._resources, "default")
-        self._environment = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, exact=True)
+        self._environment = Environment(PodSchema.packaged(), native=True)
         self._review = ReviewContext(TopologyIndex.build([], Conventions()), Need(), authorizer=rights)
         self._user = user or upstream.user
         self.changed: dict[int, bool] = {}

@@ -5,7 +5,6 @@ from typing import Any
 
 from podberth.cel.engine import Environment, ReviewContext
 from podberth.cel.libraries.authz import Authorizer
-from podberth.cel.typing import NATIVE_VARIABLES
 from podberth.conventions import Conventions
 from podberth.kube.positions import Chunk, Place, Position, Positions
 from podberth.kube.schema import PodSchema
@@ -46,7 +45,7 @@ class Ours:
         self._namespaces = {each["metadata"]["name"]: each for each in namespaces}
         self._resources = Resources(definitions)
         self._objects = Objects([*params, *self._namespaces.values()], self._resources, "default")
-        self._environment = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, exact=True)
+        self._environment = Environment(PodSchema.packaged(), native=True)
         self._review = ReviewContext(TopologyIndex.build([], Conventions()), Need(), authorizer=rights)
         self._user = user
 

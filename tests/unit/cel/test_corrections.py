@@ -6,7 +6,6 @@ from podberth.cel import ast
 from podberth.cel.correcting import guessed
 from podberth.cel.engine import Environment, Want
 from podberth.cel.functions import ReviewContext
-from podberth.cel.typing import NATIVE_VARIABLES
 from podberth.kube.schema import PodSchema
 
 from .conftest import Evaluate
@@ -88,7 +87,7 @@ def test_a_body_behind_a_loop_that_ended_early_has_its_own_operands(evaluate: Ev
 
 def test_an_optional_behind_nested_loops_that_ended_early_is_its_own(review: ReviewContext) -> None:
     # A native policy's object is dyn. The keys of a map come in any order, so that loops end elsewhere each time.
-    environment = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, exact=True)
+    environment = Environment(PodSchema.packaged(), native=True)
     own = "{'whole': ['a', 'g'], 'shared': ['s'], 'mig': ['m']}"
     every = "object.spec.containers"
     has = f"{every}.exists(c, c.of.limits.exists(k, k in {own}[v]))"

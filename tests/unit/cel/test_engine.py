@@ -262,11 +262,6 @@ def test_a_batch_of_nothing_answers_nothing(environment: Environment, activation
     assert environment.batch([]).evaluate(activation) == []
 
 
-def test_a_batch_is_of_conditions(environment: Environment) -> None:
-    with pytest.raises(ValueError, match="want conditions"):
-        environment.batch([environment.compile("gpu.count", want=Want.INT)])
-
-
 # ---- environments and activations ----
 
 

@@ -6,9 +6,10 @@ import re
 import pytest
 
 from library_vectors import DIFFERENCES, VECTORS, Vector
-from podberth.cel.engine import BOOL, Activation, CelType, CompileError, Environment, Want
+from podberth.cel.engine import Activation, CelType, CompileError, Environment, Want
 from podberth.cel.libraries import INTERNAL, LIBRARIES
 from podberth.cel.libraries.regex import uncaptured
+from podberth.cel.types import BOOL
 from podberth.errors import EvaluationError
 
 from .conftest import Evaluate

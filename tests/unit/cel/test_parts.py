@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from podberth.cel.engine import CompileError, Environment, Expression, Want
-from podberth.cel.parts import SubExpression, tokens_of
+from podberth.cel.engine import CompileError, Environment, Want
+from podberth.cel.parts import SubExpression, parts_of, tokens_of
 from podberth.cel.types import CelType
-from podberth.policy.compile import CompiledPolicy, compile_policies
+from podberth.policy.compile import compile_policies
 from podberth.policy.expressions import expressions_of
 from podberth.policy.parse import parse_policies
 from properties import thinned
@@ -22,7 +22,7 @@ def texts(part: SubExpression | None) -> list[str]:
 
 
 def parts(source: str) -> list[str]:
-    return texts(environment().parts(source, {"x": CelType("int")}))
+    return texts(parts_of(source, environment(), {"x": CelType("int")}))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_parts_are_the_texts_of_what_is_within(source: str, expected: list[str])
 
 
 def test_operands_of_a_chain_stand_side_by_side() -> None:
-    part = environment().parts("gang.known && true && (gpu.count > 1 && gpu.count > 2)", {})
+    part = parts_of("gang.known && true && (gpu.count > 1 && gpu.count > 2)", environment(), {})
     assert part is not None
     assert (part.kind, [child and child.text for child in part.children]) == (
         "and",
@@ -66,7 +66,7 @@ def test_operands_of_a_chain_stand_side_by_side() -> None:
 
 def test_of_a_macro_the_operand_and_what_no_loop_changes_are_parts() -> None:
     source = "object.spec.containers.all(c, c.env.exists(e, e.name == gang.name) && has(c.image))"
-    part = environment().parts(source, {})
+    part = parts_of(source, environment(), {})
     assert part is not None
     assert part.loop is not None
     assert (part.loop.range, part.loop.variable) == ("object.spec.containers", "c")
@@ -99,16 +99,12 @@ def test_the_parts_of_every_shipped_expression_compile_to_what_they_are_a_part_o
         (policy, placed.source, text)
         for policy in policies
         for placed in expressions_of(policy)
-        for text in texts(environment().parts(placed.source, _variables(policy)))
+        for text in texts(parts_of(placed.source, environment(), policy.variables))
     ]
     assert len(found) > 500
     for policy, source, text in thinned(found):
         assert text in source
-        assert compiles(environment(), text, _variables(policy)), f"{policy.name}: {source}: {text}"
-
-
-def _variables(policy: CompiledPolicy) -> dict[str, Expression]:
-    return {name: bound.expression for name, bound in policy.variables.items()}
+        assert compiles(environment(), text, policy.variables), f"{policy.name}: {source}: {text}"
 
 
 def compiles(known: Environment, text: str, variables: object) -> bool:

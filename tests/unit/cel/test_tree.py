@@ -2,12 +2,12 @@
 
 import pytest
 
-from podberth.cel.tree import Call, Entries, Items, Literal, Loop, Name, Select, Tree, plain, walk
+from podberth.cel.tree import Call, Entries, Items, Literal, Loop, Name, Select, Tree, plain, tree_of, walk
 from snapshots import environment
 
 
 def tree(source: str) -> Tree:
-    return environment().tree(source, {})
+    return tree_of(source, environment(), {})
 
 
 def test_each_kind_of_part_is_reported() -> None:

@@ -1,6 +1,8 @@
 import pytest
 
-from podberth.cel.types import BOOL, DYN, INT, LIST, MAP, NODES, NULL, POD, STRING, CelType, Want, accepts, parse
+from podberth.cel.types import BOOL, DYN, INT, NODES, NULL, STRING, CelType, Want, accepts, parse
+
+LIST, MAP, POD = map(parse, ("list(dyn)", "map(string, dyn)", "k8s.Pod"))
 
 
 def list_of(element: CelType) -> CelType:

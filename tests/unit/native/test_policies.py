@@ -7,7 +7,6 @@ import pytest
 
 from natives import NAMESPACES, USER, binding, compiled, config_map, judged, policy, read_all, rule, texts
 from podberth.cel.engine import Environment, Late
-from podberth.cel.typing import NATIVE_VARIABLES
 from podberth.kube.schema import PodSchema
 from podberth.native.refusals import MAX_VARIABLES
 from podberth.native.request import creation_of, matched_kind
@@ -333,7 +332,7 @@ def test_policies_are_compiled_under_one_deadline() -> None:
         begun += 1
         return lambda: True
 
-    over = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, exact=True, deadline=begin)
+    over = Environment(PodSchema.packaged(), native=True, deadline=begin)
     found = compiled(policy("1 == 2"), policy("1 == 3", name="q"), within=over)
     assert [each.message for each in found.problems] == [LATE, LATE]
     assert begun == 1

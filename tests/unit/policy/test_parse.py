@@ -44,9 +44,9 @@ def test_policies_and_their_default_params_are_read_from_all_files() -> None:
 def test_a_problem_of_an_expression_stands_at_its_line_and_column_of_the_file() -> None:
     (good,) = parse_policies([("a.yaml", GOOD)]).policies
     path = ("spec", "mutations", 0)
-    assert good.problem((*path, "when"), 1, 5, "no") == Problem("a.yaml", 6, 15, "spec.mutations[0].when", "no")
-    assert good.problem((*path, "tolerations"), 2, 4, "no").line == 9
-    assert good.problem((*path, "tolerations"), 2, 4, "no").column == 10
+    assert good.problem((*path, "when"), "no", 1, 5) == Problem("a.yaml", 6, 15, "spec.mutations[0].when", "no")
+    assert good.problem((*path, "tolerations"), "no", 2, 4).line == 9
+    assert good.problem((*path, "tolerations"), "no", 2, 4).column == 10
 
 
 def test_every_problem_is_reported_at_its_place() -> None:

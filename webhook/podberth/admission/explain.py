@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-from ..cel.engine import Activation, Environment
+from ..cel.engine import Activation, Environment, Expression
 from ..cel.trace import ExpressionResult, Traced, Tracer
 from ..errors import EvaluationError
 from ..kube.patch import Patch, apply
 from ..kube.positions import render_path
-from ..policy.compile import BoundExpression, CompiledPolicy
+from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Params
 from ..policy.expressions import Placed, expressions_of
 from ..wellknown import POLICY_KIND
@@ -201,15 +201,15 @@ class Notes:
             note.params.append(f"{metadata.get('namespace', '')}/{metadata['name']}")
 
     def answered(
-        self, policy: CompiledPolicy, bound: BoundExpression, activation: Activation, answer: Any | EvaluationError
+        self, policy: CompiledPolicy, expression: Expression, activation: Activation, answer: Any | EvaluationError
     ) -> None:
         """Record the value of an expression, of the parts of the expression, and of the variables that it needed."""
         if policy.name not in self._wanted:
             return
         note, tracer = self._note(policy), self._tracers[policy.name]
-        path = next(each.path for each in self._places[policy.name] if each.bound is bound)
+        path = next(each.path for each in self._places[policy.name] if each.expression is expression)
         error = str(answer) if isinstance(answer, EvaluationError) else ""
-        source = bound.expression.source
+        source = expression.source
         note.expressions.append(
             Evaluated(
                 path=render_path(path),
@@ -223,14 +223,13 @@ class Notes:
                 note.variables[index] = Evaluated(
                     path=f"variables.{variable.name}",
                     answer=reached[variable.name],
-                    tree=tracer.trace(policy.variables[variable.name].expression.source, activation),
+                    tree=tracer.trace(policy.variables[variable.name].source, activation),
                 )
 
     def _note(self, policy: CompiledPolicy) -> Note:
         if policy.name not in self.of:
             if policy.name not in self._tracers:
-                variables = {name: bound.expression for name, bound in policy.variables.items()}
-                self._tracers[policy.name] = Tracer(self._environment, variables)
+                self._tracers[policy.name] = Tracer(self._environment, policy.variables)
             self._places[policy.name] = list(expressions_of(policy))
             self.of[policy.name] = Note()
         return self.of[policy.name]

@@ -56,7 +56,7 @@ def forecasts(
             continue
         side = [side for side in ("required", "preferred") if side in proposal.leaves]
         notes += [
-            places[name].problem(("spec", "mutations", index, proposal.concern, *side), 1, 1, comes_first(each.other))
+            places[name].problem(("spec", "mutations", index, proposal.concern, *side), comes_first(each.other))
             for each in standing.conflicts
         ]
         if isinstance(change, Change):
@@ -69,7 +69,7 @@ def _constants(
 ) -> Iterator[tuple[int, Proposal]]:
     """Yield (index in the policy, the mutation's values) for each mutation that has only constant expressions."""
     for index, mutation in enumerate(policy.mutations):
-        reads = mutation.facts or any(bound.reads for bound in mutation.leaves.values())
+        reads = mutation.facts or any(each.reads for each in mutation.leaves.values())
         if pipeline.CONCERNS[mutation.concern].forecast and not reads:
             try:
                 leaves = _values(mutation, environment, review)
@@ -80,7 +80,7 @@ def _constants(
 
 def _values(mutation: CompiledMutation, environment: Environment, review: ReviewContext) -> Mapping[str, Any]:
     nothing = environment.activation({}, review)
-    return {name: bound.expression.evaluate(nothing) for name, bound in mutation.leaves.items()}
+    return {name: each.evaluate(nothing) for name, each in mutation.leaves.items()}
 
 
 def _pod(proposals: Iterable[Proposal]) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def _footprint(matching: Matching) -> Footprint | None:
     if policies is None:
         return None
     asked = [validation.reads for policy in policies for validation in policy.validations]
-    asked += [bound.reads for policy in policies for _, bound in policy.audit_annotations]
+    asked += [each.reads for policy in policies for _, each in policy.audit_annotations]
     return footprint(frozenset().union(*asked))
 
 

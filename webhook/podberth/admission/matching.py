@@ -221,8 +221,8 @@ class Matching:
         """
         if self.asking.watch is not None:
             activation = self.under.activation(None)
-            for (_, bound), answer in zip(policy.conditions, answers, strict=True):
-                self.asking.watch.answered(policy, bound, activation, answer)
+            for (_, expression), answer in zip(policy.conditions, answers, strict=True):
+                self.asking.watch.answered(policy, expression, activation, answer)
         holds = combine(policy, answers)
         if not holds:
             name, _ = policy.conditions[list(answers).index(False)]

@@ -282,7 +282,7 @@ class Snapshot:
         slices: list[slice | None] = []
         expressions: list[Expression] = []
         for policy in policies:
-            bounds = [bound.expression for _, bound in policy.conditions]
+            bounds = [each for _, each in policy.conditions]
             if any(path[0] in _OWN_BINDINGS for path in policy.conditions_read):
                 slices.append(None)
                 continue
@@ -340,7 +340,7 @@ def _all_reads(policy: CompiledPolicy) -> frozenset[tuple[str, ...]]:
     """Return the access paths that the expressions of a policy read."""
     parts = [each.reads for each in policy.mutations]
     parts += [each.reads for each in policy.validations]
-    parts += [bound.reads for _, bound in policy.audit_annotations]
+    parts += [each.reads for _, each in policy.audit_annotations]
     return policy.conditions_read.union(*parts)
 
 

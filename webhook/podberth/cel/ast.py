@@ -105,8 +105,9 @@ def _add_field(
 
 _pool = DescriptorPool()
 _pool.AddSerializedFile(_file().SerializeToString())
-_CheckedExpr = message_factory.GetMessageClass(_pool.FindMessageTypeByName("podberth.cel.CheckedExpr"))
-_Expr = message_factory.GetMessageClass(_pool.FindMessageTypeByName("podberth.cel.Expr"))
+CheckedExpr: Any = message_factory.GetMessageClass(_pool.FindMessageTypeByName("podberth.cel.CheckedExpr"))
+Expr: Any = message_factory.GetMessageClass(_pool.FindMessageTypeByName("podberth.cel.Expr"))
+"""The message classes of a type-checked expression and of one of its nodes; an empty Expr is no expression yet."""
 _TYPE_URL = "type.googleapis.com/cel.expr.CheckedExpr"
 
 
@@ -117,23 +118,13 @@ def decode(serialized: bytes) -> Node:
         DecodeError: the expression is nested too deeply: protobuf reads at most 100 nested messages.
     """
     envelope = any_pb2.Any.FromString(serialized)
-    return _CheckedExpr.FromString(envelope.value)
+    return CheckedExpr.FromString(envelope.value)
 
 
 def encode(checked: Node) -> bytes:
     """Return a CheckedExpr in the serialised form that the CEL engine reads."""
     envelope = any_pb2.Any(type_url=_TYPE_URL, value=checked.SerializeToString(deterministic=True))
     return bytes(envelope.SerializeToString())
-
-
-def new_checked() -> Node:
-    """Return an empty CheckedExpr."""
-    return _CheckedExpr()
-
-
-def new_expression() -> Node:
-    """Return an empty Expr (a node of cel-spec's syntax.proto), which is no expression yet."""
-    return _Expr()
 
 
 def copy_of(node: Node) -> Node:

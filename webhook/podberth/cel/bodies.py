@@ -51,9 +51,9 @@ class Bodies:
         made = ast.copy_of(body)
         # A policy cannot use a name with "@" in it.
         given = [(f"@{name}", operand) for name, operand in zip(ARGUMENTS, operands, strict=False)]
-        made = _behind(
-            [name for name, operand in given if name != f"@{skips}" and _may_hide(body, name, operand)], made
-        )
+        # A literal has no error that the body could hide.
+        evaluated = [name for name, operand in given if name != f"@{skips}" and ast.kind(operand) != "const_expr"]
+        made = _behind([name for name in evaluated if not _fails_with(body, name)], made)
         own = _loop_names(body)
         bound = []
         for name, operand in given:
@@ -77,14 +77,6 @@ class Bodies:
             elif ast.kind(node) == "ident_expr" and node.ident_expr.name in ARGUMENTS:
                 node.ident_expr.name = f"@{node.ident_expr.name}"
         return root
-
-
-def _may_hide(body: Node, name: str, operand: Node) -> bool:
-    """Return whether ``operand`` may have an error without an error of the expression ``body``; False for a literal.
-
-    ``name`` is the name of the variable in ``body`` that stands for the operand.
-    """
-    return ast.kind(operand) != "const_expr" and not _fails_with(body, name)
 
 
 def _fails_with(node: Node, name: str) -> bool:
@@ -112,12 +104,12 @@ def _behind(names: list[str], body: Node) -> Node:
     """
     if not names:
         return body
-    made = ast.new_expression()
+    made = ast.Expr()
     made.call_expr.function = _CONDITION
     asked = made.call_expr.args.add()
     asked.call_expr.function = "_!=_"
+    listed = asked.call_expr.args.add()
     for name in names:
-        listed = asked.call_expr.args[0] if asked.call_expr.args else asked.call_expr.args.add()
         listed.list_expr.elements.add().ident_expr.name = name
     asked.call_expr.args.add().list_expr.SetInParent()
     made.call_expr.args.add().CopyFrom(body)
@@ -139,7 +131,7 @@ def _put(name: str, value: Node, body: Node) -> None:
 
 
 def _fold(items: Node, initial: Node, step: Node) -> Node:
-    made = ast.new_expression()
+    made = ast.Expr()
     loop = made.comprehension_expr
     loop.iter_var, loop.accu_var = _ELEMENT, _RESULT
     loop.iter_range.CopyFrom(items)
@@ -165,7 +157,7 @@ def _bind(name: str, value: Node, body: Node) -> Node:
 
     The expression is a loop over an empty list, as the macro ``cel.bind`` makes.
     """
-    made = ast.new_expression()
+    made = ast.Expr()
     loop = made.comprehension_expr
     loop.iter_var, loop.accu_var = _EAGER, name
     loop.iter_range.list_expr.SetInParent()

@@ -40,17 +40,6 @@ def _own_references() -> int:
 _OURS = _own_references()
 
 
-def _whole(result: Any) -> Any:
-    """Return ``result``, the result of a function, after a check that the CEL engine will not change the result.
-
-    Raises:
-        LibraryError: the engine would change the result.
-    """
-    if _has_nul(result):
-        raise LibraryError("got a text with the character NUL in it, want one without")
-    return result
-
-
 def _has_nul(result: Any) -> bool:
     """Return whether a result contains a text with a NUL character; the CEL engine would cut the text off there."""
     if isinstance(result, str):
@@ -87,12 +76,14 @@ class Calls:
         def answer(_: int, __: Any, given: tuple[Any, ...]) -> Any:
             self._operands.append(given)
             try:
-                result = _whole(call(self.review, *given))
+                result = call(self.review, *given)
             except LibraryError:  # the expression's own error
                 raise
             except BaseException as fault:
                 self.fault = fault
                 raise
+            if _has_nul(result):
+                raise LibraryError("got a text with the character NUL in it, want one without")
             self._results.append(result)
             return result
 

@@ -119,7 +119,7 @@ def never() -> bool:
 class Room:
     """A budget: the number of syntax-tree nodes that may still be compiled.
 
-    The budget is that of one expression, of one policy or of all policies.
+    The budget is that of one policy or of all policies.
     """
 
     left: int
@@ -141,11 +141,6 @@ class Room:
     def of_set(cls) -> "Room":
         """Return the budget of syntax-tree nodes for all policies that are compiled together."""
         return cls(MAX_SET_PARTS, "all policies together", MAX_SET_PARTS)
-
-    @classmethod
-    def of_one(cls) -> "Room":
-        """Return the budget of syntax-tree nodes for a single expression that belongs to no policy."""
-        return cls(MAX_PROGRAM_PARTS, "the expression", MAX_PROGRAM_PARTS)
 
     def take(self, parts: int) -> str:
         """Take ``parts`` syntax-tree nodes from the budget, and from the larger budget ``within``.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from . import ast
-from .ast import Node, Scalar
+from .ast import Node
 
 # cel-go common/overloads/overloads.go, IsTypeConversionFunction, without type and dyn, which take any value.
 _CONVERSIONS: Final[Mapping[str, str]] = {
@@ -37,11 +37,6 @@ class ConstantCall:
     """The converted operand of a conversion, or the pattern of a search; always a literal."""
     want: str
     """A phrase for messages: the operand that the call accepts."""
-
-    @property
-    def got(self) -> Scalar:
-        """The value of ``self.literal``, for messages ("got X, want Y")."""
-        return ast.constant(self.literal)
 
 
 def constant_calls(checked: Node) -> Iterator[ConstantCall]:
@@ -72,7 +67,7 @@ def _converted(node: Node) -> Node | None:
 
 def _alone(checked: Node, node: Node) -> Node:
     """Return a part of an expression as an expression that can be evaluated alone."""
-    made = ast.new_checked()
+    made = ast.CheckedExpr()
     made.expr.CopyFrom(node)
     for each in ast.walk(node):
         for name in ("type_map", "reference_map"):

@@ -3,25 +3,15 @@
 The table in ``cel.corrections`` lists the calls.
 """
 
-from typing import Final, Protocol
+from typing import Final
 
 from . import ast
 from .ast import Node
+from .bodies import Bodies
 from .corrections import CORRECTIONS, Body, NativeCall, has, item, present
 from .libraries.conversions import INSTANT, INSTANT_OF_UTC, TIME_TEXT
 from .types import DYN, OPTIONAL, CelType
 from .typing import UNESCAPED
-
-
-class Apply(Protocol):
-    """The type of ``Bodies.apply``: a function that writes a call's operands into the CEL expression for the call."""
-
-    def __call__(self, source: Body, operands: list[Node], *, skips: str = "") -> Node:
-        """Return the CEL expression ``source`` with ``operands`` in place of its arguments ``a``, ``b`` and ``c``.
-
-        An error of the operand that ``skips`` names counts only if the operand is evaluated in ``source``.
-        """
-
 
 _OBJECT: Final = "object"
 _OPTIONAL_FIELD: Final = "_?._"
@@ -43,14 +33,14 @@ _WHOLE = frozenset({"bool", "int", "uint", "double", "string", "bytes", "null_ty
 class Correcting:
     """Corrects the calls and the field accesses of one expression by changing its tree, subexpressions first."""
 
-    def __init__(self, checked: Node, apply: Apply, *, may_hold_optional: bool) -> None:
+    def __init__(self, checked: Node, bodies: Bodies, *, may_hold_optional: bool) -> None:
         """Create the object for the expression ``checked``, whose tree the corrections change.
 
-        ``apply`` writes the operands of a call into the CEL expression that replaces the call. ``may_hold_optional``
+        ``bodies`` writes the operands of a call into the CEL expression that replaces the call. ``may_hold_optional``
         says whether a value of the expression ``checked`` may be or contain an optional.
         """
         self._checked = checked
-        self._apply = apply
+        self._apply = bodies.apply
         self._may_hold_optional = may_hold_optional
         self._guessed = guessed(checked)
         self.writes_times = False

@@ -189,15 +189,9 @@ def _ordered(operator: str) -> Correct:
     return lambda call: body if {each.name for each in call.kinds} & _NUMBERS else ""
 
 
-def _sorts(keys: str, native: str) -> Correct:
-    body = f"{keys}.exists(v, v != v) ? {_NO_ORDER} : {native}"
-
-    def correct(call: NativeCall) -> Body:
-        kind = call.kinds[-1]
-        inside = kind.parameters[0] if kind.parameters else DYN
-        return body if inside.name in _NUMBERS else ""
-
-    return correct
+def _sorts(call: NativeCall) -> Body:
+    inside = call.kinds[0].parameters[0] if call.kinds[0].parameters else DYN
+    return f"a.exists(v, v != v) ? {_NO_ORDER} : a.sort()" if inside.name in _NUMBERS else ""
 
 
 # RE2 reads the first as one byte, the others as names of groups; Go accepts none of them.
@@ -234,7 +228,7 @@ CORRECTIONS: Final[Mapping[tuple[str, int], Correct]] = {
     **{(f"_{each}_", 2): _equal(each) for each in ("==", "!=")},
     **{(f"_{each}_", 2): _ordered(each) for each in ("<", "<=", ">", ">=")},
     ("matches", 2): _matches,
-    ("sort", 1): _sorts("a", "a.sort()"),
+    ("sort", 1): _sorts,
 }
 """The corrections of calls, by the name of the CEL engine's function or operator and the number of its operands. The
 corrections of field accesses are the functions ``present``, ``item`` and ``has``."""

@@ -7,6 +7,7 @@ Python.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
@@ -25,22 +26,21 @@ _RUN_EXTENSIONS = (*_CHECKED_EXTENSIONS, "strings", "regex")
 _DECLARED_AGAIN = ("string", *sorted({row.name for row in ORDERS}))
 
 
+# A type parameter, or an optional type.
+_IN_DOCUMENT_ALONE = re.compile(rf"\b(?:[A-Z]|{OPTIONAL})\b")
+
+
 def _needs_document(rows: Iterable[Overload]) -> bool:
-    waiting = [parse(each) for row in rows for each in (*row.parameters, row.result)]
-    while waiting:
-        found = waiting.pop()
-        if found.is_parameter or found.name == OPTIONAL:
-            return True
-        waiting.extend(found.parameters)
-    return False
+    return any(_IN_DOCUMENT_ALONE.search(each) for row in rows for each in (*row.parameters, row.result))
 
 
-def _by_name(rows: Iterable[Overload]) -> dict[str, tuple[Overload, ...]]:
+def by_name(rows: Iterable[Overload]) -> dict[str, tuple[Overload, ...]]:
+    """Return a mapping from each function's name to the overloads of the function, sorted by name."""
     ordered = sorted(rows, key=lambda row: row.name)
     return {name: tuple(each) for name, each in groupby(ordered, key=lambda row: row.name)}
 
 
-_IN_DOCUMENT = {name: rows for name, rows in _by_name(LIBRARIES).items() if _needs_document(rows)}
+_IN_DOCUMENT = {name: rows for name, rows in by_name(LIBRARIES).items() if _needs_document(rows)}
 
 
 def functions(rows: Iterable[Overload] = LIBRARIES) -> list[Any]:
@@ -50,7 +50,7 @@ def functions(rows: Iterable[Overload] = LIBRARIES) -> list[Any]:
     """
     return [
         cel.FunctionDecl(name, [_overload(row) for row in each])
-        for name, each in _by_name(rows).items()
+        for name, each in by_name(rows).items()
         if name not in _IN_DOCUMENT
     ]
 

@@ -5,14 +5,14 @@ CEL lacks are messages. So overloads with equal basic types share a function, wh
 each message.
 """
 
-from collections.abc import Callable, Mapping
-from itertools import groupby
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from cel_expr_python import cel  # type: ignore[import-untyped]  # no py.typed in 0.1.3
 
 from . import opaque
 from .calls import Bind
+from .declarations import by_name
 from .libraries import AUTHORIZATION, INTERNAL, LIBRARIES, LibraryError, Overload
 from .libraries.overload import OPAQUE
 from .libraries.regex import FOUND
@@ -44,16 +44,11 @@ def declarations(bind: Bind) -> list[Any]:
 
     ``bind`` wraps a Python function into a callable that the engine can call.
     """
-    rows = sorted(
-        (row for row in (*LIBRARIES, *AUTHORIZATION, *INTERNAL) if row.call is not None), key=lambda row: row.name
-    )
-    return [
-        cel.FunctionDecl(run_name(name), _overloads(run_name(name), list(group), bind))
-        for name, group in groupby(rows, key=lambda row: row.name)
-    ]
+    rows = by_name(row for row in (*LIBRARIES, *AUTHORIZATION, *INTERNAL) if row.call is not None)
+    return [cel.FunctionDecl(run_name(name), _overloads(run_name(name), alike, bind)) for name, alike in rows.items()]
 
 
-def _overloads(name: str, rows: list[Overload], bind: Bind) -> list[Any]:
+def _overloads(name: str, rows: Iterable[Overload], bind: Bind) -> list[Any]:
     by_kinds: dict[tuple[str, ...], list[Overload]] = {}
     for row in rows:
         by_kinds.setdefault(tuple("message" if each in OPAQUE else each for each in row.parameters), []).append(row)

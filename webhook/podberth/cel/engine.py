@@ -8,7 +8,7 @@ because the engine never releases the interpreter lock; more processes are. Envi
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from google.protobuf.message import DecodeError
 
@@ -25,28 +25,15 @@ from .formats import wrong_formats
 from .functions import FUNCTIONS, ReviewContext
 from .libraries import LIBRARIES
 from .libraries.authz import Question
-from .libraries.authz import variables as variables_of
+from .libraries.overload import AUTHORIZER, RESOURCE_CHECK
 from .literals import mixed_literals
 from .program import VARIABLES_PREFIX, Lowered
 from .runtime import Activation, Checker, Runner, plain
-from .types import BOOL, DYN, INT, LIST, MAP, NODES, NULL, OPTIONAL, POD, STRING, CelType, Want, accepts
+from .types import OPTIONAL, CelType, Want, accepts
 from .typing import NATIVE_VARIABLES, VARIABLES, descriptor_pool, messages
 from .value_types import misfit, ordered
 
-if TYPE_CHECKING:
-    from .parts import SubExpression
-    from .tree import Tree
-
 __all__ = [
-    "BOOL",
-    "DYN",
-    "INT",
-    "LIST",
-    "MAP",
-    "NODES",
-    "NULL",
-    "POD",
-    "STRING",
     "Activation",
     "Batch",
     "CelProblem",
@@ -97,8 +84,10 @@ class Expression:
         self.want = want
         self.type: CelType = lowered.type
         """The type that the checker found for the value; ``optional_type(T)`` if the value may be absent."""
+        self.variables = lowered.names
+        """The names of the policy's variables that the expression itself refers to."""
         self.reads = lowered.reads
-        """The paths of the fields that the expression and the called functions read (``cel.reads``)."""
+        """The paths of the fields that the expression, its variables and the called functions read (``cel.reads``)."""
         self.functions: frozenset[str] = lowered.functions
         """The names of the functions and operators that the expression calls."""
         self._is_optional = lowered.type.name == OPTIONAL
@@ -107,25 +96,21 @@ class Expression:
         self._lowered = lowered
         self._runner = runner
 
-    @property
-    def parts(self) -> int:
-        """The number of nodes in the expression's tree, without the nodes of the variables."""
-        return self._lowered.parts
-
-    def load(self, room: Room) -> None:
+    def load(self, room: Room | None) -> None:
         """Load the program that evaluates the expression together with the needed variables.
 
         The compiler of policies does not call ``load`` for variables: a variable is part of each program that needs the
         variable.
 
         Args:
-            room: the budget of syntax-tree nodes (``cel.compile_limits``), which shrinks by the program's nodes.
+            room: the budget of syntax-tree nodes (``cel.compile_limits``), which shrinks by the program's nodes; None
+                if the expression belongs to no policy.
 
         Raises:
             CompileError: the program would exceed the limit or the budget, or is nested too deeply.
         """
         parts = self._lowered.parts_in_all
-        if message := too_large(parts) or room.take(parts):
+        if message := too_large(parts) or (room.take(parts) if room else ""):
             raise CompileError((CelProblem(1, 1, message),))
         self._loaded = self._program()
         if self._loaded is None:
@@ -133,10 +118,6 @@ class Expression:
 
     def _program(self) -> Any:
         return self._runner.load(program.assemble([self._lowered], as_list=False))
-
-    def _bind(self, runner: Runner) -> None:
-        """Use another runner from now on; the next evaluation loads the program for the runner."""
-        self._runner, self._loaded = runner, None
 
     def evaluate(self, activation: Activation) -> Any:
         """Return the value of the expression as plain Python: None, bool, int, float, str, list, dict.
@@ -149,7 +130,7 @@ class Expression:
             EvaluationError: the evaluation failed, or the value does not have the wanted type.
         """
         if activation.runner is not self._runner:
-            self._bind(activation.runner)
+            self._runner, self._loaded = activation.runner, None
         if self._loaded is None:  # a variable that is evaluated alone
             self._loaded = self._program()
         value = self._runner.run(self._loaded, activation)
@@ -201,30 +182,28 @@ class Environment:
         schema: PodSchema,
         *,
         deadline: Callable[[], Late] = lambda: never,
-        names: Mapping[str, str] = VARIABLES,
-        exact: bool = False,
+        native: bool = False,
     ) -> None:
         """Declare the types of the Pod schema, podberth's own types, and the functions.
 
         Args:
             schema: the types of pods and of the objects inside pods.
             deadline: starts the time limit for compiling one set of policies, and returns the check of that limit.
-            names: the variables that expressions may use, besides ``variables``, with the type of each variable.
-            exact: whether types follow the API server's rules for native policies: all elements of a list literal have
-                one type, and a text has the type string.
+            native: whether expressions have the variables of native policies, and types follow the API server's rules
+                for native policies: all elements of a list literal have one type, and a text has the type string.
         """
         self.schema = schema
         self.deadline = deadline
-        self._names = names
-        self._exact = exact
+        self._names = NATIVE_VARIABLES if native else VARIABLES
+        self._exact = native
         self._types = messages(schema)
         pool = descriptor_pool(self._types)
         self._checker = Checker(pool)
-        self._runner = Runner({**VARIABLES, **names})
+        self._runner = Runner({**VARIABLES, **self._names})
 
     def native(self) -> "Environment":
         """Return an environment for native policies, with the Pod schema and the time limit of this environment."""
-        return Environment(self.schema, names=NATIVE_VARIABLES, exact=True, deadline=self.deadline)
+        return Environment(self.schema, native=True, deadline=self.deadline)
 
     def compile(
         self,
@@ -264,7 +243,7 @@ class Environment:
         costs = {"": cost_of(checked, {name: each.costs[""].value for name, each in expressions.items()})}
         failing = self._failing(checked)
         inlined = {name: each._lowered for name, each in expressions.items()}  # noqa: SLF001
-        lowered, problems = program.lower(checked, inlined, self._checker.bodies.apply)
+        lowered, problems = program.lower(checked, inlined, self._checker.bodies)
         problems += (*mixed, *formats, *failing)
         if not accepts(want, lowered.type, exact=self._exact):
             problems.append(unwanted(lowered.type, want))
@@ -274,45 +253,25 @@ class Environment:
             raise CompileError((CelProblem(1, 1, message),))
         if room and self._runner.load(program.assemble_alone(lowered)) is None:
             raise CompileError((CelProblem(1, 1, TOO_DEEP),))
-        for name in {path[1] for path in lowered.reads if path[0] == _VARIABLES and path[1:]} & expressions.keys():
+        for name in lowered.names & expressions.keys():
             inner = expressions[name].costs
             costs |= {each: inner[each] for each in inner if each} | {name: inner[""]}
         expression = Expression(source, want, lowered, runner=self._runner, costs=costs)
         if room is None:
-            expression.load(Room.of_one())
+            expression.load(None)
         return expression
 
-    def parts(self, source: str, variables: Mapping[str, CelType | Expression]) -> "SubExpression | None":
-        """Return an expression as a tree of subexpressions, each of which can be compiled alone; None for a literal.
+    def checked(self, source: str, variables: Mapping[str, CelType | Expression]) -> ast.Node:
+        """Return a type-checked expression, before it is rewritten for the CEL engine.
 
         Raises:
             CompileError: the expression does not compile.
         """
-        from .parts import parts_of  # noqa: PLC0415 - decisions need no parts, and importing them takes 5 ms
-
-        return parts_of(self._checked(source, variables), source)
-
-    def tree(self, source: str, variables: Mapping[str, CelType | Expression]) -> "Tree":
-        """Return an expression's syntax tree as plain Python values, for analysis.
-
-        Raises:
-            CompileError: the expression does not compile.
-        """
-        from .tree import tree_of  # noqa: PLC0415 - as above; only lint asks for trees
-
-        return tree_of(self._checked(source, variables))
+        checker, text = self._checker_of(source, Want.PART)
+        return self._check(text, self._declared(variables, self._every_name), frozenset(), checker)
 
     def batch(self, expressions: Sequence[Expression]) -> Batch:
-        """Return one program that evaluates several conditions together.
-
-        Raises:
-            ValueError: an expression is not a condition.
-        """
-        for each in expressions:
-            if each.want is not Want.BOOL:
-                raise ValueError(
-                    f"batch: got {each.source!r}, wanted as {each.want.value}; want conditions (Want.BOOL)"
-                )
+        """Return one program that evaluates several conditions (``Want.BOOL``) together."""
         serialized = program.assemble([each._lowered for each in expressions], as_list=True)  # noqa: SLF001
         return Batch(tuple(expressions), self._runner.load(serialized), self._runner)
 
@@ -331,18 +290,23 @@ class Environment:
         ``question`` has the requester, and the resource and the object of the request. Without a requester, every use
         of these variables is an error.
         """
-        return {name: opaque.wrap(kind, text) for name, (kind, text) in variables_of(question).items()}
+        return {
+            "authorizer": opaque.wrap(AUTHORIZER, Question(user=question.user).text),
+            "authorizer.requestResource": opaque.wrap(RESOURCE_CHECK, question.text),
+        }
 
     def _failing(self, checked: ast.Node) -> list[CelProblem]:
         """Return a problem for each call of constants that always fails; the API server refuses such calls, too."""
         # A pattern may be what makes an expression too expensive; then it is refused for that, and not compiled here.
         calls = [each for each in constant_calls(checked) if cost_of(each.checked, {}).microseconds <= MAX_MICROSECONDS]
-        programs = [program.lower(each.checked, {}, self._checker.bodies.apply)[0] for each in calls]
+        programs = [program.lower(each.checked, {}, self._checker.bodies)[0] for each in calls]
         if not calls or not self._failure(programs):
             return []
         found = ((call, self._failure([alone])) for call, alone in zip(calls, programs, strict=True))
         return [
-            CelProblem(*ast.position(checked, call.literal.id), f"got {call.got!r}, want {call.want} ({why})")
+            CelProblem(
+                *ast.position(checked, call.literal.id), f"got {ast.constant(call.literal)!r}, want {call.want} ({why})"
+            )
             for call, why in found
             if why
         ]
@@ -358,10 +322,6 @@ class Environment:
         except EvaluationError as error:
             return str(error)
         return ""
-
-    def _checked(self, source: str, variables: Mapping[str, CelType | Expression]) -> ast.Node:
-        checker, text = self._checker_of(source, Want.PART)
-        return self._check(text, self._declared(variables, self._every_name), frozenset(), checker)
 
     def _checker_of(self, source: str, want: Want) -> tuple[Checker, str]:
         """Return (the type checker for an expression, the text of the expression for that type checker).

@@ -58,7 +58,8 @@ def _wrong(checked: Node, node: Node, *, objects_have_text: bool) -> Iterator[Ce
         for each in _parts(values[used]) if clause[2] == "s" else (values[used],):
             found = ast.type_of(checked, each)
             if not _takes(clause[2], found, objects_have_text=objects_have_text):
-                message = f"%{clause[2]} does not take a value of type {found}; want {_listed(clause[2])}"
+                want = "a text, a number or a list" if clause[2] == "s" else " or ".join(sorted(_TAKEN[clause[2]]))
+                message = f"%{clause[2]} does not take a value of type {found}; want {want}"
                 yield CelProblem(*ast.position(checked, each.id), message)
                 return
         used += 1
@@ -79,10 +80,6 @@ def _unwritten(clause: re.Match[str], used: int, known: int) -> str:
 
 def _takes(clause: str, found: CelType, *, objects_have_text: bool) -> bool:
     return found == DYN or found.name in _TAKEN[clause] or (clause == "s" and objects_have_text and found.is_message)
-
-
-def _listed(clause: str) -> str:
-    return "a text, a number or a list" if clause == "s" else " or ".join(sorted(_TAKEN[clause]))
 
 
 def _parts(node: Node) -> Iterator[Node]:

@@ -34,12 +34,11 @@ def mixed_literals(checked: Node) -> Iterator[CelProblem]:
 
 
 def _differing(checked: Node, elements: list[tuple[Node, bool]]) -> Iterator[CelProblem]:
-    kinds = [_of(ast.type_of(checked, each), optional=optional) for each, optional in elements]
+    kinds: list[CelType] = []
+    for element, optional in elements:
+        kind = ast.type_of(checked, element)
+        kinds.append(kind.parameters[0] if optional and kind.name == OPTIONAL else kind)
     for (element, _), kind in zip(elements, kinds, strict=True):
         if kind != kinds[0]:
             yield CelProblem(*ast.position(checked, element.id), f"expected type '{kinds[0]}' but found '{kind}'")
             return
-
-
-def _of(kind: CelType, *, optional: bool) -> CelType:
-    return kind.parameters[0] if optional and kind.name == OPTIONAL else kind

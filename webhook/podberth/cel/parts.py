@@ -13,6 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from . import ast
 from .ast import Node
+from .engine import CelType, Environment, Expression
 from .program import VARIABLES_PREFIX
 from .typing import VARIABLES
 
@@ -91,13 +92,15 @@ class SubExpression:
     loop: MacroLoop | None = None
 
 
-def parts_of(checked: Node, source: str) -> SubExpression | None:
-    """Return the expression as a tree of parts; None for a literal.
+def parts_of(
+    source: str, environment: Environment, variables: Mapping[str, CelType | Expression]
+) -> SubExpression | None:
+    """Return the expression as a tree of parts, each of which can be compiled alone; None for a literal.
 
-    Args:
-        checked: the type-checked expression, before it is rewritten for the CEL engine.
-        source: the text of the expression.
+    Raises:
+        CompileError: the expression does not compile.
     """
+    checked = environment.checked(source, variables)
     return _Reader(checked, source).read(checked.expr)
 
 
@@ -222,7 +225,8 @@ class _Reader:
         text = self.tokens[token].text
         if text == "(":  # a call, has(), or a macro; the name of a called function may have dots
             start = token - 1
-            while ast.kind(node) != "comprehension_expr" and not _has_target(node) and self._is_dot(start - 1):
+            is_member = ast.kind(node) == "comprehension_expr" or node.call_expr.HasField("target")
+            while not is_member and start > 1 and self.tokens[start - 1].text == ".":
                 start -= 2
             return start, self.closing[token]
         if text in CLOSING:
@@ -233,9 +237,6 @@ class _Reader:
         if text == "-" and ast.kind(node) == "const_expr":
             return token, token + 1
         return token, token
-
-    def _is_dot(self, token: int) -> bool:
-        return token > 0 and self.tokens[token].text == "."
 
     def _balanced(self, start: int, end: int) -> Span:
         """Return the token range, extended until every bracket in the range has its counterpart in the range."""
@@ -279,10 +280,6 @@ def _is_opt_map(node: Node) -> bool:
     """
     choice = ast.kind(node) == "call_expr" and node.call_expr.function == "_?_:_"
     return choice and node.call_expr.args[0].call_expr.function == "hasValue"
-
-
-def _has_target(node: Node) -> bool:
-    return ast.kind(node) == "call_expr" and node.call_expr.HasField("target")
 
 
 def _is_literal(node: Node) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from ..errors import EvaluationError
 from . import ast
 from .ast import Node
-from .correcting import Apply
+from .bodies import Bodies
 from .types import DYN, OPTIONAL, CelType, Want
 
 WANTS: Final = frozenset({Want.OBJECT, Want.JSON_PATCHES})
@@ -77,10 +77,10 @@ def is_patch_type(name: str) -> bool:
     return name in (_OBJECT, _JSON_PATCH) or name.startswith(f"{_OBJECT}_")
 
 
-def lower(checked: Node, node: Node, apply: Apply) -> str:
+def lower(checked: Node, node: Node, bodies: Bodies) -> str:
     """Change an ``Object`` or ``JSONPatch`` literal to a map, in place; return a message if podberth cannot, else "".
 
-    ``apply`` is ``Bodies.apply``, which writes operands into a CEL expression that podberth adds.
+    ``bodies`` writes operands into a CEL expression that podberth adds.
     """
     struct = node.struct_expr
     for entry in struct.entries:
@@ -93,7 +93,7 @@ def lower(checked: Node, node: Node, apply: Apply) -> str:
             )
         if is_object and (test := _TESTS_OF_UINT.get(ast.type_of(checked, entry.value))):
             message = f"error applying patch: {entry.field_key}: expected numeric (int or float), got uint64"
-            entry.value.CopyFrom(apply(f"{test} ? internal.fail({message!r}) : a", [ast.copy_of(entry.value)]))
+            entry.value.CopyFrom(bodies.apply(f"{test} ? internal.fail({message!r}) : a", [ast.copy_of(entry.value)]))
         entry.map_key.const_expr.string_value = entry.field_key
         entry.ClearField("field_key")
     entry = struct.entries.add()

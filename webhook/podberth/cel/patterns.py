@@ -114,11 +114,8 @@ def read(text: str) -> Pattern:
     places = whole.characters if whole.wide > _FEW else 0
     # A character has four bytes at most; behind the last one it is known that the text does not fit.
     reach = 4 * whole.characters + 4 if anchored else float("inf")
-    return Pattern(whole.steps, places, reach, reach if _ends(text) else float("inf"))
-
-
-def _ends(text: str) -> bool:
-    return bool(_END.search(text)) and "(?" not in text and r"\Q" not in text
+    ends = _END.search(text) and "(?" not in text and r"\Q" not in text
+    return Pattern(whole.steps, places, reach, reach if ends else float("inf"))
 
 
 def _add(group: _Group, more: _Group) -> None:

@@ -73,8 +73,3 @@ _HIGHEST = Price(*(max(getattr(each, part) for each in PRICES.values()) for part
 def price_of(name: str) -> Price:
     """Return the price of a function or operation; the highest price of all if unmeasured."""
     return PRICES.get(WITHIN_MACROS.get(name, name), _HIGHEST)
-
-
-def field_price(name: str) -> Price:
-    """Return the price of reading the field ``name`` of a value of type Nodes."""
-    return price_of(f"Nodes.{name}")

@@ -21,8 +21,7 @@ from .dispatch import LONGEST_TEXT
 from .functions import FUNCTIONS
 from .guards import longest_texts
 from .libraries import LIBRARIES
-from .patterns import Pattern
-from .prices import field_price, price_of
+from .prices import price_of
 from .sizes import (
     COMMANDS,
     LINE_BYTES,
@@ -255,7 +254,7 @@ class Meter:
     def _charge_answer(self, node: Node, times: float) -> None:
         """Add the price of reading a field of the type Nodes, and of computing the field once for each node set."""
         name = node.select_expr.field
-        price = field_price(name)
+        price = price_of(f"Nodes.{name}")
         self._charge(node, price.call * times, _LOOP_ADVICE)
         self._charge_first(node, "placement" if name in _PLACEMENT else name, times, price.first)
 
@@ -311,39 +310,41 @@ class Meter:
         read = [value.bytes_at(times) for value in values]
         # An operand of any type may be a list.
         lists = bool(nodes) and ast.type_of(self._checked, nodes[0]).name not in _PLAIN
+        advice, more = _TEXT_ADVICE, 0.0
         match function:
             case "_==_" | "_!=_":
                 kinds = {ast.type_of(self._checked, each).name for each in nodes}
-                byte = 0.0 if kinds & _SCALARS else price.byte if "string" in kinds else _DEEP
                 # It stops at the first difference.
-                self._charge(node, price.call * times + min(read) * byte, _TEXT_ADVICE)
+                more = min(read) * (0.0 if kinds & _SCALARS else price.byte if "string" in kinds else _DEEP)
             case "matches" | "find" | "findAll":
-                pattern = _pattern(nodes[1], values[1].size)
+                known = ast.kind(nodes[1]) == "const_expr"
+                literal = nodes[1].const_expr.string_value
+                pattern = patterns.read(literal) if known else patterns.unread(values[1].size)
                 compiled = _PATTERN * pattern.steps * times
                 searched = (price.byte + _STATE * pattern.places) * min(read[0], pattern.reach * times)
-                known = ast.kind(nodes[1]) == "const_expr"
                 advice = _TEXT_ADVICE if known and searched > compiled else _REGEX_ADVICE
-                self._charge(node, price.call * times + compiled + searched, advice)
+                more = compiled + searched
             case "replace":
-                made = (read[0] + times) * max(values[2].size, 1)
-                self._charge(node, price.call * times + price.byte * (read[0] + made), _TEXT_ADVICE)
+                more = price.byte * (read[0] + (read[0] + times) * max(values[2].size, 1))
             case "contains" | "indexOf" | "lastIndexOf" if not lists:
-                byte = price.byte + _SEARCH * values[1].size
-                self._charge(node, price.call * times + read[0] * byte, _TEXT_ADVICE)
+                more = read[0] * (price.byte + _SEARCH * values[1].size)
             case "startsWith" | "endsWith":
-                self._charge(node, price.call * times + price.byte * min(read), _TEXT_ADVICE)
+                more = price.byte * min(read)
             case "string" if ast.type_of(self._checked, nodes[0]).name in ("string", "dyn"):
-                self._charge(node, price_of("dyn").call * times, _TEXT_ADVICE)
+                price = price_of("dyn")
+            case "lists.range" | "flatten":
+                advice, more = _LOOP_ADVICE, price.entry * times * self._result(node, values, times).length
             case "@in":
                 self._charge_plain(node, nodes, values, times)
                 self._charge_compared(node, nodes[1], (read[0], 1), (read[1], values[1].length), times)
-            case "lists.range":
-                length = self._result(node, values, times).length
-                self._charge(node, price.call * times + price.entry * times * length, _LOOP_ADVICE)
+                return
             case _ if lists:
                 self._charge_listed(node, nodes, values, times)
+                return
             case _:
                 self._charge_plain(node, nodes, values, times)
+                return
+        self._charge(node, price.call * times + more, advice)
 
     def _charge_listed(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
         """Add the price of a call whose operands may be lists, evaluated ``times`` times, by the number of items.
@@ -353,27 +354,23 @@ class Meter:
         function = node.call_expr.function
         price = price_of(function)
         if function == "_+_":
-            entries = times * sum(value.length for value in values)
-            self._charge(node, price.call * times + _APPEND * entries, _LOOP_ADVICE)
+            more = _APPEND * times * sum(value.length for value in values)
         elif function == "join":
-            texts = price.byte * sum(value.bytes_at(times) for value in values)
-            self._charge(node, price.call * times + price.entry * times * values[0].length + texts, _LOOP_ADVICE)
+            more = price.entry * times * values[0].length + price.byte * sum(each.bytes_at(times) for each in values)
         elif function == "size":
-            self._charge(node, price.call * times, _LOOP_ADVICE)
-        elif function == "flatten":
-            length = self._result(node, values, times).length
-            self._charge(node, price.call * times + price.entry * times * length, _LOOP_ADVICE)
+            more = 0.0
         elif function in _PAIRED:
-            pairs = times * values[0].length * values[-1].length * (2 if function == "sets.equivalent" else 1)
-            self._charge(node, price.call * times + _PAIR * pairs, _LOOP_ADVICE)
+            more = _PAIR * times * values[0].length * values[-1].length * (2 if function == "sets.equivalent" else 1)
             left, right = ((values[at].bytes_at(times), values[at].length) for at in (0, -1))
             self._charge_compared(node, nodes[0], left, right, times)
         elif function in _ORDERED:
             turns = max(log2(max(values[0].length, 1)), 1) if function == "sort" else 1
             texts = price_of("_<_").byte * values[0].bytes_at(times) * turns
-            self._charge(node, price.call * times + price.entry * times * values[0].length + texts, _LOOP_ADVICE)
+            more = price.entry * times * values[0].length + texts
         else:
             self._charge_plain(node, nodes, values, times)
+            return
+        self._charge(node, price.call * times + more, _LOOP_ADVICE)
 
     def _charge_compared(
         self, node: Node, listed: Node, left: tuple[float, float], right: tuple[float, float], times: float
@@ -461,15 +458,6 @@ class Meter:
             self.visit(condition, rounds, scope)
             scope = self._where(condition, rounds, scope, holds=True)
         return self.visit(added, rounds, scope)
-
-
-def _pattern(node: Node, size: float) -> Pattern:
-    """Return the regular expression that a literal holds.
-
-    For any other expression, return the most expensive regular expression of ``size`` bytes.
-    """
-    literal = ast.kind(node) == "const_expr"
-    return patterns.read(node.const_expr.string_value) if literal else patterns.unread(size)
 
 
 def _sets(asked: Node) -> float:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from ..kube.paths import FieldPath
 from . import ast, patch_types
 from .ast import Node
-from .bodies import bind_at_once
+from .bodies import Bodies, bind_at_once
 from .compile_limits import MAX_EXPRESSION_PARTS, too_many_parts
-from .correcting import Apply, Correcting, forget_offsets
+from .correcting import Correcting, forget_offsets
 from .dispatch import run_name
 from .engine_errors import CelProblem
 from .functions import CARRIED, FUNCTIONS
@@ -46,7 +46,11 @@ class Lowered:
     time.
     """
     type: CelType
+    names: frozenset[str]
+    """The names of the policy's variables that the expression itself refers to."""
     reads: frozenset[FieldPath]
+    """The paths of the fields that the expression, the needed variables and the called functions read (``cel.reads``).
+    """
     functions: frozenset[str]
     may_hold_optional: bool
     """Whether the expression's value may be or contain an optional."""
@@ -61,8 +65,7 @@ class Lowered:
 
         Variables that only other variables refer to are left out.
         """
-        names = {path[1] for path in self.reads if len(path) > 1 and path[0] == VARIABLES_PREFIX.rstrip(".")}
-        return [self.variables[name] for name in sorted(names) if name in self.variables]
+        return [self.variables[name] for name in sorted(self.names) if name in self.variables]
 
     @property
     def parts_in_all(self) -> int:
@@ -75,19 +78,20 @@ class Lowered:
         return sum(each.parts for each in found.values())
 
 
-def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tuple[Lowered, list[CelProblem]]:
+def lower(checked: Node, variables: Mapping[str, Lowered], bodies: Bodies) -> tuple[Lowered, list[CelProblem]]:
     """Rewrite a checked expression in place to its run-time form, which works on plain JSON.
 
     Args:
         checked: the expression, with the types that the checker found.
         variables: the compiled variables of the policy.
-        apply: returns a library function's CEL implementation with the operands in place of the parameters.
+        bodies: returns a library function's CEL implementation with the operands in place of the parameters.
 
     Returns:
         (the rewritten expression, the problems that prevent its use).
     """
     kind, functions = ast.type_of(checked, checked.expr), ast.functions(checked)
-    roots = (*VARIABLES, *NATIVE_VARIABLES, VARIABLES_PREFIX.rstrip("."))
+    of_policy = VARIABLES_PREFIX.rstrip(".")
+    roots = (*VARIABLES, *NATIVE_VARIABLES, of_policy)
     reads = {path for path in reads_of(checked) if path[0] in roots}
     problems: list[CelProblem] = []
     may_hold_optional = (
@@ -95,7 +99,7 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
         or ast.has_type(checked, OPTIONAL)
         or any(each.may_hold_optional for each in variables.values())
     )
-    correcting = Correcting(checked, apply, may_hold_optional=may_hold_optional)
+    correcting = Correcting(checked, bodies, may_hold_optional=may_hold_optional)
     correcting.times_as_read()
     correcting.keys_as_written()
     # Children first: a node that is replaced takes copies of them along.
@@ -108,9 +112,9 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
                     _lower_select(checked, node)
             case "call_expr":
                 message = patch_types.unjudged(checked, node)
-                message = message or ("" if correcting.call(node) else _lower_call(checked, node, reads, apply))
+                message = message or ("" if correcting.call(node) else _lower_call(checked, node, reads, bodies))
             case "struct_expr" if patch_types.is_patch_type(node.struct_expr.message_name):
-                message = patch_types.lower(checked, node, apply)
+                message = patch_types.lower(checked, node, bodies)
             case "struct_expr" if node.struct_expr.message_name:
                 message = f"{node.struct_expr.message_name}{{...}} makes an object; write a map: {{'key': value}}"
             case "struct_expr":
@@ -120,11 +124,13 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
             problems.append(CelProblem(*ast.position(checked, node.id), message))
         if correcting.grown > MAX_EXPRESSION_PARTS:
             break
+    names = frozenset(path[1] for path in reads if path[0] == of_policy and len(path) > 1)
     lowered = Lowered(
         checked=checked,
         variables=variables,
         type=kind,
-        reads=frozenset(reads),
+        names=names,
+        reads=frozenset(reads).union(*(each.reads for name, each in variables.items() if name in names)),
         functions=functions,
         may_hold_optional=may_hold_optional,
         writes_times=correcting.writes_times,
@@ -177,7 +183,7 @@ class _Builder:
     """Copies several expressions into one tree, in which every node has a unique id."""
 
     def __init__(self) -> None:
-        self.checked = ast.new_checked()
+        self.checked = ast.CheckedExpr()
         self._writes_times = False
         self._last_id = 0
         self._places: dict[int, int] = {}
@@ -257,10 +263,10 @@ def _lower_select(checked: Node, node: Node) -> None:
     node.call_expr.args.add().CopyFrom(asked)
 
 
-def _lower_call(checked: Node, node: Node, reads: set[FieldPath], apply: Apply) -> str:
+def _lower_call(checked: Node, node: Node, reads: set[FieldPath], bodies: Bodies) -> str:
     """Replace a call of one of podberth's functions by its run-time form; return a problem, or "".
 
-    The paths that the function reads are added to ``reads``. ``apply`` is the parameter of ``lower``.
+    The paths that the function reads are added to ``reads``. ``bodies`` is the parameter of ``lower``.
     """
     call = node.call_expr
     operands = list(ast.children(node))
@@ -268,12 +274,12 @@ def _lower_call(checked: Node, node: Node, reads: set[FieldPath], apply: Apply) 
     row = _BY_ID.get(overloads[0]) if overloads else None
     if row is not None:
         carried = [ast.copy_of(each) for each, kind in zip(operands, row.parameters, strict=True) if kind in CARRIED]
-        _replace(checked, node, row.id, carried)
+        ast.put(checked, node, _called(row.id, carried))
         reads.update(row.reads)
     elif overloads and overloads[0] in _LIBRARY:
-        _lower_library(checked, node, [_LIBRARY[each] for each in overloads if each in _LIBRARY], apply)
+        _lower_library(checked, node, [_LIBRARY[each] for each in overloads if each in _LIBRARY], bodies)
     elif call.function == _RANGE:
-        _replace(checked, node, _RANGE, [_called(BOUNDED, [ast.copy_of(operands[0])])])
+        ast.put(checked, node, _called(_RANGE, [_called(BOUNDED, [ast.copy_of(operands[0])])]))
     elif call.function == "_?._" and ast.type_of(checked, call.args[0]) == NODES:
         return "Nodes has all its fields always; write . instead of .?"
     elif call.function == "cel.@mapInsert":
@@ -281,7 +287,7 @@ def _lower_call(checked: Node, node: Node, reads: set[FieldPath], apply: Apply) 
     return ""
 
 
-def _lower_library(checked: Node, node: Node, rows: list[Overload], apply: Apply) -> None:
+def _lower_library(checked: Node, node: Node, rows: list[Overload], bodies: Bodies) -> None:
     """Replace a call of a library function by the implementation; ``rows`` are the overloads that the types allow.
 
     The implementation is a function in Python, or a CEL expression that takes the place of the call. Calls of functions
@@ -293,27 +299,23 @@ def _lower_library(checked: Node, node: Node, rows: list[Overload], apply: Apply
     operands = list(map(ast.copy_of, ast.children(node)))
     by_body = [row for row in rows if row.body]
     if by_body:
-        made = apply(by_body[0].body, operands)
+        made = bodies.apply(by_body[0].body, operands)
         if any(row.is_native for row in rows):
             made = _if_list(operands[0], made, ast.copy_of(node))
         ast.put(checked, node, made)
     elif not any(row.is_native for row in rows):
-        _replace(checked, node, run_name(rows[0].name), operands)
+        ast.put(checked, node, _called(run_name(rows[0].name), operands))
 
 
 def _if_list(operand: Node, then: Node, otherwise: Node) -> Node:
-    kind = ast.new_expression()
+    kind = ast.Expr()
     kind.ident_expr.name = "list"
     otherwise.id = 0
     return _called("_?_:_", [_called("_==_", [_called("type", [operand]), kind]), then, otherwise])
 
 
 def _called(function: str, operands: list[Node]) -> Node:
-    made = ast.new_expression()
+    made = ast.Expr()
     made.call_expr.function = function
     made.call_expr.args.extend(operands)
     return made
-
-
-def _replace(checked: Node, node: Node, function: str, operands: list[Node]) -> None:
-    ast.put(checked, node, _called(function, operands))

@@ -10,9 +10,10 @@ from typing import Any
 
 from ..errors import EvaluationError
 from . import opaque
-from .engine import NODES, Activation, CompileError, Environment, Expression, Want
+from .engine import Activation, CompileError, Environment, Expression, Want
 from .libraries.overload import AUTHORIZATION
-from .parts import MacroLoop, SubExpression
+from .parts import MacroLoop, SubExpression, parts_of
+from .types import NODES
 
 MAX_ELEMENTS = 5
 """The maximum number of a loop's elements that are shown."""
@@ -68,7 +69,7 @@ class Tracer:
     def trace(self, source: str, activation: Activation) -> Traced | None:
         """Return the tree of an expression's parts, with the parts' values; None if the expression is a literal."""
         if source not in self._parts:
-            self._parts[source] = self._environment.parts(source, self._variables)
+            self._parts[source] = parts_of(source, self._environment, self._variables)
         part = self._parts[source]
         return None if part is None else self._trace(part, activation)
 
@@ -90,7 +91,11 @@ class Tracer:
         The result of an expression that is a set of nodes is ``{"nodes": COUNT}``.
         """
         if source not in self._compiled:
-            self._compiled[source] = self._compile(source)
+            try:
+                made = self._environment.compile(source, want=Want.PART, variables=self._variables)
+            except CompileError:
+                made = None
+            self._compiled[source] = made
         expression = self._compiled[source]
         if expression is None:
             return None
@@ -103,12 +108,6 @@ class Tracer:
         if expression.type.name in AUTHORIZATION:
             return ExpressionResult(value=opaque.shown(value))
         return ExpressionResult(value=value)
-
-    def _compile(self, source: str) -> Expression | None:
-        try:
-            return self._environment.compile(source, want=Want.PART, variables=self._variables)
-        except CompileError:
-            return None
 
     def _trace(self, part: SubExpression, activation: Activation) -> Traced | None:
         answer = self.answer(part.text, activation)

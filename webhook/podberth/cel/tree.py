@@ -4,13 +4,14 @@ Macros are expanded, as the checker leaves them. Two equal parts at different po
 engine's messages (``ast``), the tree may be used outside the package ``cel``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, TypeAlias
 
 from . import ast
 from .ast import Node, Scalar
+from .engine import CelType, Environment, Expression
 from .typing import UNESCAPED
 
 
@@ -88,8 +89,13 @@ OPTIONAL_ITEMS: Final = "[?]"
 Tree: TypeAlias = Literal | Name | Select | Call | Items | Entries | Loop
 
 
-def tree_of(checked: Node) -> Tree:
-    """Return the tree of a type-checked expression, before the expression is rewritten for the CEL engine."""
+def tree_of(source: str, environment: Environment, variables: Mapping[str, CelType | Expression]) -> Tree:
+    """Return the tree of an expression, for analysis.
+
+    Raises:
+        CompileError: the expression does not compile.
+    """
+    checked = environment.checked(source, variables)
     return _read(checked, checked.expr)
 
 

@@ -49,9 +49,6 @@ INT = CelType("int")
 STRING = CelType("string")
 NULL = CelType("null_type")
 DYN = CelType("dyn")
-LIST = CelType("list", (DYN,))
-MAP = CelType("map", (STRING, DYN))
-POD = CelType("k8s.Pod")
 NODES = CelType("podberth.Nodes")
 """The CEL type of a query's result from the index of nodes.
 

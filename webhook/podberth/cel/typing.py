@@ -36,9 +36,7 @@ _NATIVE: dict[str, Fields] = _types_of("native_types.json")
 
 # The namespace as upstream's expressions see it: no managedFields, no ownerReferences (apiserver
 # pkg/admission/plugin/cel/compile.go, whose declaration spells `UID`, which no object has).
-_NAMESPACE_HIDES: Mapping[str, frozenset[str]] = {
-    "k8s.NamespaceMetadata": frozenset({"managedFields", "ownerReferences", "selfLink"})
-}
+_NAMESPACE_HIDES = frozenset({"managedFields", "ownerReferences", "selfLink"})
 
 VARIABLES: Mapping[str, str] = MappingProxyType(
     {
@@ -117,11 +115,9 @@ def messages(schema: PodSchema) -> dict[str, Fields]:
     for root in (POD, NAMESPACE, CONFIG_MAP):
         if _short(root) not in found:
             raise ValueError(f"schema: got no {root}, want it among the definitions")
-    metadata = found["k8s.ObjectMeta"]
-    for short, hidden in _NAMESPACE_HIDES.items():
-        found[short] = {field: each for field, each in metadata.items() if field not in hidden}
-        found["k8s.Namespace"] = {**found["k8s.Namespace"], "metadata": short}
-    return found
+    metadata = {field: each for field, each in found["k8s.ObjectMeta"].items() if field not in _NAMESPACE_HIDES}
+    namespace = {**found["k8s.Namespace"], "metadata": "k8s.NamespaceMetadata"}
+    return {**found, "k8s.NamespaceMetadata": metadata, "k8s.Namespace": namespace}
 
 
 def descriptor_pool(types: Mapping[str, Fields]) -> DescriptorPool:

@@ -64,7 +64,7 @@ def reads_of(policy: CompiledPolicy, phase: str, message: str) -> frozenset[tupl
     if phase == "mutate":
         read = [entry.reads for entry in policy.mutations]
     elif message.startswith(OF_AUDIT):
-        read = [bound.reads for _, bound in policy.audit_annotations]
+        read = [each.reads for _, each in policy.audit_annotations]
     else:
         read = [entry.reads for entry in policy.validations]
     return frozenset().union(*read) or policy.conditions_read

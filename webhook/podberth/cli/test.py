@@ -218,7 +218,7 @@ def _round(observed: list[Observed]) -> float:
     start = perf_counter()
     for each in observed:
         try:
-            each.bound.expression.evaluate(each.activation)
+            each.expression.evaluate(each.activation)
         except EvaluationError:
             continue
     return perf_counter() - start

@@ -21,7 +21,7 @@ from ..policy.wording import explain
 from ..wellknown import API_VERSION, POLICY_KIND
 from .expressions import FACT_VARIABLES, from_condition, without_variables
 from .result import Converted, Document, present
-from .to_native import DESCRIPTION, EXEMPT, NO_MIRROR_POD, OF_GPU_SCOPE, default_message
+from .to_native import DESCRIPTION, EXEMPT, NO_MIRROR_POD, NOT_WRITTEN, OF_GPU_SCOPE, default_message
 
 _PODS: Final = frozenset({"pods", "pods/ephemeralcontainers"})
 _ASKED: Final[Mapping[str, frozenset[str]]] = {
@@ -31,7 +31,6 @@ _ASKED: Final[Mapping[str, frozenset[str]]] = {
     "resources": _PODS,
 }
 """The only requests that podberth receives, as the values that each list of a native policy's rule may have."""
-_NOT_WRITTEN: Final = "; so the policy is not written"
 _PODS_ALONE: Final = "podberth is asked about creations and updates of pods alone"
 _BELOW_A_LIST: Final = 2
 _EXPRESSIONS: Final = frozenset({"expression", "messageExpression", "valueExpression"})
@@ -78,7 +77,7 @@ class _Pair:
         binding's name is appended to the policy's name.
         """
         rules, narrowed = self._rules()
-        if refused := [*self._refused(), *([] if rules else [(_RULES, _PODS_ALONE + _NOT_WRITTEN)])]:
+        if refused := [*self._refused(), *([] if rules else [(_RULES, _PODS_ALONE + NOT_WRITTEN)])]:
             for path, why in refused:
                 _leave_out(self._converted, self._policy, path, why)
             return
@@ -163,12 +162,12 @@ class _Pair:
             return [self._problem(path, why, of_key=key) for path, key, why in explain(error, GPUPolicy)]
         if found := refusals(model):
             return [self._problem(path, why) for path, why in found]
-        placed = _Placed(model, self._policy.file, self._policy.positions, self._original)
+        placed = _Placed(self._policy.file, self._policy.positions, model, self._original)
         problems = CompiledPolicy(placed, self._environment, Room.of_policy(None)).check(never)
-        return [replace(each, message=f"left out: {each.message}{_NOT_WRITTEN}") for each in problems]
+        return [replace(each, message=f"left out: {each.message}{NOT_WRITTEN}") for each in problems]
 
     def _problem(self, path: Path, why: str, *, of_key: bool = False) -> Problem:
-        message = f"left out: {why}{_NOT_WRITTEN}"
+        message = f"left out: {why}{NOT_WRITTEN}"
         return self._policy.positions.problem(self._policy.file, self._original(path), message, of_key=of_key)
 
     def _original(self, path: Path) -> Path:
@@ -194,9 +193,9 @@ class _Placed(ParsedPolicy):
 
     original: Callable[[Path], Path]
 
-    def problem(self, path: Path, line: int, column: int, message: str) -> Problem:
+    def problem(self, path: Path, message: str, line: int = 1, column: int = 1) -> Problem:
         """Return a problem in an expression of the GPUPolicy, at the expression's position in the native policy."""
-        return ParsedPolicy.problem(self, self.original(path), line, column, message)
+        return ParsedPolicy.problem(self, self.original(path), message, line, column)
 
 
 _RULES: Final[Path] = ("spec", "matchConstraints", "resourceRules")

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..cel.compile_limits import MAX_EXPRESSION_BYTES
-from ..cel.engine import BOOL, STRING, CelProblem, CompileError, Environment
+from ..cel.engine import CelProblem, CompileError, Environment
+from ..cel.types import BOOL, STRING
 from ..kube.paths import Path
 from ..native.model import API_VERSION, VALIDATING, VALIDATING_BINDING
 from ..policy.model import Rule
@@ -30,7 +31,8 @@ NO_MIRROR_POD: Final = {
 """The match condition that leaves out mirror pods (of files on a node), as the webhook configurations do."""
 OF_GPU_SCOPE: Final = {"name": "no-sharing-dialect", "expression": NO_DIALECT}
 """The match condition for a policy of ``scope: GPU``: the pod uses no sharing dialect."""
-_NOT_WRITTEN: Final = "; so the policy is not written"
+NOT_WRITTEN: Final = "; so the policy is not written"
+"""The end of a problem because of which a whole policy is left out."""
 _RESOURCES: Final = ("pods", "pods/ephemeralcontainers")
 _OPERATIONS: Final = ("CREATE", "UPDATE")
 # Conditions that hold only for a pod that asks for accelerators by a resource.
@@ -102,7 +104,8 @@ class _Conversion:
         annotations = list(self._audit_annotations())
         if not validations and not annotations:
             return
-        self._name_differences()
+        if self._spec.failure_policy == "Ignore":
+            self._leave_out(("failurePolicy",), "Ignore: the warning about an error; natively it is silent")
         spec = {
             "failurePolicy": self._spec.failure_policy,
             "paramKind": _dumped(self._spec.param_kind),
@@ -120,10 +123,6 @@ class _Conversion:
             {"apiVersion": API_VERSION, "kind": VALIDATING, "metadata": named, "spec": present(spec)},
             self._binding(),
         ]
-
-    def _name_differences(self) -> None:
-        if self._spec.failure_policy == "Ignore":
-            self._leave_out(("failurePolicy",), "Ignore: the warning about an error; natively it is silent")
 
     def _binding(self) -> Document:
         spec = {
@@ -174,16 +173,15 @@ class _Conversion:
             path: Path = ("matchConditions", index, "expression")
             try:
                 check_facts(each.expression)
-                texts = [self._condition(part) for part in _parts(each.expression)]
+                found = [
+                    self._native.of_type(as_condition(part), BOOL, CONDITION_NAMES) for part in _parts(each.expression)
+                ]
             except CompileError as error:
-                message = f"{error.problems[0].message}{_NOT_WRITTEN}"
+                message = f"{error.problems[0].message}{NOT_WRITTEN}"
                 self._leave_out(path, message, error.problems[0])
                 raise _NotSaidError from error
-            for number, text in enumerate(texts, 1):
-                yield {"name": each.name if number == 1 else f"{each.name}-{number}", "expression": text}
-
-    def _condition(self, source: str) -> str:
-        return self._native.of_type(as_condition(source), BOOL, CONDITION_NAMES).source
+            for number, condition in enumerate(found, 1):
+                yield {"name": each.name if number == 1 else f"{each.name}-{number}", "expression": condition.source}
 
     # ---- expressions --------------------------------------------------------------------------------------------
 
@@ -253,20 +251,16 @@ class _Conversion:
     def _needed(self) -> Iterator[Document]:
         """Yield the variables that the native policy needs; a variable comes before the variables that use it."""
         every = {**FACT_VARIABLES, **self._variables}
-        for name in reversed(every):
-            if name in self._used:
-                reads = self._native.compiled(every[name]).reads
-                self._used |= {path[1] for path in reads if path[0] == "variables" and len(path) > 1}
         yield from ({"name": name, "expression": source} for name, source in every.items() if name in self._used)
 
     # ---- what is left out ---------------------------------------------------------------------------------------
 
     def _leave_out(self, path: Path, why: str, at: CelProblem | None = None) -> None:
         line, column = (at.line, at.column) if at is not None else (1, 1)
-        self._converted.left_out.append(self._parsed.problem(("spec", *path), line, column, f"left out: {why}"))
+        self._converted.left_out.append(self._parsed.problem(("spec", *path), f"left out: {why}", line, column))
 
     def _refuse(self, path: Path, why: str) -> None:
-        self._leave_out(path, f"{why}{_NOT_WRITTEN}")
+        self._leave_out(path, f"{why}{NOT_WRITTEN}")
         raise _NotSaidError
 
 

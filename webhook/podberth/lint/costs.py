@@ -41,8 +41,8 @@ def costs_of(policy: Linted) -> Iterator[ExpressionCost]:
     An expression that is just a scalar field of the variable ``gpu`` or ``gang`` is left out: it is read without CEL.
     """
     for placed in policy.expressions:
-        if placed.bound is not None:  # else a scalar of gpu or gang: it is never evaluated
-            yield ExpressionCost(policy, placed.path, placed.bound.expression.costs[""])
+        if placed.expression is not None:  # else a scalar of gpu or gang: it is never evaluated
+            yield ExpressionCost(policy, placed.path, placed.expression.costs[""])
 
 
 def problems_of(library: Library, cost_class: CostClass) -> Iterator[Problem]:
@@ -52,4 +52,4 @@ def problems_of(library: Library, cost_class: CostClass) -> Iterator[Problem]:
             if each.cost_class == cost_class:
                 advice = f"; {each.cost.advice}" if each.cost.advice else ""
                 message = f"up to {each.cost.microseconds / 1000:,.0f} ms for the largest pod{advice}"
-                yield policy.parsed.problem(each.path, each.cost.line, each.cost.column, message)
+                yield policy.parsed.problem(each.path, message, each.cost.line, each.cost.column)

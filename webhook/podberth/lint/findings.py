@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from ..cel.engine import Environment
-from ..cel.tree import Name, Tree, walk
+from ..cel.tree import Name, Tree, tree_of, walk
 from ..conventions import Conventions
 from ..errors import Problem
 from ..kube.paths import Path
@@ -84,7 +84,7 @@ class Linted:
     @cached_property
     def variables(self) -> Mapping[str, Tree]:
         """A mapping from the name of each variable to the syntax tree of its expression."""
-        return {name: self.tree(bound.expression.source) for name, bound in self.compiled.variables.items()}
+        return {name: self.tree(each.source) for name, each in self.compiled.variables.items()}
 
     @cached_property
     def expressions(self) -> tuple[Placed, ...]:
@@ -106,8 +106,7 @@ class Linted:
     def tree(self, source: str) -> Tree:
         """Return the syntax tree of an expression of the policy, from the expression's source text."""
         if source not in self._trees:
-            known = {name: bound.expression for name, bound in self.compiled.variables.items()}
-            self._trees[source] = self.environment.tree(source, known)
+            self._trees[source] = tree_of(source, self.environment, self.compiled.variables)
         return self._trees[source]
 
     def reached(self, source: str) -> Iterator[tuple[Path | None, Tree]]:
@@ -132,7 +131,7 @@ class Linted:
 
     def within(self, path: Path, part: Tree, message: str) -> Problem:
         """Return a problem at the position of ``part`` in the expression at ``path``."""
-        return self.parsed.problem(path, part.line, part.column, message)
+        return self.parsed.problem(path, message, part.line, part.column)
 
 
 @dataclass(frozen=True)

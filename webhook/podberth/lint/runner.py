@@ -7,7 +7,7 @@ from ..cel.engine import Environment
 from ..conventions import Conventions
 from ..kube.documents import load_documents
 from ..native.documents import Located, is_beside, is_native, kinds_of_params
-from ..native.refused import refused
+from ..native.judge import NativeJudge, Surroundings
 from ..policy.compile import compile_policies
 from ..policy.exceptions import compile_exceptions
 from ..policy.namespaced import compile_namespaced
@@ -107,7 +107,8 @@ def _library(
         )
         for each in (*compiled, *switched_off, *own)
     )
-    found = (*parsed.problems, *problems, *of_exceptions, *of_namespaces, *refused(natives, environment))
+    of_natives = NativeJudge(natives, environment, Surroundings()).problems if natives else ()
+    found = (*parsed.problems, *problems, *of_exceptions, *of_namespaces, *of_natives)
     return Library(policies=policies, problems=found, params=parsed.params)
 
 

@@ -96,6 +96,15 @@ def _fill(part: dict[str, Any], defaults: Mapping[str, Any]) -> None:
     for key, value in defaults.items():
         if part.get(key) is None:
             part[key] = deepcopy(value)
+        elif isinstance(value, dict):
+            _fill(part[key], value)
+
+
+def _fill_strategy(strategy: dict[str, Any], rolling: Mapping[str, Any]) -> None:
+    """Add the defaults of a strategy of updates; ``rolling`` has those of a rolling update."""
+    _fill(strategy, {"type": "RollingUpdate"})
+    if strategy["type"] == "RollingUpdate":
+        _fill(strategy, {"rollingUpdate": rolling})
 
 
 def _template(holder: dict[str, Any]) -> None:
@@ -107,24 +116,14 @@ def _template(holder: dict[str, Any]) -> None:
         write_quantities(template)
 
 
-def _labels_of_template(spec: dict[str, Any], metadata: dict[str, Any]) -> None:
-    labels = spec["template"]["metadata"].get("labels")
-    if labels and not metadata.get("labels"):
-        metadata["labels"] = deepcopy(labels)
-
-
 _GENERATION: Final = "deprecated.daemonset.template.generation"
-_ROLLING: Final = {"maxUnavailable": "25%", "maxSurge": "25%"}
 
 
 def _deployment(made: dict[str, Any]) -> None:
     spec = made["spec"]
     _template(spec)
     _fill(spec, {"replicas": 1, "strategy": {}, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600})
-    _fill(spec["strategy"], {"type": "RollingUpdate"})
-    if spec["strategy"]["type"] == "RollingUpdate":
-        _fill(spec["strategy"], {"rollingUpdate": {}})
-        _fill(spec["strategy"]["rollingUpdate"], _ROLLING)
+    _fill_strategy(spec["strategy"], {"maxUnavailable": "25%", "maxSurge": "25%"})
     made["status"] = {}
 
 
@@ -132,12 +131,9 @@ def _stateful_set(made: dict[str, Any]) -> None:
     spec = made["spec"]
     _template(spec)
     _fill(spec, {"podManagementPolicy": "OrderedReady", "updateStrategy": {}, "replicas": 1, "serviceName": ""})
-    _fill(spec, {"revisionHistoryLimit": 10, "persistentVolumeClaimRetentionPolicy": {}})
-    _fill(spec["updateStrategy"], {"type": "RollingUpdate"})
-    if spec["updateStrategy"]["type"] == "RollingUpdate":
-        _fill(spec["updateStrategy"], {"rollingUpdate": {}})
-        _fill(spec["updateStrategy"]["rollingUpdate"], {"partition": 0})
-    _fill(spec["persistentVolumeClaimRetentionPolicy"], {"whenDeleted": "Retain", "whenScaled": "Retain"})
+    kept = {"whenDeleted": "Retain", "whenScaled": "Retain"}
+    _fill(spec, {"revisionHistoryLimit": 10, "persistentVolumeClaimRetentionPolicy": kept})
+    _fill_strategy(spec["updateStrategy"], {"partition": 0})
     for claim in spec.get("volumeClaimTemplates") or ():
         claim |= {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
         _fill(claim.setdefault("spec", {}), {"volumeMode": "Filesystem"})
@@ -150,10 +146,7 @@ def _daemon_set(made: dict[str, Any]) -> None:
     spec = made["spec"]
     _template(spec)
     _fill(spec, {"updateStrategy": {}, "revisionHistoryLimit": 10})
-    _fill(spec["updateStrategy"], {"type": "RollingUpdate"})
-    if spec["updateStrategy"]["type"] == "RollingUpdate":
-        _fill(spec["updateStrategy"], {"rollingUpdate": {}})
-        _fill(spec["updateStrategy"]["rollingUpdate"], {"maxUnavailable": 1, "maxSurge": 0})
+    _fill_strategy(spec["updateStrategy"], {"maxUnavailable": 1, "maxSurge": 0})
     # Convert_apps_DaemonSet_To_v1_DaemonSet, pkg/apis/apps/v1/conversion.go
     made["metadata"]["annotations"] = {_GENERATION: "0", **(made["metadata"].get("annotations") or {})}
     counts = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
@@ -168,7 +161,9 @@ def _prepare_daemon_set(made: dict[str, Any]) -> None:
 def _replica_set(made: dict[str, Any]) -> None:
     spec = made["spec"]
     _template(spec)
-    _labels_of_template(spec, made["metadata"])
+    labels = spec["template"]["metadata"].get("labels")
+    if labels and not made["metadata"].get("labels"):
+        made["metadata"]["labels"] = deepcopy(labels)
     _fill(spec, {"replicas": 1})
     made["status"] = {"replicas": 0}
 

@@ -9,15 +9,15 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
 
-from ..cel.engine import Activation, Environment, ReviewContext, Room
+from ..cel.engine import Activation, Environment, Expression, ReviewContext, Room
 from ..cel.libraries.authz import NOBODY, Question, User
 from ..errors import EvaluationError, Problem, UndecidedError
-from ..policy.compile import BoundExpression, CompiledPolicy
+from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import ConditionsError, Evaluation, Watch, failing_variables
 from ..policy.expressions import expressions_of
-from ..policy.match import NamespaceUnknownError, Route, applies_statically
+from ..policy.match import NamespaceUnknownError, Route, SetUpError, applies_statically
 from .documents import GROUP, Policy, Read
-from .model import MUTATING, VALIDATING, AnyBinding, ValidatingBindingSpec
+from .model import MUTATING, VALIDATING, AnyBinding, BindingParamRef, ValidatingBindingSpec
 from .params import Objects
 from .request import Creation, matched_kind
 from .resources import ResourceKind, Resources
@@ -152,8 +152,8 @@ class BoundPolicies:
             bindings = tuple(each for each in every if each.spec.policy_name == policy.name)
             if not wrong:
                 why = _never_asked(policy, objects.resources) if bindings else ""
-                placed = (each.bound for each in expressions_of(compiled) if each.bound is not None)
-                reads = frozenset(path for bound in placed for path in bound.reads)
+                placed = (each.expression for each in expressions_of(compiled) if each.expression is not None)
+                reads = frozenset(path for each in placed for path in each.reads)
                 self.bound.append(Bound(policy, compiled, bindings, why, reads))
         self.problems = tuple(sorted(problems))
         """The problems of the expressions that the API server refuses or that podberth cannot compile."""
@@ -229,7 +229,7 @@ class BoundPolicies:
         try:
             kind = matched_kind(policy.constraints, creation, self._namespaces)
         except NamespaceUnknownError:
-            yield from misconfigured(policy, "", f'namespaces "{creation.namespace}" not found')
+            yield from _misconfigured(policy, "", f'namespaces "{creation.namespace}" not found')
             return
         if kind is None:
             self._pass_over(bound, "matchConstraints: they do not match the object")
@@ -247,7 +247,7 @@ class BoundPolicies:
                 matches = matched_kind(binding.spec.match_resources, creation, self._namespaces)
             except NamespaceUnknownError:
                 message = f'namespaces "{creation.namespace}" not found'
-                yield from misconfigured(policy, binding.metadata.name, message)
+                yield from _misconfigured(policy, binding.metadata.name, message)
                 continue
             if matches is not None:
                 yield Case(bound, binding, creation, kind, namespace)
@@ -269,36 +269,47 @@ class BoundPolicies:
             if each.bindings and applies_statically(each.policy.parsed.policy, route):
                 yield each.policy.name
 
-    def meets(self, evaluation: Evaluation, params: Document | None) -> bool:
-        """Return whether the matchConditions are met.
+    def meets(self, case: Case, params: Document | None, decisions: list[NativeDecision]) -> bool:
+        """Return whether the matchConditions are true for a params object.
 
-        Raises:
-            ConditionsError: no condition is false, and one of them failed.
+        If no condition is false and one of them failed, the result is False, and the decisions about the errors are
+        added to ``decisions``.
         """
-        met = evaluation.conditions()
-        if self.watch is not None:
-            if met:
-                self.watch.matched(evaluation.policy, params)
-            else:
-                self.watch.passed_over(evaluation.policy, "matchConditions: one is false")
+        try:
+            met = self.evaluation(case, params, None).conditions()
+        except ConditionsError as error:
+            decisions += _of_conditions(case, error)
+            return False
+        if met and self.watch is not None:
+            self.watch.matched(case.bound.compiled, params)
+        elif not met:
+            self._pass_over(case.bound, "matchConditions: one is false")
         return met
 
     def _pass_over(self, bound: Bound, why: str) -> None:
         if self.watch is not None:
             self.watch.passed_over(bound.compiled, why)
 
-    def params(self, policy: Policy, case: Case) -> Sequence[Document | None]:
+    def params(self, case: Case, decisions: list[NativeDecision]) -> Sequence[Document | None]:
         """Return the params objects of a case; [None] if the policy or the binding uses no params.
 
-        Raises:
-            SetUpFault: the paramRef does not fit the kind of the params, or there are no params and
-                parameterNotFoundAction is Deny.
+        The result is empty if there are no params, or if the paramRef does not fit the kind of the params. The
+        decisions about that are added to ``decisions``.
         """
-        param_kind, reference = policy.model.spec.param_kind, case.binding.spec.param_ref
+        policy, reference = case.bound.policy, case.binding.spec.param_ref
+        param_kind = policy.model.spec.param_kind
         kind = self._objects.kind_of(param_kind) if param_kind is not None else None
         if kind is None or reference is None:
             return [None]
-        return self._objects.collect(kind, reference, case.creation.namespace)
+        try:
+            found = self._objects.collect(kind, reference, case.creation.namespace)
+        except SetUpError as error:
+            decisions.append(_lacking(case, kind, reference))
+            decisions += _misconfigured(policy, case.binding.metadata.name, str(error))
+            return []
+        if not found:
+            decisions.append(_lacking(case, kind, reference))
+        return found
 
 
 def is_exempt(kind: ResourceKind) -> bool:
@@ -327,38 +338,51 @@ def _never_asked(policy: Policy, resources: Resources) -> str:
     )
 
 
-def lacking(case: Case) -> Iterator[NativeDecision]:
-    """Yield a note that the given files do not have the params of a case, which the cluster may have."""
-    kind, reference = case.bound.policy.model.spec.param_kind, case.binding.spec.param_ref
-    if kind is not None and reference is not None:
-        wanted = f"{kind.kind} {reference.name}" if reference.name else f"{kind.kind} that its paramRef selects"
-        action = reference.parameter_not_found_action
-        message = f"no {wanted} is in the given files; judged as if there were none (parameterNotFoundAction {action})"
-        yield case.decision("note", message)
+def _lacking(case: Case, kind: ResourceKind, reference: BindingParamRef) -> NativeDecision:
+    """Return a note that the given files do not have the params of a case, which the cluster may have."""
+    wanted = f"{kind.kind} {reference.name}" if reference.name else f"{kind.kind} that its paramRef selects"
+    action = reference.parameter_not_found_action
+    message = f"no {wanted} is in the given files; judged as if there were none (parameterNotFoundAction {action})"
+    return case.decision("note", message)
 
 
-def of_conditions(case: Case, error: ConditionsError) -> Iterator[NativeDecision]:
+def _of_conditions(case: Case, error: ConditionsError) -> Iterator[NativeDecision]:
     """Yield the decisions about a case in which at least one matchCondition failed, and no matchCondition is false."""
     # Equal errors count once (Aggregate, apimachinery pkg/util/errors).
-    causes = list(dict.fromkeys(f"{leading(bound)}{cause}" for _, bound, cause in error.failed))
+    causes = list(dict.fromkeys(f"{leading(expression)}{cause}" for _, expression, cause in error.failed))
     if any(isinstance(cause, UndecidedError) for _, _, cause in error.failed):
         yield case.decision("unjudged", causes[0])
     elif case.is_fatal:
         yield from case.enforced(causes[0] if len(causes) == 1 else f"[{', '.join(causes)}]", "Invalid")
 
 
-def leading(bound: BoundExpression) -> str:
+def leading(expression: Expression) -> str:
     """Return the text that precedes the error of an expression in a message of the API server."""
-    return f"expression '{bound.expression.source}' resulted in error: "
+    return f"expression '{expression.source}' resulted in error: "
 
 
-def cause_of(compiled: CompiledPolicy, bound: BoundExpression, error: EvaluationError, activation: Activation) -> str:
-    """Return the names of the variables in which an error occurred, followed by the error's text (composition.go)."""
-    names = failing_variables(compiled, bound, error, activation)
-    return "".join(f'composited variable "{name}" fails to evaluate: ' for name in names) + str(error)
+def error_of(compiled: CompiledPolicy, expression: Expression, error: EvaluationError, activation: Activation) -> str:
+    """Return the API server's message about the error of an expression.
+
+    The message has the names of the variables in which the error occurred (composition.go).
+    """
+    names = failing_variables(compiled, expression, error, activation)
+    within = "".join(f'composited variable "{name}" fails to evaluate: ' for name in names)
+    return f"{leading(expression)}{within}{error}"
 
 
-def misconfigured(policy: Policy, binding: str, message: str) -> Iterator[NativeDecision]:
+def failed(case: Case, message: str, *, unfinished: bool) -> Iterator[NativeDecision]:
+    """Yield the decision about an error, whatever the binding's validationActions are.
+
+    ``unfinished`` is whether podberth cannot predict the API server's result.
+    """
+    if unfinished:
+        yield case.decision("unjudged", message)
+    elif case.is_fatal:
+        yield case.decision("deny", message)
+
+
+def _misconfigured(policy: Policy, binding: str, message: str) -> Iterator[NativeDecision]:
     """Yield a denial for a policy whose params or binding are wrong, if the policy has failurePolicy Fail.
 
     The validationActions of the binding do not matter (addConfigError).
@@ -384,7 +408,7 @@ def _repeated(policy: Policy) -> Iterator[Problem]:
     for index, each in enumerate(policy.model.spec.variables):
         if each.name in seen:
             message = f"duplicate name {each.name!r}, which podberth does not judge; want each name once"
-            yield policy.parsed.problem(("spec", "variables", index, "name"), 1, 1, message)
+            yield policy.parsed.problem(("spec", "variables", index, "name"), message)
         seen.add(each.name)
 
 

@@ -6,14 +6,14 @@ document, so a message names the right line.
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, get_args
 
 from pydantic import ValidationError
 
 from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import Positions
-from ..kube.unchecked import text_at
+from ..kube.unchecked import mapping_at, text_at
 from ..policy.compile import Names
 from ..policy.model import GPUPolicy, MatchConstraints, Spec
 from ..policy.parse import ParsedPolicy
@@ -43,12 +43,6 @@ _MODELS: Final[Mapping[str, type[AnyPolicy | AnyBinding]]] = {
     MUTATING: MutatingAdmissionPolicy,
     MUTATING_BINDING: MutatingAdmissionPolicyBinding,
 }
-_BETA: Final = f"{GROUP}/v1beta1"
-_VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    MUTATING: (API_VERSION, _BETA),
-    MUTATING_BINDING: (API_VERSION, _BETA),
-}
-"""The versions in which podberth reads a kind, if there are several: Kubernetes 1.34 has no v1 of these kinds."""
 # The API server reads an empty text in these fields as none.
 _MAY_BE_EMPTY: Final = frozenset({"message", "messageExpression"})
 _AUTHORIZER: Final = frozenset({"authorizer", "authorizer.requestResource"})
@@ -121,13 +115,6 @@ def identity_of(content: Mapping[str, Any]) -> tuple[str, str]:
     return text_at(content, "kind"), text_at(content, "metadata", "name")
 
 
-def param_kinds(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (API group, kind) of a policy's params; nothing for a policy without params."""
-    kind, version = text_at(content, "spec", "paramKind", "kind"), text_at(content, "spec", "paramKind", "apiVersion")
-    if kind:
-        yield version.rpartition("/")[0], kind
-
-
 Kinds: TypeAlias = Container[tuple[str, str]]
 
 
@@ -143,7 +130,9 @@ def is_beside(document: Mapping[str, Any], kinds: Kinds = ()) -> bool:
 
 def kinds_of_params(documents: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
     """Return the set of (API group, kind) of the params of all policies among the documents."""
-    return {each for document in documents if is_native(document) for each in param_kinds(document)}
+    found = (mapping_at(each, "spec", "paramKind") for each in documents if is_native(each))
+    kinds = ((text_at(each, "apiVersion").rpartition("/")[0], text_at(each, "kind")) for each in found)
+    return {(group, kind) for group, kind in kinds if kind}
 
 
 def others_of(texts: Sequence[tuple[str, str]]) -> Callable[[Mapping[str, Any]], bool]:
@@ -166,28 +155,25 @@ def others_of(texts: Sequence[tuple[str, str]]) -> Callable[[Mapping[str, Any]],
 
 def read(documents: Iterator[Located] | list[Located]) -> Read:
     """Return the policies and bindings in native documents; of several with an equal name, the last is used."""
-    policies: dict[tuple[str, str], Policy] = {}
-    bindings: dict[tuple[str, str], AnyBinding] = {}
+    found: dict[tuple[str, str], Policy | AnyBinding] = {}
     problems: list[Problem] = []
     notes: list[str] = []
     places: dict[tuple[str, str], Located] = {}
     for each in documents:
-        found, wrong = _read(each)
+        made, wrong = _read(each)
         problems += wrong
+        if made is None:
+            continue
         identity = identity_of(each.content)
-        if found is not None:
-            earlier = places.get(identity)
-            if earlier is not None and earlier.content != each.content:
-                both = f"{earlier.where} and {each.where}"
-                notes.append(f"{' '.join(identity)} is given twice, {both}, and differs: the last counts")
-            places[identity] = each
-        if isinstance(found, Policy):
-            policies[identity] = found
-        elif found is not None:
-            bindings[identity] = found
+        earlier = places.get(identity)
+        if earlier is not None and earlier.content != each.content:
+            both = f"{earlier.where} and {each.where}"
+            notes.append(f"{' '.join(identity)} is given twice, {both}, and differs: the last counts")
+        places[identity], found[identity] = each, made
+    ordered = [found[each] for each in sorted(found)]
     return Read(
-        policies=tuple(policies[each] for each in sorted(policies)),
-        bindings=tuple(bindings[each] for each in sorted(bindings)),
+        policies=tuple(each for each in ordered if isinstance(each, Policy)),
+        bindings=tuple(each for each in ordered if not isinstance(each, Policy)),
         problems=tuple(problems),
         notes=tuple(notes),
     )
@@ -195,11 +181,10 @@ def read(documents: Iterator[Located] | list[Located]) -> Read:
 
 def _read(document: Located) -> tuple[Policy | AnyBinding | None, list[Problem]]:
     content, positions, file = document.content, document.positions, document.file
-    named = text_at(content, "kind")
-    if content.get("apiVersion") not in _VERSIONS.get(named, (API_VERSION,)):
+    kind = _MODELS[text_at(content, "kind")]
+    if content.get("apiVersion") not in get_args(kind.model_fields["api_version"].annotation):
         message = f"got {content.get('apiVersion')}, want {API_VERSION}, the version that podberth judges"
         return None, [positions.problem(file, ("apiVersion",), message)]
-    kind = _MODELS[named]
     try:
         model = kind.model_validate(as_decoded(content))
     except ValidationError as error:
@@ -230,7 +215,7 @@ def _policy(model: AnyPolicy, document: Located) -> Policy:
     )
     conditions = _CONDITIONS | ({"params"} if spec.param_kind else set())
     names = Names(conditions, conditions | {"variables"}, _AUTHORIZER)
-    return Policy(model, ParsedPolicy(source, document.file, document.positions), names)
+    return Policy(model, ParsedPolicy(document.file, document.positions, source), names)
 
 
 def as_decoded(value: Any) -> Any:

@@ -82,22 +82,15 @@ class Judged:
 class NativeJudge:
     """The compiled ValidatingAdmissionPolicies and MutatingAdmissionPolicies of one command or test suite."""
 
-    def __init__(
-        self,
-        located: Sequence[Located],
-        of_gpu: Environment,
-        surroundings: Surroundings,
-        watches: Mapping[str, Watch] | None = None,
-    ) -> None:
+    def __init__(self, located: Sequence[Located], of_gpu: Environment, surroundings: Surroundings) -> None:
         """Compile the policies. The problems of policies that do not compile are in ``problems``.
 
         Args:
             located: the policies and bindings.
             of_gpu: the CEL environment of GPUPolicies, from which the CEL environment of native policies is made.
             surroundings: the objects, Namespaces and user with which the policies are evaluated.
-            watches: a mapping from a kind of native policies to the observer of the evaluations of these policies.
         """
-        self._given, self._watches = surroundings, watches or {}
+        self._given = surroundings
         self.environment = of_gpu.native()
         self._resources, self._world = _world_of(surroundings)
         self.validating, self.mutating, self.problems, self.notes = self.compiled(located)
@@ -109,7 +102,6 @@ class NativeJudge:
         found = read(list(located))
         validating = NativePolicies(found, self.environment, *self._world)
         mutating = MutatingPolicies(found, self.environment, *self._world)
-        validating.watch, mutating.watch = self._watches.get(validating.kind), self._watches.get(mutating.kind)
         problems = (*found.problems, *validating.problems, *mutating.problems)
         return validating, mutating, tuple(sorted(problems)), found.notes
 

@@ -70,16 +70,21 @@ class NativeValidation(Validation):
     reason: Literal["Forbidden", "Invalid", "RequestEntityTooLarge"] = "Invalid"
 
 
-class ValidatingSpec(DocumentPart):
-    """The content of a ValidatingAdmissionPolicy."""
+class NativeSpec(DocumentPart):
+    """The fields of native policies of both kinds."""
 
     param_kind: AnyParamKind | None = None
     match_constraints: MatchResources
     match_conditions: tuple[MatchCondition, ...] = ()
     variables: tuple[Variable, ...] = ()
+    failure_policy: Literal["Fail", "Ignore"] = "Fail"
+
+
+class ValidatingSpec(NativeSpec):
+    """The content of a ValidatingAdmissionPolicy."""
+
     validations: tuple[NativeValidation, ...] = ()
     audit_annotations: tuple[AuditAnnotation, ...] = ()
-    failure_policy: Literal["Fail", "Ignore"] = "Fail"
 
 
 class ValidatingAdmissionPolicy(DocumentPart):
@@ -92,12 +97,17 @@ class ValidatingAdmissionPolicy(DocumentPart):
     status: Any = None
 
 
-class ValidatingBindingSpec(DocumentPart):
-    """The content of a ValidatingAdmissionPolicyBinding."""
+class MutatingBindingSpec(DocumentPart):
+    """The content of a MutatingAdmissionPolicyBinding."""
 
     policy_name: Subdomain
     param_ref: BindingParamRef | None = None
     match_resources: MatchResources = MatchResources()
+
+
+class ValidatingBindingSpec(MutatingBindingSpec):
+    """The content of a ValidatingAdmissionPolicyBinding."""
+
     validation_actions: tuple[Literal["Deny", "Warn", "Audit"], ...]
 
 
@@ -124,34 +134,21 @@ class NativeMutation(DocumentPart):
     json_patch: MutationExpression | None = None
 
 
-class MutatingSpec(DocumentPart):
+class MutatingSpec(NativeSpec):
     """The content of a MutatingAdmissionPolicy."""
 
-    param_kind: AnyParamKind | None = None
-    match_constraints: MatchResources
-    match_conditions: tuple[MatchCondition, ...] = ()
-    variables: tuple[Variable, ...] = ()
     mutations: tuple[NativeMutation, ...] = ()
-    failure_policy: Literal["Fail", "Ignore"] = "Fail"
     reinvocation_policy: Literal["Never", "IfNeeded"]
 
 
 class MutatingAdmissionPolicy(DocumentPart):
-    """A MutatingAdmissionPolicy of the API version v1; v1beta1 has equal fields."""
+    """A MutatingAdmissionPolicy of the API version v1; v1beta1 has equal fields, and Kubernetes 1.34 has no v1."""
 
     api_version: Literal["admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1"]
     kind: Literal["MutatingAdmissionPolicy"]
     metadata: NativeMetadata
     spec: MutatingSpec
     status: Any = None
-
-
-class MutatingBindingSpec(DocumentPart):
-    """The content of a MutatingAdmissionPolicyBinding."""
-
-    policy_name: Subdomain
-    param_ref: BindingParamRef | None = None
-    match_resources: MatchResources = MatchResources()
 
 
 class MutatingAdmissionPolicyBinding(DocumentPart):

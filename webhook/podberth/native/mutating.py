@@ -7,34 +7,20 @@ failurePolicy Fail denies the request, and the other mutations are evaluated nev
 was evaluated, the policies with reinvocationPolicy IfNeeded are evaluated once more.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
-from ..cel.engine import Environment, Room, Want
+from ..cel.engine import Environment, Expression, Room, Want
 from ..errors import EvaluationError, UndecidedError
 from ..kube.json_patch import same
 from ..kube.paths import Path
 from ..kube.unchecked import text_at
-from ..policy.compile import BoundExpression, CompiledPolicy
-from ..policy.evaluate import ConditionsError
-from .cases import (
-    Bound,
-    BoundPolicies,
-    Case,
-    Document,
-    NativeDecision,
-    cause_of,
-    is_exempt,
-    lacking,
-    leading,
-    misconfigured,
-    of_conditions,
-)
+from ..policy.compile import CompiledPolicy
+from .cases import Bound, BoundPolicies, Case, Document, NativeDecision, error_of, failed, is_exempt
 from .documents import Policy
 from .model import MUTATING, MutatingSpec, NativeMutation
-from .params import SetUpFault
 from .patches import InternalError, UnjudgedError, applied
 from .request import Creation
 
@@ -90,20 +76,11 @@ class _Compiled(CompiledPolicy):
         self._stated: tuple[NativeMutation, ...] = spec.mutations if isinstance(spec, MutatingSpec) else ()
 
     @cached_property
-    def patches(self) -> tuple[tuple[str, BoundExpression], ...]:
-        """Pairs of (patchType, compiled expression), one for each mutation of the policy."""
-        return tuple((kind, bound) for kind, _, bound in self._patches)
-
-    @property
-    def further(self) -> Iterable[tuple[Path, BoundExpression]]:
-        """Pairs of (path in the spec, compiled expression), one for each mutation of the policy."""
-        return ((path, bound) for _, path, bound in self._patches)
-
-    @cached_property
-    def _patches(self) -> tuple[tuple[str, Path, BoundExpression], ...]:
+    def patches(self) -> tuple[tuple[str, Path, Expression], ...]:
+        """The compiled mutations of the policy: (patchType, path in the spec, expression) for each."""
         return self._part(self._compiled_patches())
 
-    def _compiled_patches(self) -> Iterator[tuple[str, Path, BoundExpression]]:
+    def _compiled_patches(self) -> Iterator[tuple[str, Path, Expression]]:
         names = self._names.others | {"jsonpatch"}
         for index, each in enumerate(self._stated):
             key, stated = "applyConfiguration", each.apply_configuration
@@ -111,13 +88,9 @@ class _Compiled(CompiledPolicy):
                 key, stated = "jsonPatch", each.json_patch
             path: Path = ("mutations", index, key, "expression")
             source = stated.expression if stated is not None else ""
-            bound = self._bound(path, source, _WANTS[each.patch_type], names)
-            if bound is not None:
-                yield each.patch_type, path, bound
-
-    def _compile(self) -> None:
-        super()._compile()
-        _ = self.patches
+            expression = self._expression(path, source, _WANTS[each.patch_type], names)
+            if expression is not None:
+                yield each.patch_type, path, expression
 
 
 class MutatingPolicies(BoundPolicies):
@@ -172,7 +145,7 @@ class MutatingPolicies(BoundPolicies):
         # Which policies match, and with which params, is found out before the first of them writes
         for found, params in list(self._invocations(done, bound)):
             case = replace(found, creation=done.creation)
-            if not self._meets(case, params, done):
+            if not self.meets(case, params, done.decisions):
                 continue
             key = (case.bound.policy.name, case.binding.metadata.name, text_at(params or {}, "metadata", "name"))
             if only is not None and key not in only:
@@ -200,57 +173,33 @@ class MutatingPolicies(BoundPolicies):
                     message = f"it matches {case.kind.api_version}, and podberth does not convert to it"
                     done.decisions.append(case.decision("unjudged", message))
                     continue
-                try:
-                    params = self.params(bound.policy, case)
-                except SetUpFault as fault:
-                    done.decisions += lacking(case)
-                    done.decisions += misconfigured(bound.policy, case.binding.metadata.name, str(fault))
-                    continue
-                if not params:
-                    done.decisions += lacking(case)
-                yield from ((case, each) for each in params)
-
-    def _meets(self, case: Case, params: Document | None, done: Mutated) -> bool:
-        """Return whether the matchConditions are true; an error is added to ``done`` as a decision."""
-        try:
-            return self.meets(self.evaluation(case, params, None), params)
-        except ConditionsError as error:
-            done.decisions += of_conditions(case, error)
-            return False
+                yield from ((case, each) for each in self.params(case, done.decisions))
 
     def _write(self, case: Case, params: Document | None, done: Mutated) -> bool:
         """Evaluate a policy's mutations in order; return whether at least one was evaluated without an error."""
         compiled, before, evaluated = case.bound.compiled, done.creation, False
-        patches = compiled.patches if isinstance(compiled, _Compiled) else ()
-        for kind, bound in patches:
+        for kind, _, expression in compiled.patches:
             case = replace(case, creation=done.creation)
             evaluation = self.evaluation(case, params, case.namespace)
             try:
-                value = evaluation.value(bound)
+                value = evaluation.value(expression)
             except EvaluationError as error:
-                message = f"{leading(bound)}{cause_of(compiled, bound, error, evaluation.activation)}"
-                done.decisions += _failed(case, message, unfinished=isinstance(error, UndecidedError))
+                message = error_of(compiled, expression, error, evaluation.activation)
+                done.decisions += failed(case, message, unfinished=isinstance(error, UndecidedError))
                 continue
             try:
                 made = applied(case.kind, kind, case.creation.object, value)
             except UnjudgedError as error:
-                done.decisions += _failed(case, str(error), unfinished=True)
+                done.decisions += failed(case, str(error), unfinished=True)
             except InternalError as error:
                 message = f"Internal error occurred: {error}"
                 done.decisions = [case.decision("deny", message, "InternalError")]
                 return False
             except EvaluationError as error:
-                done.decisions += _failed(case, str(error), unfinished=False)
+                done.decisions += failed(case, str(error), unfinished=False)
             else:
                 done.creation, evaluated = replace(done.creation, object=made), True
         if not same(before.object, done.creation.object):
             names = case.bound.policy.name, case.binding.metadata.name
             done.writes.append(NativeWrite(*names, dict(before.object), dict(done.creation.object)))
         return evaluated
-
-
-def _failed(case: Case, message: str, *, unfinished: bool) -> Iterator[NativeDecision]:
-    if unfinished:
-        yield case.decision("unjudged", message)
-    elif case.is_fatal:
-        yield case.decision("deny", message)

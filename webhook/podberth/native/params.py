@@ -8,14 +8,11 @@ from typing import Any
 
 from ..kube.namespaces import with_name_label
 from ..kube.unchecked import mapping_at, text_at
+from ..policy.match import SetUpError
 from .model import AnyParamKind, BindingParamRef
 from .resources import ResourceKind, Resources
 
 Document = Mapping[str, Any]
-
-
-class SetUpFault(Exception):  # noqa: N818 - it is upstream's error of configuration, and no bug
-    """The params cannot be determined. The API server then applies the failurePolicy, and ignores validationActions."""
 
 
 class Objects:
@@ -49,17 +46,17 @@ class Objects:
         """Return the params of a binding for a request in a namespace, sorted by name; empty if there are no params.
 
         Raises:
-            SetUpFault: the reference does not fit the kind, or there are no params and parameterNotFoundAction is Deny.
+            SetUpError: the reference does not fit the kind, or there are no params and parameterNotFoundAction is Deny.
         """
         where = ""
         if kind.namespaced:
             where = reference.namespace or namespace
             if not where:
-                raise SetUpFault(
+                raise SetUpError(
                     "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
                 )
         elif reference.namespace:
-            raise SetUpFault("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+            raise SetUpError("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
         known = self._known.get((kind.group, kind.kind), {})
         found = [
             {**each, "apiVersion": kind.api_version}
@@ -67,7 +64,7 @@ class Objects:
             if within == where and _is_meant(reference, name, each)
         ]
         if not found and reference.parameter_not_found_action == "Deny":
-            raise SetUpFault("no params found for policy binding with `Deny` parameterNotFoundAction")
+            raise SetUpError("no params found for policy binding with `Deny` parameterNotFoundAction")
         return found
 
 

@@ -11,21 +11,8 @@ from typing import Final
 
 from ..cel.engine import Activation
 from ..errors import EvaluationError, UndecidedError
-from ..policy.compile import BoundExpression
-from ..policy.evaluate import ConditionsError, Failure
-from .cases import (
-    BoundPolicies,
-    Case,
-    Document,
-    NativeDecision,
-    cause_of,
-    is_exempt,
-    lacking,
-    leading,
-    misconfigured,
-    of_conditions,
-)
-from .params import SetUpFault
+from ..policy.evaluate import Failure
+from .cases import BoundPolicies, Case, Document, NativeDecision, error_of, failed, is_exempt, leading
 from .request import Creation
 
 CODES: Final[Mapping[str, int]] = {"Forbidden": 403, "Invalid": 422, "RequestEntityTooLarge": 413}
@@ -39,53 +26,44 @@ class NativePolicies(BoundPolicies):
         """Return (whether any policy with a binding matched the creation, all decisions in order)."""
         matched, decisions = False, list[NativeDecision]()
         for each in () if is_exempt(creation.kind) else self.bound:
-            found = self.cases(each, creation)
-            for item in found:
+            for item in self.cases(each, creation):
                 if isinstance(item, NativeDecision):
                     decisions.append(item)
                     continue
                 matched = True
-                decisions += self._decide(item)
+                self._decide(item, decisions)
         return matched or bool(decisions), decisions
 
-    def _decide(self, case: Case) -> Iterator[NativeDecision]:
-        policy, creation = case.bound.policy, case.creation
+    def _decide(self, case: Case, decisions: list[NativeDecision]) -> None:
+        creation = case.creation
         if case.kind != creation.kind and not (case.kind.renamed and creation.kind.renamed):
             message = f"it matches {case.kind.api_version}, and podberth does not convert {creation.kind.api_version}"
-            yield case.decision("unjudged", f"{message} {creation.kind.kind}; write it in that version")
+            decisions.append(case.decision("unjudged", f"{message} {creation.kind.kind}; write it in that version"))
             return
-        try:
-            params = self.params(policy, case)
-        except SetUpFault as fault:
-            yield from lacking(case)
-            yield from misconfigured(policy, case.binding.metadata.name, str(fault))
-            return
-        if not params:
-            yield from lacking(case)
         audit: dict[str, list[str]] = {}
-        for each in params:
-            yield from self._evaluate(case, each, audit)
+        for each in self.params(case, decisions):
+            self._evaluate(case, each, audit, decisions)
         for key, values in audit.items():
-            yield case.decision("audit", f"{policy.name}/{key}: {', '.join(values)}")
+            decisions.append(case.decision("audit", f"{case.bound.policy.name}/{key}: {', '.join(values)}"))
 
-    def _evaluate(self, case: Case, params: Document | None, audit: dict[str, list[str]]) -> Iterator[NativeDecision]:
-        """Yield the decisions of a case with one params object (validator.Validate).
+    def _evaluate(
+        self, case: Case, params: Document | None, audit: dict[str, list[str]], decisions: list[NativeDecision]
+    ) -> None:
+        """Add the decisions of a case with one params object to ``decisions`` (validator.Validate).
 
         The values of audit annotations are added to ``audit``.
         """
-        try:
-            if not self.meets(self.evaluation(case, params, None), params):
-                return
-        except ConditionsError as error:
-            yield from of_conditions(case, error)
+        if not self.meets(case, params, decisions):
             return
         evaluation = self.evaluation(case, params, case.namespace)
         for failure in evaluation.failures():
-            yield from _of_failure(case, failure, evaluation.activation)
+            decisions += _of_failure(case, failure, evaluation.activation)
         for key, value in evaluation.audit_annotations().items():
             if isinstance(value, EvaluationError):
-                bound = dict(case.bound.compiled.audit_annotations)[key]
-                yield from _of_annotation(case, bound, value, evaluation.of_texts or evaluation.activation)
+                # The validationActions of the binding do not matter.
+                expression = dict(case.bound.compiled.audit_annotations)[key]
+                message = error_of(case.bound.compiled, expression, value, evaluation.of_texts or evaluation.activation)
+                decisions += failed(case, message, unfinished=isinstance(value, UndecidedError))
             else:
                 values = audit.setdefault(key, [])
                 values += [value] if value not in values else []
@@ -98,20 +76,9 @@ def _of_failure(case: Case, failure: Failure, activation: Activation) -> Iterato
         if failure.unfinished and stated is not None:
             yield case.decision("unjudged", f"{leading(stated)}{failure.unfinished}")
         return
-    bound = case.bound.compiled.validations[failure.index].expression
-    message = f"{leading(bound)}{cause_of(case.bound.compiled, bound, failure.cause, activation)}"
+    expression = case.bound.compiled.validations[failure.index].expression
+    message = error_of(case.bound.compiled, expression, failure.cause, activation)
     if isinstance(failure.cause, UndecidedError):
         yield case.decision("unjudged", message)
     elif case.is_fatal:
         yield from case.enforced(message, "Invalid")
-
-
-def _of_annotation(
-    case: Case, bound: BoundExpression, error: EvaluationError, activation: Activation
-) -> Iterator[NativeDecision]:
-    """Yield the denial for an audit annotation that failed; the validationActions of the binding do not matter."""
-    message = f"{leading(bound)}{cause_of(case.bound.compiled, bound, error, activation)}"
-    if isinstance(error, UndecidedError):
-        yield case.decision("unjudged", message)
-    elif case.is_fatal:
-        yield case.decision("deny", message)

@@ -65,23 +65,19 @@ class _Aggregation(DocumentPart):
     cluster_role_selectors: tuple[LabelSelector, ...] = ()
 
 
-class _ClusterRole(DocumentPart):
+class _Role(DocumentPart):
+    """A Role or a ClusterRole."""
+
+    api_version: Literal["rbac.authorization.k8s.io/v1"]
+    kind: Literal["Role", "ClusterRole"]
+    metadata: _Metadata
+    rules: tuple[_Rule, ...] | None = None
+
+
+class _ClusterRole(_Role):
     """A ClusterRole."""
 
-    api_version: Literal["rbac.authorization.k8s.io/v1"]
-    kind: Literal["ClusterRole"]
-    metadata: _Metadata
-    rules: tuple[_Rule, ...] | None = None
     aggregation_rule: _Aggregation | None = None
-
-
-class _Role(DocumentPart):
-    """A Role."""
-
-    api_version: Literal["rbac.authorization.k8s.io/v1"]
-    kind: Literal["Role"]
-    metadata: _Metadata
-    rules: tuple[_Rule, ...] | None = None
 
 
 class _Reference(DocumentPart):
@@ -136,7 +132,7 @@ class _Binding(DocumentPart):
         return f"{self.metadata.name}/{self.namespace}" if self.namespace else self.metadata.name
 
 
-_Object: TypeAlias = _ClusterRole | _Role | _Binding
+_Object: TypeAlias = _Role | _Binding
 _MODELS: Final[Mapping[str, type[_Object]]] = {
     "ClusterRole": _ClusterRole,
     "Role": _Role,

@@ -9,16 +9,8 @@ from typing import Final
 
 from ..kube.object_names import is_api_version, is_kind
 from ..kube.paths import Path
-from ..policy.model import AuditAnnotation, MatchCondition, Variable
-from ..policy.refusals import (
-    MAX_AUDIT_ANNOTATIONS,
-    MAX_AUDIT_EXPRESSION_BYTES,
-    MAX_MATCH_CONDITIONS,
-    refused_actions,
-    refused_rules,
-    refused_selector,
-    repeated,
-)
+from ..policy.model import Variable
+from ..policy.refusals import refused_actions, refused_annotations, refused_conditions, refused_rules, refused_selector
 from .model import (
     AnyBinding,
     AnyParamKind,
@@ -54,7 +46,7 @@ def of_policy(policy: AnyPolicy) -> Refusals:
         yield ("spec", "matchConstraints", "resourceRules"), "got no rules, want at least one"
     yield from _match_resources(spec.match_constraints, ("spec", "matchConstraints"))
     yield from _param_kind(spec.param_kind)
-    yield from _conditions(spec.match_conditions)
+    yield from refused_conditions(spec.match_conditions)
     yield from _variables(spec.variables)
     yield from _of_validating(spec) if isinstance(spec, ValidatingSpec) else _of_mutating(spec)
 
@@ -64,7 +56,8 @@ def _of_validating(spec: ValidatingSpec) -> Refusals:
         yield ("spec", "validations"), "got neither validations nor auditAnnotations, want at least one"
     for index, each in enumerate(spec.validations):
         yield from _validation(each, ("spec", "validations", index))
-    yield from _audit_annotations(spec.audit_annotations)
+    sizes = [len(each.value_expression.strip().encode(errors="replace")) for each in spec.audit_annotations]
+    yield from refused_annotations(spec.audit_annotations, sizes, "the policy's name")
 
 
 def _of_mutating(spec: MutatingSpec) -> Refusals:
@@ -152,13 +145,6 @@ def _param_kind(kind: AnyParamKind | None) -> Refusals:
         yield ("spec", "paramKind", "kind"), f"got {kind.kind!r}, want the name of a kind, as in ConfigMap"
 
 
-def _conditions(conditions: tuple[MatchCondition, ...]) -> Refusals:
-    path = ("spec", "matchConditions")
-    if len(conditions) > MAX_MATCH_CONDITIONS:
-        yield path, f"got {len(conditions)} entries, want at most {MAX_MATCH_CONDITIONS}"
-    yield from repeated([each.name for each in conditions], path, "name")
-
-
 def _variables(variables: tuple[Variable, ...]) -> Refusals:
     if len(variables) > MAX_VARIABLES:
         message = (
@@ -176,19 +162,6 @@ def _validation(validation: NativeValidation, path: Path) -> Refusals:
         yield (*path, "message"), "got a blank message; remove it, or say what is wrong"
     elif message and any(each in message.strip() for each in "\n\r"):
         yield (*path, "message"), "got a message with a line break, want one line"
-
-
-def _audit_annotations(annotations: tuple[AuditAnnotation, ...]) -> Refusals:
-    path = ("spec", "auditAnnotations")
-    if len(annotations) > MAX_AUDIT_ANNOTATIONS:
-        yield path, f"got {len(annotations)} entries, want at most {MAX_AUDIT_ANNOTATIONS}"
-    yield from repeated([each.key for each in annotations], path, "key")
-    for index, each in enumerate(annotations):
-        if "/" in each.key:
-            yield (*path, index, "key"), f"got {each.key!r}, want a name without '/'; the policy's name is put in front"
-        size = len(each.value_expression.strip().encode(errors="replace"))
-        if size > MAX_AUDIT_EXPRESSION_BYTES:
-            yield (*path, index, "valueExpression"), f"got {size} bytes, want at most {MAX_AUDIT_EXPRESSION_BYTES}"
 
 
 def _param_ref(reference: BindingParamRef | None) -> Refusals:

@@ -115,7 +115,17 @@ def matched_kind(
     Raises:
         NamespaceUnknownError: all other constraints match, and the labels that the namespaceSelector needs are unknown.
     """
-    request = _match_request(creation)
+    request = MatchRequest(
+        operation="CREATE",
+        group=creation.kind.group,
+        version=creation.kind.version,
+        resource=creation.kind.plural,
+        sub_resource="",
+        name=creation.name,
+        namespace=creation.namespace,
+        object=creation.object,
+        old_object=None,
+    )
     kinds = [creation.kind]
     if constraints.match_policy == "Equivalent":
         kinds += creation.equivalents
@@ -129,20 +139,6 @@ def matched_kind(
         by_rule = ((kind, rule, each) for rule in rules for kind, each in zip(kinds, seen, strict=True))
         found = next((kind for kind, rule, each in by_rule if any_matches((rule,), each)), None)
     return None if found is None or unselected(constraints, request, namespaces) else found
-
-
-def _match_request(creation: Creation) -> MatchRequest:
-    return MatchRequest(
-        operation="CREATE",
-        group=creation.kind.group,
-        version=creation.kind.version,
-        resource=creation.kind.plural,
-        sub_resource="",
-        name=creation.name,
-        namespace=creation.namespace,
-        object=creation.object,
-        old_object=None,
-    )
 
 
 def _kind(kind: ResourceKind) -> dict[str, str]:

@@ -31,7 +31,7 @@ def clashes(parsed: Iterable[ParsedPolicy]) -> tuple[Problem, ...]:
             own.setdefault(field, set()).add(text)
             winner, texts = first.get(field, (item.policy.name, {text}))
             if text not in texts:
-                notes.append(item.problem(path, 1, 1, comes_first(winner)))
+                notes.append(item.problem(path, comes_first(winner)))
         for field, texts in own.items():
             first.setdefault(field, (item.policy.name, texts))
     return tuple(sorted(notes))

@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Any, Final, TypeVar
 
 from ..cel.cost import MAX_MICROSECONDS, Cost, too_expensive, total_of
-from ..cel.engine import DYN, CelType, CompileError, Environment, Expression, Late, Room, Want, never
+from ..cel.engine import CelType, CompileError, Environment, Expression, Late, Room, Want, never
+from ..cel.types import DYN
 from ..errors import PolicyError, Problem
 from ..kube.paths import Path
 from .match import is_static
@@ -65,23 +66,6 @@ def depends_on_snapshot(path: tuple[str, ...]) -> bool:
     return path[0] in _SNAPSHOT_NAMES or path in {("gang",), ("gang", "size"), ("gpu",), ("gpu", "devices")}
 
 
-@dataclass(frozen=True, slots=True)
-class BoundExpression:
-    """A compiled expression with the variables that the expression needs.
-
-    A variable is evaluated once, at its first use.
-    """
-
-    expression: Expression
-    reads: frozenset[tuple[str, ...]]
-    """The paths of the fields that the expression and the variables read (``cel.reads``)."""
-
-    @property
-    def reads_snapshot(self) -> bool:
-        """Whether the expression reads the state of the cluster. Then the value can change for an unchanged pod."""
-        return any(map(depends_on_snapshot, self.reads))
-
-
 @dataclass(frozen=True, kw_only=True)
 class CompiledMutation:
     """An item of a policy's ``mutations``, with its compiled expressions and its literal values.
@@ -94,9 +78,9 @@ class CompiledMutation:
 
     name: str
     concern: str
-    when: BoundExpression | None
-    reason: BoundExpression | None
-    leaves: Mapping[str, BoundExpression]
+    when: Expression | None
+    reason: Expression | None
+    leaves: Mapping[str, Expression]
     facts: Mapping[str, tuple[str, str]]
     """The expressions that are just one scalar field of ``gpu`` or ``gang``, such as ``gang.name``; these are read
     without CEL.
@@ -110,34 +94,30 @@ class CompiledMutation:
     """For the mutation ``resourceClaims``: the object's name of each claim template, by the template's name."""
 
     @property
-    def bounds(self) -> tuple[BoundExpression, ...]:
-        """All compiled expressions of the mutation."""
-        return (*self.leaves.values(), *(bound for bound in (self.when, self.reason) if bound is not None))
-
-    @property
     def reads(self) -> frozenset[tuple[str, ...]]:
         """The paths of the CEL fields that the mutation's expressions read, such as ("gpu", "count")."""
-        return frozenset().union(*(bound.reads for bound in self.bounds))
+        every = (*self.leaves.values(), self.when, self.reason)
+        return frozenset().union(*(each.reads for each in every if each is not None))
 
     @cached_property
     def reads_snapshot(self) -> bool:
         """Whether the value that the mutation writes depends on the cluster's state."""
-        return any(bound.reads_snapshot for bound in self.bounds) or any(map(depends_on_snapshot, self.facts.values()))
+        return any(map(depends_on_snapshot, (*self.reads, *self.facts.values())))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledValidation:
     """A compiled item of a policy's ``validations``."""
 
-    expression: BoundExpression
+    expression: Expression
     message: str
-    message_expression: BoundExpression | None
+    message_expression: Expression | None
     reason: str
 
     @property
     def fixed_message(self) -> str:
         """The message of a failed validation without a messageExpression; the message is equal for all pods."""
-        return self.message.strip() or f"failed expression: {self.expression.expression.source.strip()}"
+        return self.message.strip() or f"failed expression: {self.expression.source.strip()}"
 
     @property
     def reads(self) -> frozenset[tuple[str, ...]]:
@@ -146,7 +126,7 @@ class CompiledValidation:
 
 
 _Part = TypeVar("_Part")
-_PARTS: Final = ("conditions", "variables", "mutations", "validations", "audit_annotations")
+_PARTS: Final = ("conditions", "variables", "mutations", "validations", "audit_annotations", "patches")
 
 
 class CompiledPolicy:
@@ -174,7 +154,7 @@ class CompiledPolicy:
         self._in_time = True
         self._problems: list[Problem] = []
         self._priced: list[tuple[Path, Expression]] = []
-        self._variables: dict[str, BoundExpression] = {}
+        self._variables: dict[str, Expression] = {}
         self._order = {item.name: index for index, item in enumerate(self.source.spec.variables)}
         self._begun: set[str] = set()
         """The names of the variables whose compilation has begun, even if the compilation failed."""
@@ -195,26 +175,26 @@ class CompiledPolicy:
         return is_static(self.source)
 
     @cached_property
-    def conditions(self) -> tuple[tuple[str, BoundExpression], ...]:
+    def conditions(self) -> tuple[tuple[str, Expression], ...]:
         """The compiled matchConditions: (name, expression) for each."""
         found = (
             (
                 item.name,
-                self._bound(
+                self._expression(
                     ("matchConditions", index, "expression"), item.expression, Want.BOOL, self._names.conditions
                 ),
             )
             for index, item in enumerate(self.source.spec.match_conditions)
         )
-        return self._part((name, bound) for name, bound in found if bound is not None)
+        return self._part((name, each) for name, each in found if each is not None)
 
     @cached_property
     def conditions_read(self) -> frozenset[tuple[str, ...]]:
         """The paths of the fields that the matchConditions read (``cel.reads``)."""
-        return frozenset().union(*(bound.reads for _, bound in self.conditions))
+        return frozenset().union(*(each.reads for _, each in self.conditions))
 
     @cached_property
-    def variables(self) -> Mapping[str, BoundExpression]:
+    def variables(self) -> Mapping[str, Expression]:
         """A mapping from name to compiled variable."""
         self._part(map(self._variable, self._order))
         return self._variables
@@ -231,20 +211,20 @@ class CompiledPolicy:
         return self._part(each for each in found if each is not None)
 
     @cached_property
-    def audit_annotations(self) -> tuple[tuple[str, BoundExpression], ...]:
+    def audit_annotations(self) -> tuple[tuple[str, Expression], ...]:
         """The compiled auditAnnotations: (key, expression) for each."""
         found = (
-            (item.key, self._bound(("auditAnnotations", index, "valueExpression"), item.value_expression, Want.STRING))
+            (
+                item.key,
+                self._expression(("auditAnnotations", index, "valueExpression"), item.value_expression, Want.STRING),
+            )
             for index, item in enumerate(self.source.spec.audit_annotations)
         )
-        return self._part((key, bound) for key, bound in found if bound is not None)
+        return self._part((key, each) for key, each in found if each is not None)
 
-    @property
-    def further(self) -> Iterable[tuple[Path, BoundExpression]]:
-        """The compiled expressions of fields that no GPUPolicy has, each with its path in the spec.
-
-        Only a MutatingAdmissionPolicy has such fields.
-        """
+    @cached_property
+    def patches(self) -> tuple[tuple[str, Path, Expression], ...]:
+        """The compiled mutations of a MutatingAdmissionPolicy: (patchType, path in the spec, expression) for each."""
         return ()
 
     @cached_property
@@ -324,7 +304,7 @@ class CompiledPolicy:
             found = [(path, _costs(path, each)[""]) for path, each in self._priced]
             path, cost = max(found, key=lambda each: each[1].worst)
             message = too_expensive(self.cost_microseconds, cost)
-            self._problems.append(self._parsed.problem(("spec", *path), cost.line, cost.column, message))
+            self._problems.append(self._parsed.problem(("spec", *path), message, cost.line, cost.column))
 
     def _part(self, compiled: Iterable[_Part]) -> tuple[_Part, ...]:
         found = tuple(compiled)
@@ -336,17 +316,17 @@ class CompiledPolicy:
         if name not in self._begun:
             self._begun.add(name)
             index = self._order[name]
-            bound = self._bound(
+            found = self._expression(
                 ("variables", index, "expression"), self.source.spec.variables[index].expression, Want.ANY
             )
-            if bound is not None:
-                self._variables[name] = bound
+            if found is not None:
+                self._variables[name] = found
 
     def _validation(self, index: int, item: Validation) -> CompiledValidation | None:
         path: Path = ("validations", index)
-        expression = self._bound((*path, "expression"), item.expression, Want.BOOL)
+        expression = self._expression((*path, "expression"), item.expression, Want.BOOL)
         names = self._names.others - self._names.hidden_from_messages
-        message = self._optional((*path, "messageExpression"), item.message_expression, Want.MESSAGE, names)
+        message = self._expression((*path, "messageExpression"), item.message_expression, Want.MESSAGE, names)
         if expression is None:
             return None
         return CompiledValidation(
@@ -356,18 +336,18 @@ class CompiledPolicy:
     def _mutation(self, index: int, item: Mutation) -> CompiledMutation:
         path: Path = ("mutations", index)
         sources, literals = leaves_of(item)
-        leaves: dict[str, BoundExpression] = {}
+        leaves: dict[str, Expression] = {}
         facts: dict[str, tuple[str, str]] = {}
         for leaf in sources:
-            bound = self._bound((*path, *leaf.path), leaf.source, leaf.want)
+            found = self._expression((*path, *leaf.path), leaf.source, leaf.want)
             fact = _FACT.fullmatch(leaf.source.strip())
-            if bound is not None and fact is not None:
+            if found is not None and fact is not None:
                 variable, field = filter(None, fact.groups())
                 facts[leaf.name] = (variable, field)
-            elif bound is not None:
-                leaves[leaf.name] = bound
-        when = self._optional((*path, "when"), item.when, Want.BOOL)
-        reason = self._optional((*path, "reason"), item.reason, Want.STRING)
+            elif found is not None:
+                leaves[leaf.name] = found
+        when = self._expression((*path, "when"), item.when, Want.BOOL)
+        reason = self._expression((*path, "reason"), item.reason, Want.STRING)
         templates = {each.name: each.written_name for each in self.source.spec.claim_templates}
         return CompiledMutation(
             name=item.name or f"mutations[{index}]",
@@ -381,18 +361,16 @@ class CompiledPolicy:
             templates=templates if item.concern == "resourceClaims" else {},
         )
 
-    def _optional(
+    def _expression(
         self, path: Path, source: str | None, want: Want, names: frozenset[str] | None = None
-    ) -> BoundExpression | None:
-        return None if source is None else self._bound(path, source, want, names)
-
-    def _bound(
-        self, path: Path, source: str, want: Want, names: frozenset[str] | None = None
-    ) -> BoundExpression | None:
+    ) -> Expression | None:
+        """Return the compiled expression; None if there is no ``source``, or if it does not compile."""
+        if source is None:
+            return None
         names = self._names.others if names is None else names
         if self._late():
             if self._in_time:
-                self._problems.append(self._parsed.problem(("spec", *path), 1, 1, LATE))
+                self._problems.append(self._parsed.problem(("spec", *path), LATE))
             self._in_time = False
             return None
         variables = self._before(path, source) if "variables" in names else {}
@@ -401,15 +379,14 @@ class CompiledPolicy:
             if path[0] != "variables":
                 expression.load(self._room)
         except CompileError as error:
-            found = ((("spec", *path), each.line, each.column, each.message) for each in error.problems)
-            self._problems += [self._parsed.problem(*each) for each in found]
+            self._problems += [
+                self._parsed.problem(("spec", *path), each.message, each.line, each.column) for each in error.problems
+            ]
             return None
-        used = {path[1] for path in expression.reads if path[0] == "variables" and len(path) > 1}
-        if not used <= self._variables.keys():
+        if not expression.variables <= self._variables.keys():
             return None
         self._priced.append((path, expression))
-        within = [self._variables[name].reads for name in used]
-        return BoundExpression(expression, expression.reads.union(*within))
+        return expression
 
     def _before(self, path: Path, source: str) -> dict[str, Expression | CelType]:
         """Return the variables that the expression at ``path`` may use, by name.
@@ -423,8 +400,7 @@ class CompiledPolicy:
             self._variable(name)
         # A variable that did not compile gets the type ``dyn``: its own problem is reported, and the expressions that
         # use it have none because of it.
-        known = {name: bound.expression for name, bound in self._variables.items()}
-        return {name: known.get(name, DYN) for name in seen if name in self._begun}
+        return {name: self._variables.get(name, DYN) for name in seen if name in self._begun}
 
 
 def _costs(path: Path, expression: Expression) -> Mapping[str, Cost]:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from ..cel.engine import Activation
+from ..cel.engine import Activation, Expression
 from ..errors import EvaluationError, UndecidedError
-from .compile import BoundExpression, CompiledMutation, CompiledPolicy, CompiledValidation
+from .compile import CompiledMutation, CompiledPolicy, CompiledValidation
 
 # "If the result of the valueExpression is more than 10kb in length, it will be truncated to 10kb."
 # (kubernetes/api admissionregistration/v1/types.go AuditAnnotation)
@@ -59,7 +59,7 @@ class Failure:
 class ConditionsError(EvaluationError):
     """The evaluation of at least one matchCondition failed, and no matchCondition is false."""
 
-    def __init__(self, failed: Sequence[tuple[str, BoundExpression, EvaluationError]]) -> None:
+    def __init__(self, failed: Sequence[tuple[str, Expression, EvaluationError]]) -> None:
         """Create the error with a message about the first failed condition.
 
         ``failed`` has (name, expression, error) for each failed condition.
@@ -82,7 +82,7 @@ class Watch(Protocol):
         """Record that a policy matches, and will now be evaluated with the params object ``params``."""
 
     def answered(
-        self, policy: CompiledPolicy, bound: BoundExpression, activation: Activation, answer: Any | EvaluationError
+        self, policy: CompiledPolicy, expression: Expression, activation: Activation, answer: Any | EvaluationError
     ) -> None:
         """Record an expression's value or error, with the variables for which the expression was evaluated."""
 
@@ -97,26 +97,21 @@ class Evaluation:
     of_texts: Activation | None = None
     """The variables of messageExpressions and auditAnnotations, if they differ from those of other expressions."""
 
-    def value(self, bound: BoundExpression) -> Any:
-        """Return the expression's value as plain Python.
+    def value(self, expression: Expression, variables: Activation | None = None) -> Any:
+        """Return the expression's value as plain Python; ``variables`` replaces ``activation``.
 
         Raises:
             EvaluationError: the evaluation failed.
         """
-        return self._value(bound, self.activation)
-
-    def _text_of(self, bound: BoundExpression) -> Any:
-        return self._value(bound, self.of_texts or self.activation)
-
-    def _value(self, bound: BoundExpression, activation: Activation) -> Any:
+        activation = variables or self.activation
         if self.watch is None:
-            return bound.expression.evaluate(activation)
+            return expression.evaluate(activation)
         try:
-            answer = bound.expression.evaluate(activation)
+            answer = expression.evaluate(activation)
         except EvaluationError as error:
-            self.watch.answered(self.policy, bound, activation, error)
+            self.watch.answered(self.policy, expression, activation, error)
             raise
-        self.watch.answered(self.policy, bound, activation, answer)
+        self.watch.answered(self.policy, expression, activation, answer)
         return answer
 
     def conditions(self) -> bool:
@@ -126,9 +121,9 @@ class Evaluation:
             ConditionsError: no condition is false, and at least one failed.
         """
         answers: list[bool | EvaluationError] = []
-        for _, bound in self.policy.conditions:
+        for _, each in self.policy.conditions:
             try:
-                answers.append(self.value(bound))
+                answers.append(self.value(each))
             except EvaluationError as error:
                 answers.append(error)
         return combine(self.policy, answers)
@@ -149,32 +144,30 @@ class Evaluation:
         try:
             if mutation.when is not None and not self._traced(mutation.when):
                 return None
-            leaves = {name: _named(mutation, self._traced(bound)) for name, bound in mutation.leaves.items()}
+            leaves = {name: _named(mutation, self._traced(each)) for name, each in mutation.leaves.items()}
             reason = "" if mutation.reason is None else self._traced(mutation.reason) or ""
         except EvaluationError as error:
             raise EvaluationError(f"{mutation.name}: {error}") from error
-        if None in leaves.values() and any(
-            value is None and name not in mutation.nullable for name, value in leaves.items()
-        ):
+        if any(value is None and name not in mutation.nullable for name, value in leaves.items()):
             return None
         return Asked(mutation=mutation, leaves={**leaves, **mutation.literals}, reason=reason)
 
-    def _traced(self, bound: BoundExpression) -> Any:
+    def _traced(self, expression: Expression) -> Any:
         """Return an expression's value, as ``value`` does.
 
         If a variable of the expression failed, the error names it.
         """
         try:
-            return self.value(bound)
+            return self.value(expression)
         except EvaluationError as error:
-            raise EvaluationError(f"{self._culprit(bound, error)}{error}") from error
+            raise EvaluationError(f"{self._culprit(expression, error)}{error}") from error
 
-    def _culprit(self, bound: BoundExpression, error: EvaluationError) -> str:
+    def _culprit(self, expression: Expression, error: EvaluationError) -> str:
         """Return the text ``variables.<name>: `` for a message, with the variable in which ``error`` occurred.
 
-        The text is empty if the error occurred in the expression ``bound`` itself.
+        The text is empty if the error occurred in the expression ``expression`` itself.
         """
-        *_, name = ("", *failing_variables(self.policy, bound, error, self.activation))
+        *_, name = ("", *failing_variables(self.policy, expression, error, self.activation))
         return f"variables.{name}: " if name else ""
 
     def failures(self) -> list[Failure]:
@@ -188,9 +181,9 @@ class Evaluation:
         Long values are truncated, and null or blank values are omitted.
         """
         found: dict[str, str | EvaluationError] = {}
-        for key, bound in self.policy.audit_annotations:
+        for key, each in self.policy.audit_annotations:
             try:
-                value = (self._text_of(bound) or "").strip().encode()
+                value = (self.value(each, self.of_texts) or "").strip().encode()
             except EvaluationError as error:
                 found[key] = error
             else:
@@ -204,7 +197,7 @@ class Evaluation:
         except EvaluationError as error:
             # A new error, because failures are cached, and the traceback of the raised error keeps the activation.
             cause = type(error)(str(error))
-            source = item.expression.expression.source
+            source = item.expression.source
             message = f"cannot be decided: {source}: {self._culprit(item.expression, error)}{error}"
             return Failure(message, "Invalid", cause, index)
         message, unfinished = self._message(item)
@@ -220,7 +213,7 @@ class Evaluation:
         unfinished = ""
         if item.message_expression is not None:
             try:
-                text = (self._text_of(item.message_expression) or "").strip()
+                text = (self.value(item.message_expression, self.of_texts) or "").strip()
             except EvaluationError as error:
                 text, unfinished = "", str(error) if isinstance(error, UndecidedError) else ""
             if text and "\n" not in text and len(text.encode(errors="replace")) <= MAX_MESSAGE_BYTES:
@@ -240,8 +233,8 @@ def combine(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -
     if False in answers:  # an error never equals False
         return False
     failed = [
-        (name, bound, answer)
-        for (name, bound), answer in zip(policy.conditions, answers, strict=True)
+        (name, expression, answer)
+        for (name, expression), answer in zip(policy.conditions, answers, strict=True)
         if isinstance(answer, EvaluationError)
     ]
     if failed:
@@ -250,17 +243,16 @@ def combine(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -
 
 
 def failing_variables(
-    policy: CompiledPolicy, bound: BoundExpression, error: EvaluationError, activation: Activation
+    policy: CompiledPolicy, expression: Expression, error: EvaluationError, activation: Activation
 ) -> Iterator[str]:
     """Yield the names of the variables through which an expression fails with ``error``, the outermost first.
 
     Each variable reads the next one, and the last one is the variable whose own expression fails.
     """
-    used = {path[1] for path in bound.expression.reads if path[0] == "variables" and len(path) > 1}
     for name, variable in policy.variables.items():
-        if name in used:
+        if name in expression.variables:
             try:
-                variable.expression.evaluate(activation)
+                variable.evaluate(activation)
             except EvaluationError as inner:
                 if str(inner) == str(error):
                     yield name

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..cel.engine import Expression
 from ..kube.paths import Path
-from .compile import BoundExpression, CompiledPolicy
+from .compile import CompiledPolicy
 from .model import leaves_of
 
 
@@ -18,15 +19,13 @@ class Placed:
 
     path: Path
     source: str
-    bound: BoundExpression | None
-    mutation: int | None = None
-    """The index of the mutation that has the expression; None if the expression is not in a mutation."""
+    expression: Expression | None
 
 
 def expressions_of(policy: CompiledPolicy) -> Iterator[Placed]:
     """Yield every expression of a policy, in the order of the fields in docs/policy.md."""
-    for index, (_, bound) in enumerate(policy.conditions):
-        yield _placed(("matchConditions", index, "expression"), bound)
+    for index, (_, each) in enumerate(policy.conditions):
+        yield _placed(("matchConditions", index, "expression"), each)
     for index, variable in enumerate(policy.source.spec.variables):
         yield _placed(("variables", index, "expression"), policy.variables[variable.name])
     for index in range(len(policy.mutations)):
@@ -35,22 +34,22 @@ def expressions_of(policy: CompiledPolicy) -> Iterator[Placed]:
         yield _placed(("validations", index, "expression"), validation.expression)
         if validation.message_expression is not None:
             yield _placed(("validations", index, "messageExpression"), validation.message_expression)
-    for index, (_, bound) in enumerate(policy.audit_annotations):
-        yield _placed(("auditAnnotations", index, "valueExpression"), bound)
-    for path, bound in policy.further:
-        yield _placed(path, bound)
+    for index, (_, each) in enumerate(policy.audit_annotations):
+        yield _placed(("auditAnnotations", index, "valueExpression"), each)
+    for _, path, each in policy.patches:
+        yield _placed(path, each)
 
 
 def _of_mutation(policy: CompiledPolicy, index: int) -> Iterator[Placed]:
     compiled = policy.mutations[index]
     if compiled.when is not None:
-        yield _placed(("mutations", index, "when"), compiled.when, index)
+        yield _placed(("mutations", index, "when"), compiled.when)
     for leaf in leaves_of(policy.source.spec.mutations[index])[0]:
         path: Path = ("spec", "mutations", index, *leaf.path)
-        yield Placed(path=path, source=leaf.source, bound=compiled.leaves.get(leaf.name), mutation=index)
+        yield Placed(path=path, source=leaf.source, expression=compiled.leaves.get(leaf.name))
     if compiled.reason is not None:
-        yield _placed(("mutations", index, "reason"), compiled.reason, index)
+        yield _placed(("mutations", index, "reason"), compiled.reason)
 
 
-def _placed(path: Path, bound: BoundExpression, mutation: int | None = None) -> Placed:
-    return Placed(path=("spec", *path), source=bound.expression.source, bound=bound, mutation=mutation)
+def _placed(path: Path, expression: Expression) -> Placed:
+    return Placed(path=("spec", *path), source=expression.source, expression=expression)

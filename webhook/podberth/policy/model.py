@@ -7,7 +7,7 @@ of fields. The parser adds file names, positions and messages for the author. Th
 description in docs/policy.md and in the JSON Schema.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -24,7 +24,6 @@ from .text_fields import (
     DocumentPart,
     EnvName,
     ExpressionText,
-    Gives,
     Identifier,
     IntExpression,
     LabelValue,
@@ -293,30 +292,20 @@ def leaves_of(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
     """Return the expressions and the literals of a mutation, each by name; absent fields are left out."""
     concern, value = next(iter(item.written.items()))
     if isinstance(value, BaseModel):
-        fields = list(_fields(value))
-        leaves = [
-            Leaf(name, (concern, name), source, of.want, of.may_be_null)
-            for name, source, of in fields
-            if of is not None
-        ]
-        return leaves, {name: literal for name, literal, of in fields if of is None}
+        leaves, literals = list[Leaf](), dict[str, Any]()
+        for attribute, field in type(value).model_fields.items():
+            given, name, of = getattr(value, attribute), field.alias or attribute, gives(field)
+            if given is not None and of is not None:
+                leaves.append(Leaf(name, (concern, name), given, of.want, of.may_be_null))
+            elif given is not None:
+                literals[name] = given
+        return leaves, literals
     of = gives(Mutation.model_fields[CONCERNS[concern]])
     want = Want.ANY if of is None else of.want
     if isinstance(value, dict):
         # A null value leaves out only its own key.
         return [Leaf(key, (concern, key), source, want, may_be_null=True) for key, source in value.items()], {}
     return [Leaf("", (concern,), value, want)], {}
-
-
-def _fields(value: BaseModel) -> Iterator[tuple[str, Any, Gives | None]]:
-    """Yield (name, value, type) for each field that is set in a part of a mutation.
-
-    The type is the type that the field's expression must have; None if the field holds no expression.
-    """
-    for name, field in type(value).model_fields.items():
-        given = getattr(value, name)
-        if given is not None:
-            yield field.alias or name, given, gives(field)
 
 
 # ---- the validations -----------------------------------------------------------------------------------------------

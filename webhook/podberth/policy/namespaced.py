@@ -114,7 +114,7 @@ class _Taken:
         if self._count < MOST_OF_NAMESPACE:
             return ()
         got = f"got more than {MOST_OF_NAMESPACE} policies in namespace {self._namespace}, of which the oldest count"
-        return (parsed.problem(_SPEC, 1, 1, f"{got}; make one of several"),)
+        return (parsed.problem(_SPEC, f"{got}; make one of several"),)
 
     def take(self, policy: NamespacedPolicy, parsed: ParsedNamespaced, parts: int) -> tuple[Problem, ...]:
         """Add an accepted policy to the sums, or return a problem if its cost exceeds the rest of the limit.
@@ -130,7 +130,7 @@ class _Taken:
         if self._microseconds + cost > MOST_MICROSECONDS:
             got = f"got up to {cost / 1000:,.0f} ms, after {self._microseconds / 1000:,.0f} ms of older policies of"
             want = f"want {MOST_MICROSECONDS // 1000} ms for all of a namespace; make it cheaper"
-            return (parsed.problem(_SPEC, 1, 1, f"{got} namespace {self._namespace}; {want}"),)
+            return (parsed.problem(_SPEC, f"{got} namespace {self._namespace}; {want}"),)
         self._count += 1
         self._microseconds += cost
         self._shared += 0.0 if has_params else added

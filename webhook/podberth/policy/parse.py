@@ -21,7 +21,7 @@ from ..wellknown import API_VERSION, EXCEPTION_KIND, NAMESPACED_KIND, POLICY_KIN
 from .exception_model import GPUPolicyException
 from .model import GPUPolicy
 from .namespaced_model import NamespacedGPUPolicy
-from .refusals import refusals, refused_selector
+from .refusals import Refusal, refusals, refused_selector
 from .wording import explain, shown
 
 # More problems than fit on a screen; an author with still more problems fixes these first
@@ -36,16 +36,22 @@ _Document = TypeVar("_Document", GPUPolicy, GPUPolicyException, NamespacedGPUPol
 
 
 @dataclass(frozen=True, slots=True)
-class ParsedPolicy:
-    """A GPUPolicy, with the positions of the policy's values in the file."""
+class Parsed:
+    """A document, with the positions of its values in the file."""
 
-    policy: GPUPolicy
     file: str
     positions: Positions
 
-    def problem(self, path: Path, line: int, column: int, message: str) -> Problem:
-        """Return a problem at ``line`` and ``column`` (from 1) within the expression at ``path`` in the document."""
+    def problem(self, path: Path, message: str, line: int = 1, column: int = 1) -> Problem:
+        """Return a problem at ``line`` and ``column`` (from 1) within the value at ``path`` in the document."""
         return Problem(self.file, *self.positions.within(path, line, column), render_path(path), message)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedPolicy(Parsed):
+    """A GPUPolicy, with the positions of the policy's values in the file."""
+
+    policy: GPUPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +67,10 @@ class ParsedNamespaced(ParsedPolicy):
 
 
 @dataclass(frozen=True, slots=True)
-class ParsedException:
+class ParsedException(Parsed):
     """A GPUPolicyException, with the positions of the exception's values in the file."""
 
     source: GPUPolicyException
-    file: str
-    positions: Positions
-
-    def problem(self, path: Path, message: str, line: int = 1, column: int = 1) -> Problem:
-        """Return a problem at ``line`` and ``column`` (from 1) within the value at ``path`` in the document."""
-        return Problem(self.file, *self.positions.within(path, line, column), render_path(path), message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,33 +193,25 @@ class _Reader:
 
     def _read_policy(self, file: str, content: dict[str, Any], positions: Positions) -> None:
         policy = self._validated(GPUPolicy, file, content, positions)
-        if policy is None:
-            return
-        wrong = [positions.problem(file, path, message) for path, message in refusals(policy)]
-        self.problems += wrong
-        if not wrong and self._first(file, positions, (POLICY_KIND, policy.name)):
-            self.policies[policy.name] = ParsedPolicy(policy, file, positions)
+        if policy is not None and self._accepted(file, positions, refusals(policy), (POLICY_KIND, policy.name)):
+            self.policies[policy.name] = ParsedPolicy(file, positions, policy)
 
     def _read_exception(self, file: str, content: dict[str, Any], positions: Positions) -> None:
         exception = self._validated(GPUPolicyException, file, content, positions)
         if exception is None:
             return
-        selector = refused_selector(exception.spec.pod_selector, ("spec", "podSelector"))
-        wrong = [positions.problem(file, path, message) for path, message in selector]
-        self.problems += wrong
-        if not wrong and self._first(file, positions, (EXCEPTION_KIND, exception.name)):
-            self.exceptions[exception.name] = ParsedException(exception, file, positions)
+        refused = refused_selector(exception.spec.pod_selector, ("spec", "podSelector"))
+        if self._accepted(file, positions, refused, (EXCEPTION_KIND, exception.name)):
+            self.exceptions[exception.name] = ParsedException(file, positions, exception)
 
     def _read_namespaced(self, file: str, content: dict[str, Any], positions: Positions) -> None:
         found = self._validated(NamespacedGPUPolicy, file, content, positions)
         if found is None:
             return
         policy, namespace = found.as_policy(), found.metadata.namespace
-        wrong = [positions.problem(file, path, message) for path, message in refusals(policy)]
-        self.problems += wrong
-        if not wrong and self._first(file, positions, (NAMESPACED_KIND, namespace, policy.name)):
+        if self._accepted(file, positions, refusals(policy), (NAMESPACED_KIND, namespace, policy.name)):
             created = text(found.metadata.creation_timestamp)
-            self.namespaced[namespace, policy.name] = ParsedNamespaced(policy, file, positions, namespace, created)
+            self.namespaced[namespace, policy.name] = ParsedNamespaced(file, positions, policy, namespace, created)
 
     def _validated(
         self, model: type[_Document], file: str, content: dict[str, Any], positions: Positions
@@ -266,6 +258,12 @@ class _Reader:
         wanted = f"{API_VERSION} {kinds}, or a v1 ConfigMap (params)"
         message = f"got {got}, want {wanted}; move it elsewhere"
         self.problems.append(positions.problem(file, path, message))
+
+    def _accepted(self, file: str, positions: Positions, refused: Iterable[Refusal], key: tuple[str, ...]) -> bool:
+        """Return whether a document is refused for nothing, and is the first with its kind and name (``key``)."""
+        wrong = [positions.problem(file, path, message) for path, message in refused]
+        self.problems += wrong
+        return not wrong and self._first(file, positions, key)
 
     def _first(self, file: str, positions: Positions, key: tuple[str, ...]) -> bool:
         position = positions.at(("metadata", "name"))

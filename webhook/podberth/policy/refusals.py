@@ -15,8 +15,10 @@ from ..workload.systems import JOINED
 from .claim_template import DeviceRequest, Devices, DeviceSubRequest, ExactDeviceRequest
 from .model import (
     CONCERNS,
+    AuditAnnotation,
     GPUPolicy,
     LabelSelector,
+    MatchCondition,
     Mutation,
     Rule,
     Spec,
@@ -50,21 +52,14 @@ def _purpose(spec: Spec) -> Iterator[Refusal]:
 
 def _limits(spec: Spec) -> Iterator[Refusal]:
     counts = (
-        ("matchConditions", len(spec.match_conditions), MAX_MATCH_CONDITIONS),
         ("variables", len(spec.variables), MAX_ENTRIES),
         ("mutations", len(spec.mutations), MAX_ENTRIES),
         ("validations", len(spec.validations), MAX_ENTRIES),
-        ("auditAnnotations", len(spec.audit_annotations), MAX_AUDIT_ANNOTATIONS),
         ("claimTemplates", len(spec.claim_templates), MAX_CLAIM_TEMPLATES),
     )
     for name, count, limit in counts:
         if count > limit:
             yield (*_SPEC, name), f"got {count} entries, want at most {limit}"
-    for index, annotation in enumerate(spec.audit_annotations):
-        size = len(annotation.value_expression.encode())
-        if size > MAX_AUDIT_EXPRESSION_BYTES:
-            path = (*_SPEC, "auditAnnotations", index, "valueExpression")
-            yield path, f"got {size} bytes, want at most {MAX_AUDIT_EXPRESSION_BYTES}"
     for index, item in enumerate(spec.mutations):
         for key, entries in item.written.items():
             if isinstance(entries, dict) and len(entries) > MAX_ENTRIES:
@@ -85,19 +80,42 @@ def _expressions(spec: Spec) -> Iterator[str]:
     yield from (item.value_expression for item in spec.audit_annotations)
 
 
-def _audit_keys(spec: Spec) -> Iterator[Refusal]:
-    for index, item in enumerate(spec.audit_annotations):
-        if "/" in item.key:
-            path = (*_SPEC, "auditAnnotations", index, "key")
-            yield path, f"got {item.key!r}, want a name without '/'; the webhook's name is put in front"
+def _audit_annotations(spec: Spec) -> Iterator[Refusal]:
+    sizes = [len(item.value_expression.encode()) for item in spec.audit_annotations]
+    yield from refused_annotations(spec.audit_annotations, sizes, "the webhook's name")
+
+
+def refused_annotations(
+    annotations: tuple[AuditAnnotation, ...], sizes: Iterable[int], in_front: str
+) -> Iterator[Refusal]:
+    """Yield the problems of the field ``spec.auditAnnotations``.
+
+    ``sizes`` has the number of bytes of each expression, and ``in_front`` names what is put in front of each key.
+    """
+    path = (*_SPEC, "auditAnnotations")
+    if len(annotations) > MAX_AUDIT_ANNOTATIONS:
+        yield path, f"got {len(annotations)} entries, want at most {MAX_AUDIT_ANNOTATIONS}"
+    yield from repeated([each.key for each in annotations], path, "key")
+    for index, (each, size) in enumerate(zip(annotations, sizes, strict=True)):
+        if "/" in each.key:
+            yield (*path, index, "key"), f"got {each.key!r}, want a name without '/'; {in_front} is put in front"
+        if size > MAX_AUDIT_EXPRESSION_BYTES:
+            yield (*path, index, "valueExpression"), f"got {size} bytes, want at most {MAX_AUDIT_EXPRESSION_BYTES}"
 
 
 def _names(spec: Spec) -> Iterator[Refusal]:
-    yield from repeated([item.name for item in spec.match_conditions], (*_SPEC, "matchConditions"), "name")
+    yield from refused_conditions(spec.match_conditions)
     yield from repeated([item.name for item in spec.variables], (*_SPEC, "variables"), "name")
     yield from repeated([item.name for item in spec.mutations], (*_SPEC, "mutations"), "name")
-    yield from repeated([item.key for item in spec.audit_annotations], (*_SPEC, "auditAnnotations"), "key")
     yield from repeated([item.name for item in spec.claim_templates], (*_SPEC, "claimTemplates"), "name")
+
+
+def refused_conditions(conditions: tuple[MatchCondition, ...]) -> Iterator[Refusal]:
+    """Yield the problems of the field ``spec.matchConditions``."""
+    path = (*_SPEC, "matchConditions")
+    if len(conditions) > MAX_MATCH_CONDITIONS:
+        yield path, f"got {len(conditions)} entries, want at most {MAX_MATCH_CONDITIONS}"
+    yield from repeated([each.name for each in conditions], path, "name")
 
 
 def repeated(names: Iterable[str | None], path: Path, key: str) -> Iterator[Refusal]:
@@ -209,8 +227,13 @@ def _devices(devices: Devices, path: Path) -> Iterator[Refusal]:
 def _request(request: DeviceRequest, path: Path) -> Iterator[Refusal]:
     if (request.exactly is None) == (not request.first_available):
         yield path, "want exactly one of exactly and firstAvailable"
-    for place, asked in _asked(request, path):
-        if asked.allocation_mode == "All" and asked.count is not None:
+    asked: list[tuple[Path, ExactDeviceRequest | DeviceSubRequest]] = [
+        ((*path, "firstAvailable", index), each) for index, each in enumerate(request.first_available)
+    ]
+    if request.exactly is not None:
+        asked.append(((*path, "exactly"), request.exactly))
+    for place, each in asked:
+        if each.allocation_mode == "All" and each.count is not None:
             yield (*place, "count"), "got a count with allocationMode All, want one of them"
 
 
@@ -218,13 +241,6 @@ def _of_claim(names: tuple[str, ...], known: set[str], path: Path) -> Iterator[R
     for index, name in enumerate(names):
         if name not in known:
             yield (*path, "requests", index), f"got {name!r}, want a request of the claim: {', '.join(sorted(known))}"
-
-
-def _asked(request: DeviceRequest, path: Path) -> Iterator[tuple[Path, ExactDeviceRequest | DeviceSubRequest]]:
-    if request.exactly is not None:
-        yield (*path, "exactly"), request.exactly
-    for index, each in enumerate(request.first_available):
-        yield (*path, "firstAvailable", index), each
 
 
 def _constraints(spec: Spec) -> Iterator[Refusal]:
@@ -299,7 +315,7 @@ def refused_selector(selector: LabelSelector, path: Path) -> Iterator[Refusal]:
 _CHECKS: tuple[Callable[[Spec], Iterator[Refusal]], ...] = (
     _purpose,
     _limits,
-    _audit_keys,
+    _audit_annotations,
     _names,
     _params,
     _validations,

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
 from ..errors import did_you_mean
 from ..kube.paths import Path
@@ -42,7 +41,9 @@ def explain(error: ValidationError, model: type[BaseModel]) -> Iterator[FieldPro
         elif details["type"] == "missing":
             yield path, False, f"the field {path[-1]!r} is required"
         else:
-            yield path, of_key, _message(details)
+            wording = _WORDINGS.get(details["type"])
+            said = wording(details["input"], details.get("ctx") or {}) if wording else details["msg"]
+            yield path, of_key, said
 
 
 def fields_at(model: type[BaseModel], path: Path) -> tuple[str, ...]:
@@ -70,12 +71,6 @@ def _unknown(name: str, known: tuple[str, ...]) -> str:
     hint = did_you_mean(name, known)
     got = f"unknown field {repr(name)[:_LONGEST_NAME]}"
     return f"{got}{hint or ('; want one of ' + ', '.join(sorted(known)) if known else '')}"
-
-
-def _message(details: ErrorDetails) -> str:
-    context: Mapping[str, Any] = details.get("ctx") or {}
-    wording = _WORDINGS.get(details["type"])
-    return wording(details["input"], context) if wording else details["msg"]
 
 
 def shown(value: object) -> str:

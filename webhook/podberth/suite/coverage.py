@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..cel.engine import BOOL, Activation, Environment, Expression, Want
+from ..cel.engine import Activation, Environment, Expression, Want
 from ..cel.trace import Tracer
+from ..cel.types import BOOL
 from ..errors import EvaluationError, Problem
 from ..kube.paths import Path
-from ..policy.compile import BoundExpression, CompiledPolicy
+from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Params
 from ..policy.expressions import Placed, expressions_of
 from ..policy.parse import ParsedPolicy
@@ -24,7 +25,7 @@ class Observed:
     """One evaluation of an expression, with the values of the names in the expression."""
 
     policy: CompiledPolicy
-    bound: BoundExpression
+    expression: Expression
     activation: Activation
     answer: Any | EvaluationError
 
@@ -63,11 +64,11 @@ class Observer:
         self.matched_policies.add(policy.name)
 
     def answered(
-        self, policy: CompiledPolicy, bound: BoundExpression, activation: Activation, answer: Any | EvaluationError
+        self, policy: CompiledPolicy, expression: Expression, activation: Activation, answer: Any | EvaluationError
     ) -> None:
         """Record an expression's result, if the observer keeps results."""
         if self._keep:
-            self.answers.append(Observed(policy=policy, bound=bound, activation=activation, answer=answer))
+            self.answers.append(Observed(policy=policy, expression=expression, activation=activation, answer=answer))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,19 +133,19 @@ class _Counts:
     def __init__(self, policy: CompiledPolicy, environment: Environment) -> None:
         self.by_path: dict[Path, _Count] = {}
         self._variables = [each.name for each in policy.source.spec.variables]
-        self._tracer = Tracer(environment, {name: bound.expression for name, bound in policy.variables.items()})
+        self._tracer = Tracer(environment, policy.variables)
         self._paths: dict[int, Mapping[int, Path]] = {}
         """For each compiled policy, by its ``id``, a mapping from the ``id`` of an expression to the expression's path.
         """
 
     def add(self, observed: Observed) -> None:
         """Count an evaluation of an expression, and of the variables that the evaluation needed."""
-        policy, bound = observed.policy, observed.bound
+        policy, expression = observed.policy, observed.expression
         if id(policy) not in self._paths:
-            self._paths[id(policy)] = {id(placed.bound): placed.path for placed in expressions_of(policy)}
+            self._paths[id(policy)] = {id(placed.expression): placed.path for placed in expressions_of(policy)}
         answer = None if isinstance(observed.answer, EvaluationError) else observed.answer
-        self._count(self._paths[id(policy)][id(bound)], answer)
-        reached = self._tracer.reached(bound.expression.source, observed.activation)
+        self._count(self._paths[id(policy)][id(expression)], answer)
+        reached = self._tracer.reached(expression.source, observed.activation)
         for index, name in enumerate(self._variables):
             if name in reached:
                 self._count(("spec", "variables", index, "expression"), reached[name].value)
@@ -155,13 +156,13 @@ class _Counts:
 
 def _covered(placed: Placed, counts: Mapping[Path, _Count], parsed: ParsedPolicy, *, applied: bool) -> Covered:
     count = counts.get(placed.path, _Count())
-    if placed.bound is None:
+    if placed.expression is None:
         count = _of_fact(placed, counts, applied=applied)
-    condition = placed.bound is not None and _is_condition(placed.bound.expression)
+    condition = placed.expression is not None and _is_condition(placed.expression)
     values = frozenset(count.values) if condition else None
     return Covered(
         policy=parsed.policy.name,
-        place=parsed.problem(placed.path, 1, 1, _missing(count.times, values)),
+        place=parsed.problem(placed.path, _missing(count.times, values)),
         source=placed.source,
         times=count.times,
         values=values,
@@ -180,7 +181,7 @@ def _of_fact(placed: Placed, counts: Mapping[Path, _Count], *, applied: bool) ->
     ``applied`` is whether a case applied the policy. An expression is used if its mutation has no condition ``when``
     and the policy was applied, or if ``when`` was true in any case.
     """
-    when = counts.get(("spec", "mutations", placed.mutation or 0, "when"))
+    when = counts.get((*placed.path[:3], "when"))
     used = applied if when is None else True in when.values
     return _Count(times=int(used))
 

@@ -41,8 +41,8 @@ class SuiteNatives:
         clusters = (suite.cluster, *suite.cases)
         known = [each for cluster in clusters for each in cluster.objects or ()]
         located = [Located.of(file, each) for file, each in policies.others if is_native(each.document)]
-        self.judge = NativeJudge(
-            located, environment, Surroundings(documents=[*self._beside, *known]), watches=self._observers
+        self.judge = NativeJudge(located, environment, Surroundings(documents=[*self._beside, *known])).watched(
+            self._observers
         )
         for kind, bound in self.judge.bound:
             self._observers[kind].policies[bound.policy.name] = bound.compiled

@@ -5,9 +5,9 @@ value of the library is the JSON of a ``Question`` or an ``Answer``. The answers
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ...kube.object_names import is_label, is_subdomain
 from .overload import (
@@ -20,6 +20,9 @@ from .overload import (
     Overload,
     overload,
 )
+
+if TYPE_CHECKING:
+    from ..functions import ReviewContext
 
 UNJUDGED: Final = "authorizer is not judged: "
 """The beginning of an error that says that podberth does not know the API server's answer."""
@@ -84,14 +87,6 @@ class Authorizer(Protocol):
         """
 
 
-class Review(Protocol):
-    """The part of a review that the functions of this library read."""
-
-    @property
-    def authorizer(self) -> Authorizer | None:
-        """The rights of all users; None if the rights are not known."""
-
-
 def _question(text: str) -> Question:
     found = json.loads(text)
     user = found.pop("user")
@@ -135,7 +130,7 @@ def _unread(question: str, _: str) -> str:
     return _question(question).text
 
 
-def _check(review: Review, question: str, verb: str) -> str:
+def _check(review: "ReviewContext", question: str, verb: str) -> str:
     asked = replace(_question(question), verb=verb)
     if review.authorizer is None:
         raise UnknownAnswerError(
@@ -146,17 +141,6 @@ def _check(review: Review, question: str, verb: str) -> str:
 
 def _answered(field: str) -> Callable[[str], Any]:
     return lambda answer: json.loads(answer)[field]
-
-
-def variables(question: Question) -> Mapping[str, tuple[str, str]]:
-    """Return a mapping from each variable of the CEL library ``authz`` to (type, value), for one request.
-
-    ``question`` has the requester, and the resource and the object of the request.
-    """
-    return {
-        "authorizer": (AUTHORIZER, Question(user=question.user).text),
-        "authorizer.requestResource": (RESOURCE_CHECK, question.text),
-    }
 
 
 _A, _P, _G, _R, _D = AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION

@@ -12,7 +12,7 @@ from typing import Final
 
 from ...kube.object_names import LABEL, MAX_LABEL, MAX_SUBDOMAIN, SUBDOMAIN
 from . import url
-from .overload import FORMAT, LibraryError, Overload, overload
+from .overload import FORMAT, Overload, overload
 
 _LABEL_1035: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _KEY: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
@@ -162,12 +162,6 @@ FORMATS: Mapping[str, Callable[[str], list[str]]] = MappingProxyType(
 """For each named format, the function that returns the problems of a text."""
 
 
-def _named(name: str) -> str:
-    if name not in FORMATS:
-        raise LibraryError(f"got no format {name}, want one of {', '.join(FORMATS)}")
-    return name
-
-
 def _constant(name: str) -> Callable[[], str]:
     return lambda: name
 
@@ -187,7 +181,7 @@ OVERLOADS: tuple[Overload, ...] = (
 )
 INTERNAL: tuple[Overload, ...] = (
     overload("internal_is_format", "internal.isFormat(string): bool", lambda name: name in FORMATS),
-    overload("internal_format", "internal.format(string): kubernetes.NamedFormat", _named),
+    overload("internal_format", "internal.format(string): kubernetes.NamedFormat", lambda name: name),
     overload(
         "internal_format_problems",
         "internal.formatProblems(kubernetes.NamedFormat, string): list(string)",

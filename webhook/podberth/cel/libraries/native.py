@@ -15,33 +15,24 @@ from typing import Final
 
 from .overload import Overload, overload
 
-_TABLES: Final[Mapping[str, Mapping[str, str]]] = json.loads(
-    resources.files(__package__).joinpath("data", "native.json").read_bytes()
-)
+TABLES: Final[Mapping[str, tuple[Overload, ...]]] = {
+    table: tuple(overload(each, signature) for each, signature in rows.items())
+    for table, rows in json.loads(resources.files(__package__).joinpath("data", "native.json").read_bytes()).items()
+}
+"""The overloads by table: operators, functions, conversions, times, lists, sets, optionals and strings.
 
-
-def _table(name: str) -> tuple[Overload, ...]:
-    return tuple(overload(each, signature) for each, signature in _TABLES[name].items())
-
-
-OPERATORS = _table("operators")
-"""The operators, by the name in a checked expression, such as ``_+_`` for a + b."""
-ORDERS = tuple(row for row in OPERATORS if row.name in {"_<_", "_<=_", "_>_", "_>=_"})
+The operators have the names in a checked expression, such as ``_+_`` for a + b. The conversions are the type conversion
+functions, except ``string``.
+"""
+ORDERS = tuple(row for row in TABLES["operators"] if row.name in {"_<_", "_<=_", "_>_", "_>=_"})
 """The comparisons ``<``, ``<=``, ``>`` and ``>=``.
 
 The engine's type checker does not declare comparisons of two different types of number, so podberth's declaration
 replaces the CEL engine's (cel-go CrossTypeNumericComparisons).
 """
-FUNCTIONS = _table("functions")
-CONVERSIONS = _table("conversions")
-"""The type conversion functions, except ``string``."""
-TIMES = _table("times")
-LISTS = _table("lists")
-SETS = _table("sets")
-OPTIONALS = _table("optionals")
-NATIVE = (*OPERATORS, *FUNCTIONS, *CONVERSIONS, *TIMES, *LISTS, *SETS, *OPTIONALS)
+NATIVE = tuple(row for table, rows in TABLES.items() if table != "strings" for row in rows)
 
-STRINGS = _table("strings")
+STRINGS = TABLES["strings"]
 """The functions of the strings extension, and the conversion to string. The engine accepts only one declaration of a
 function. As podberth adds overloads (``indexOf`` of a list, ``string`` of an IP), podberth's declaration repeats the
 CEL engine's own overloads.

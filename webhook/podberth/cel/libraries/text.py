@@ -44,15 +44,11 @@ def _format(text: str, values: Sequence[Any], times: Sequence[str]) -> list[str]
         if used >= len(values):
             raise LibraryError(f"index {used} out of range")
         time = times[used] if times else ""
-        made.append(_time(clause[2], time) if time else _written(clause[2], clause[1], values[used]))
+        if time and clause[2] != "s":
+            raise _misfit(clause[2], "a time")
+        made.append(time or _written(clause[2], clause[1], values[used]))
         used += 1
     return "".join([*made, text[at:]]).split("\0")
-
-
-def _time(clause: str, time: str) -> str:
-    if clause != "s":
-        raise _misfit(clause, "a time")
-    return time
 
 
 def _written(clause: str, precision: str | None, value: Any) -> str:

@@ -204,13 +204,11 @@ def _shown(text: str) -> str:
     return text.encode("latin-1").decode("utf-8", "replace")
 
 
-def is_url(text: str) -> bool:
-    """Return whether Go's url.ParseRequestURI accepts a text; a fragment counts as part of the path or query."""
-    return not request_problem(text)
-
-
 def request_problem(text: str) -> str:
-    """Return why Go's url.ParseRequestURI refuses a text; empty if the text is accepted."""
+    """Return why Go's url.ParseRequestURI refuses a text; empty if the text is accepted.
+
+    A fragment counts as part of the path or query.
+    """
     try:
         _parsed(text.encode("utf-8", "surrogatepass").decode("latin-1"), "", via_request=True)
     except LibraryError as error:
@@ -250,7 +248,7 @@ def _path(text: str) -> str:
 
 OVERLOADS: tuple[Overload, ...] = (
     overload("string_to_url", "url(string): kubernetes.URL", lambda text: _shown(parse(text).text)),
-    overload("is_url_string", "isURL(string): bool", is_url),
+    overload("is_url_string", "isURL(string): bool", lambda text: not request_problem(text)),
     overload("url_get_scheme", ".getScheme(kubernetes.URL): string", lambda text: parse(text).scheme),
     overload("url_get_host", ".getHost(kubernetes.URL): string", lambda text: _shown(parse(text).host)),
     overload("url_get_hostname", ".getHostname(kubernetes.URL): string", lambda text: _host_and_port(text)[0]),

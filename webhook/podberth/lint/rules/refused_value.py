@@ -116,7 +116,7 @@ def _refusal(mutation: LintedMutation) -> str:
     surroundings = Surroundings(lambda: NOTHING_KNOWN, "", None, environment.schema)
     example: dict[str, Any] = {"metadata": {}, "spec": {"containers": [{"name": "main"}]}}
     try:
-        leaves = {name: bound.expression.evaluate(nothing) for name, bound in compiled.leaves.items()}
+        leaves = {name: each.evaluate(nothing) for name, each in compiled.leaves.items()}
         proposal = Proposal(concern=compiled.concern, leaves={**leaves, **compiled.literals})
         pipeline.apply(Draft(example), proposal, surroundings)
     except EvaluationError as error:

@@ -39,6 +39,6 @@ def check(library: Library) -> Iterator[Problem]:
 def _used(policy: Linted) -> frozenset[str]:
     found: set[str] = set()
     for placed in policy.expressions:
-        if placed.bound is not None and placed.path[1] != "variables":
-            found |= {path[1] for path in placed.bound.reads if path[0] == "variables" and len(path) > 1}
+        if placed.expression is not None and placed.path[1] != "variables":
+            found |= {path[1] for path in placed.expression.reads if path[0] == "variables" and len(path) > 1}
     return frozenset(found)
