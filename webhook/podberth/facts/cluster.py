@@ -85,20 +85,13 @@ class ClusterFacts:
         An object without a name, or of a kind that podberth does not read, is ignored. The documents are neither copied
         nor changed.
         """
-        return self._changed(_identified(documents))
-
-    def without(self, *documents: object) -> "ClusterFacts":
-        """Return the facts without the given objects, which have been deleted."""
-        return self._changed((kind, place, None) for kind, place, _ in _identified(documents))
-
-    def _changed(self, objects: Iterable[tuple[Kind, ObjectKey, Document | None]]) -> "ClusterFacts":
         changes: dict[Kind, dict[ObjectKey, Any]] = {}
         unusable = dict(self.unusable)
-        for kind, place, document in objects:
+        for kind, place, document in _identified(documents):
             unusable.pop((kind, place), None)
             fact = None
             try:
-                fact = None if document is None else kind.fact(document)
+                fact = kind.fact(document)
             except TopologyError as error:
                 unusable[kind, place] = str(error)
             changes.setdefault(kind, {})[place] = fact
