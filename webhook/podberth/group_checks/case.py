@@ -6,6 +6,8 @@ from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 from ..facts.cluster import ClusterFacts
+from ..kinds.dossiers import DOSSIERS
+from ..kinds.group_rules import GroupRules
 from ..kinds.members import Member, Membership
 from ..kinds.places import Found
 from ..kube.paths import Path
@@ -25,6 +27,7 @@ MOST_ROLES: Final = 12
 
 The largest known example has as many templates, and a review has time for as many (``bench.hostile``).
 """
+_RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules}
 _MOST_LOOKED_FOR: Final = MOST_ROLES
 """The most group names for which one review searches all namespaces; a search through 5,000 namespaces takes 1 ms."""
 
@@ -148,6 +151,11 @@ class GroupCase:
     def kind(self) -> tuple[str, str]:
         """The API group and the kind of the object; ("", "Pod") for a Pod without an owner."""
         return text_at(self.document, "apiVersion").rpartition("/")[0], text_at(self.document, "kind")
+
+    @cached_property
+    def rules(self) -> GroupRules:
+        """The rules for the gangs of the object's kind; rules without content if no dossier has rules for the kind."""
+        return _RULES.get(self.kind) or GroupRules(kind=self.kind)
 
     @property
     def is_bare(self) -> bool:

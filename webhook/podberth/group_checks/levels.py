@@ -18,7 +18,6 @@ from .case import GroupCase, Pods, Wrong
 from .least_pods import exactly, start_of
 
 _POD_SETS: Final = tuple(row.pod_sets for row in DOSSIERS if row.pod_sets is not None)
-_RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules}
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 # The most terms of a pod that are read; published manifests have one or two.
@@ -59,9 +58,7 @@ def exclusive_levels(case: GroupCase) -> Iterator[LevelDemand]:
     The kind of the object decides which pods have to be in one domain: the pods of one group, of one Job of a
     replicated job, or of all roles but those with an annotation that exempts them.
     """
-    rules = _RULES.get(case.kind)
-    if rules is None:
-        return
+    rules = case.rules
     for name, disabled in rules.exclusive.items():
         if rules.groups is None:
             roles = [each for each in case.pods if not each.annotations.get(disabled)]
@@ -131,10 +128,8 @@ def _of_its_part(case: GroupCase, pods: Pods) -> Path:
 
     Such a part is, for example, the Job template of a replicated job. The path is () if there is no such part.
     """
-    rules = _RULES.get(case.kind)
-    if rules is None or rules.annotated_part is None:
-        return ()
-    return rules.annotated_part(pods.template.path[len(case.base) :])
+    part = case.rules.annotated_part
+    return () if part is None else part(pods.template.path[len(case.base) :])
 
 
 def _of_one_group(case: GroupCase, pods: Pods) -> Start[Pods]:
@@ -148,10 +143,8 @@ def _of_one_group(case: GroupCase, pods: Pods) -> Start[Pods]:
 
 def _groups(case: GroupCase, pods: Pods) -> int:
     """Return the number of gangs that have pods of a template; 0 if unknown."""
-    rules = _RULES.get(case.kind)
-    if rules is None or rules.groups is None:
-        return 0
-    return rules.groups(case.document, pods.template.path[len(case.base) :])
+    groups = case.rules.groups
+    return 0 if groups is None else groups(case.document, pods.template.path[len(case.base) :])
 
 
 def pod_set_levels(case: GroupCase, *, preferred: bool = False) -> Iterator[LevelDemand]:
@@ -196,8 +189,7 @@ def _pod_set(case: GroupCase, form: PodSets, pods: Pods) -> Start[Pods]:
 
     Minimums that only other group systems read are ignored.
     """
-    rules = _RULES.get(case.kind)
-    if rules is not None and rules.whole_groups:
+    if case.rules.whole_groups:
         return _of_one_group(case, pods)
     return start_of(case, [pods]) if case.kind in form.own_minimums else all_of([pods])
 

@@ -10,9 +10,6 @@ from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
 from .case import GroupCase, Pods, Wrong, whole
 
 _STATED: Final = tuple(each for row in DOSSIERS for each in row.stated_minimums)
-_BY_KIND: Final = {
-    each.kind: each.minimums for row in DOSSIERS for each in row.group_rules if each.minimums is not None
-}
 
 
 def too_large_minimums(case: GroupCase) -> Iterator[Wrong]:
@@ -20,8 +17,8 @@ def too_large_minimums(case: GroupCase) -> Iterator[Wrong]:
 
     The minimums are in the object's fields, in the object's annotations, in annotations of pods, and in PodGroups.
     """
-    find = _BY_KIND.get(case.kind)
-    for steps, message in find(case.document) if find else ():
+    find = case.rules.minimums
+    for steps, message in find(case.document) if find is not None else ():
         yield case.wrong(steps, message)
     if not case.is_bare:
         yield from _by_annotation(case)
