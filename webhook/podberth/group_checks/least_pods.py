@@ -8,7 +8,6 @@ from ..kinds.starts import Start, StartingGang, all_of
 from ..kube.unchecked import number, text
 from ..wellknown import GANG_SIZE_ANNOTATION
 from .case import GroupCase, Pods
-from .moments import moments
 
 _ELASTIC: Final = tuple(key for row in DOSSIERS for key in row.elastic_keys)
 _STATED: Final = tuple(
@@ -32,7 +31,7 @@ def starts(case: GroupCase) -> Iterator[Start[Pods]]:
     if rules.starts is None or (rules.on_demand is not None and not rules.on_demand(case.document)):
         return
     for gang in case.gangs():
-        for pods in moments(case, gang):
+        for pods in case.moments(gang):
             yield start_of(case, pods)
 
 
@@ -46,7 +45,7 @@ def start_of(case: GroupCase, some: Sequence[Pods]) -> Start[Pods]:
         return all_of(some)
     if first.gang.known:
         gang = [each for each in case.pods if each.gang.known and each.gang.name == first.gang.name]
-        pods = next(each for each in moments(case, gang) if any(one is first for one in each))
+        pods = next(each for each in case.moments(gang) if any(one is first for one in each))
     start = rule(StartingGang(document=case.document, base=case.base, pods=pods))
     return _as_said(case, start).of(some)
 

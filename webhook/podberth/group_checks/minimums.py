@@ -7,6 +7,7 @@ from ..kinds.dossiers import DOSSIERS
 from ..kinds.group_rules import above
 from ..kube.unchecked import number, text
 from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
+from ..workload.gangs import own_member_in
 from .case import GroupCase, Pods, Wrong, whole
 
 _STATED: Final = tuple(each for row in DOSSIERS for each in row.stated_minimums)
@@ -53,7 +54,7 @@ def _declared(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
     size = number(text(pods.annotations.get(GANG_SIZE_ANNOTATION))) or 0
     if not size or GANG_LABEL in pods.labels:
         return
-    member = case.own_member(pods)
+    member = own_member_in(pods.pod, case.namespace, pods.template.owners)
     most = pods.replicas if case.kind == ("apps", "StatefulSet") else member.size if member is not None else 0
     if most and size > most:
         steps = ("metadata", "annotations", GANG_SIZE_ANNOTATION)
