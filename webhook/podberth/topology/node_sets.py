@@ -50,7 +50,6 @@ class NodeClass:
     Ignored labels are labels that the conventions list, such as labels that identify a node or show the node's age.
     """
 
-    key: Any
     labels: Mapping[str, str]
     """All labels of the nodes except the ignored labels; the nodes of the class share this mapping."""
     taints: tuple[Taint, ...]
