@@ -9,7 +9,7 @@ from uuid import UUID
 
 from ..devices import mig
 from .links import links_of
-from .node import Fabric, Gpu, MigInstance, MigOffer, Nic, NodeTopology, Platform, Unseen
+from .node import Fabric, Gpu, MigInstance, MigOffer, NodeTopology, Platform, Unseen
 from .observation import Health, Observation, ObservedFabric, ObservedGpu, PciPlace
 
 _LONGEST = 128  # of any text in the document (codec)
@@ -46,10 +46,7 @@ def derive(observation: Observation) -> NodeTopology:
         gpus=tuple(_gpu(gpu, observation.places.get(gpu.address, _NOWHERE)) for gpu in gpus),
         links=links_of(observation),
         fabric=fabric,
-        nics=tuple(
-            Nic(name=nic.name, kind=nic.kind, numa_node=nic.place.numa_node, pcie_root=nic.place.root)
-            for nic in sorted(observation.nics, key=lambda nic: nic.name)
-        ),
+        nics=tuple(sorted(observation.nics, key=lambda nic: nic.name)),
         platform=next((_platform(gpu) for gpu in gpus if gpu.platform is not None), None),
         mig_offers=_offers(gpus),
         mig_instances=tuple(instance for gpu in gpus for instance in _instances(gpu)),
