@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from ..devices.claims import (
     Accelerators,
     ClaimRequest,
+    ComputeDomain,
     class_accelerators,
     class_resources,
     hands_out_others,
@@ -154,16 +155,6 @@ class DeviceClass(NamedTuple):
     """Whether the drivers that the class names have no accelerators."""
 
 
-class ComputeDomain(NamedTuple):
-    """The kept fields of a ComputeDomain: the name of its channel template, and the devices that the template requests.
-
-    So the devices of a pod's claim are known before the driver makes the ResourceClaimTemplate.
-    """
-
-    template: str
-    requests: tuple[ClaimRequest, ...]
-
-
 # ---- nodes -----------------------------------------------------------------------------------------------------------
 
 # A Lease that cannot be read counts as never renewed.
@@ -234,11 +225,6 @@ def _claim(document: Document) -> tuple[ClaimRequest, ...] | None:
     return None if is_generated(document) else read_claim(document)
 
 
-def _compute_domain(document: Document) -> ComputeDomain | None:
-    channel = read_compute_domain(document)
-    return None if channel is None else ComputeDomain(*channel)
-
-
 def _domain_keys(place: NamespacedName, fact: ComputeDomain) -> tuple[NamespacedName]:
     return ((place[0], fact.template),)
 
@@ -290,7 +276,7 @@ KINDS: Final[tuple[Kind, ...]] = (
         ("v1beta1",),
         "ComputeDomain",
         "computedomains",
-        _compute_domain,
+        read_compute_domain,
         _domain_keys,
     ),
     *(
