@@ -15,10 +15,10 @@ from .resources import (
     CHANNEL_CLASS,
     COUNTED_KINDS,
     DEVICE_CLASS_PREFIX,
+    DEVICE_CLASSES,
     OTHER_CLASSES,
     Accelerator,
     recognise,
-    recognise_class,
 )
 
 ClaimNames: TypeAlias = frozenset[tuple[str, str]]
@@ -142,7 +142,7 @@ class KnownDevices:
 
         "none" if the devices are no accelerators, "" if podberth does not know the DeviceClass.
         """
-        found = recognise_class(device_class) or self.resources.get(DEVICE_CLASS_PREFIX + device_class)
+        found = DEVICE_CLASSES.get(device_class) or self.resources.get(DEVICE_CLASS_PREFIX + device_class)
         if found is not None:
             return found.kind
         return "none" if device_class in OTHER_CLASSES or device_class in self.others else ""
@@ -279,7 +279,7 @@ def hands_out_others(device_class: Mapping[str, Any]) -> bool:
 
 def _class_accelerator(device_class: Mapping[str, Any]) -> Accelerator | None:
     """Return the accelerator of a DeviceClass, from its name or the only driver in its selectors; None if unknown."""
-    known = recognise_class(str(at(device_class, "metadata", "name")))
+    known = DEVICE_CLASSES.get(str(at(device_class, "metadata", "name")))
     if known is not None:
         return known
     expressions = list(_expressions(device_class))

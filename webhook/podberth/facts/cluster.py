@@ -211,7 +211,7 @@ class ClusterFacts:
     @cached_property
     def queues(self) -> Queues:
         """The known queues of Kueue, Volcano and KAI."""
-        return Queues.of(self._known("queue"), self.cut_queues, listed=self.listed)
+        return Queues(self._known("queue"), self.cut_queues, self.listed)
 
     @cached_property
     def owners(self) -> Mapping[str, Document]:
@@ -334,7 +334,7 @@ def collect(documents: Iterable[object], *, now: datetime | None) -> ClusterFact
         now: the current time, for facts that depend on time; None if unknown.
     """
     given = list(documents)
-    return replace(ClusterFacts(now=now), remarks=tuple(_remarks(given))).fold(*given)
+    return ClusterFacts(now=now, remarks=tuple(_remarks(given))).fold(*given)
 
 
 def _remarks(documents: Iterable[object]) -> Iterator[str]:

@@ -26,7 +26,6 @@ from ..devices.claims import (
 )
 from ..errors import TopologyError
 from ..kinds.dossier import OwnerKind
-from ..kinds.queues import Queue, QueueKind
 from ..kinds.systems import NATIVE_GROUP, POD_GROUPS
 from ..kube.object_names import NamespacedName
 from ..kube.pod import by_name
@@ -35,8 +34,8 @@ from ..topology.codec import decode_topology
 from ..topology.heartbeats import Heartbeat, read_heartbeat
 from ..topology.manifest import read_node
 from ..topology.node import NodeTopology
-from ..topology.pod_groups import POD_GROUP_KINDS, GroupKey, PodGroup, asks_topology, min_member, served_pod_groups
-from ..topology.queues import QUEUE_FORMS, QueueKey
+from ..topology.pod_groups import POD_GROUP_KINDS, PodGroup, asks_topology, min_member, served_pod_groups
+from ..topology.queues import QUEUE_FORMS
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
 from ..workload.owners import OWNER_KINDS, PARENT_GROUPS, keep
 
@@ -234,11 +233,7 @@ def _pod_group(group: str, document: Document) -> PodGroup:
     return PodGroup(min_member(group, document), shared, asks_topology(group, document))
 
 
-def _group_keys(group: str, place: NamespacedName, _: PodGroup) -> tuple[GroupKey]:
-    return ((group, *place),)
-
-
-def _queue_keys(kind: QueueKind, place: ObjectKey, _: Queue) -> tuple[QueueKey]:
+def _placed(kind: tuple[str, ...], place: ObjectKey, _: object) -> tuple[tuple[str, ...]]:
     namespace, name = ("", place) if isinstance(place, str) else place
     return ((*kind, namespace, name),)
 
@@ -287,7 +282,7 @@ KINDS: Final[tuple[Kind, ...]] = (
             "PodGroup",
             POD_GROUPS,
             partial(_pod_group, group),
-            partial(_group_keys, group),
+            partial(_placed, (group,)),
         )
         for group, versions in sorted((each.api_groups[0], each.versions) for each in POD_GROUP_KINDS)
     ),
@@ -299,7 +294,7 @@ KINDS: Final[tuple[Kind, ...]] = (
             kind[1],
             form.plural,
             form.read,
-            partial(_queue_keys, kind),
+            partial(_placed, kind),
             of_cluster=form.of_cluster,
         )
         for kind, form in QUEUE_FORMS.items()

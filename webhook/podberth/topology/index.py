@@ -125,16 +125,9 @@ class TopologyIndex:
         """
         return resource in self.offered or resource in self.resources
 
-    def memory_mib(self, product: str) -> int:
-        """Return the MiB of a whole GPU of a model; 0 if unknown.
-
-        If nodes differ, the largest value is used. ``product`` is the model's name in GFD's or GKE's label.
-        """
-        return self._memory_mib.get(product, 0)
-
     @cached_property
-    def _memory_mib(self) -> Mapping[str, int]:
-        """A mapping from GPU model, as labels name it, to the MiB of a whole GPU.
+    def memory_mib(self) -> Mapping[str, int]:
+        """A mapping from GPU model, as GFD's or GKE's label names it, to the MiB of a whole GPU; without unknown MiB.
 
         If nodes differ, the largest value is used.
         """

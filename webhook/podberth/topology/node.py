@@ -156,10 +156,6 @@ class Taint(NamedTuple):
     value: str
     effect: str
 
-    def as_dict(self) -> dict[str, str]:
-        """Return the taint as a dictionary, as in a Node and in CEL; ``value`` is always present."""
-        return {"key": self.key, "value": self.value, "effect": self.effect}
-
 
 Transient: TypeAlias = Literal[
     "", "stale", "not ready", "cordoned", "MIG reconfiguring", "unhealthy GPU", "quarantined", "leaving"
