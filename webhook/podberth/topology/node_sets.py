@@ -327,13 +327,6 @@ class NodeSet:
         }
         return (min(sizes), max(sizes)) if sizes and all(sizes) else (0, 0)
 
-    def names(self) -> tuple[str, ...]:
-        """Return the names of all nodes of the set, transient nodes included, sorted.
-
-        The function visits every node.
-        """
-        return tuple(sorted(name for part in self.parts for name, _ in part.nodes()))
-
     def durable_names(self) -> tuple[str, ...]:
         """Return the names of the durable nodes, sorted. The function visits every node."""
         return tuple(sorted(name for part in self.durable_parts for name, _ in part.nodes()))
