@@ -208,7 +208,7 @@ _DRA_VERSIONS: Final = ("v1", "v1beta2", "v1beta1")
 
 
 def _discovery(document: Document) -> str | None:
-    return next(iter(served_pod_groups(document)), None)
+    return served_pod_groups(document) or None
 
 
 def _priority_class(document: Document) -> PriorityClass:

@@ -60,7 +60,7 @@ class Table:
 
 
 def _changed(before: Mapping[Any, Any], changes: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return a copy of a mapping with each value in ``changes`` stored under its key; the value None removes the key."""
+    """Return a copy of a mapping with the values in ``changes``; the value None removes the key."""
     found = dict(before)
     for key, value in changes.items():
         if value is None:

@@ -158,11 +158,11 @@ def _type(condition: Document) -> str:
 
 def _discovery(document: Document) -> Document | None:
     """Return an APIResourceList with only its PodGroups, named after the API group; None if it has no PodGroups."""
-    groups = served_pod_groups(document)
-    if not groups:
+    group = served_pod_groups(document)
+    if not group:
         return None
     kept = {"groupVersion": document["groupVersion"], "resources": [{"name": POD_GROUPS}]}
-    return {"apiVersion": "v1", "metadata": {"name": min(groups)}, **kept}
+    return {"apiVersion": "v1", "metadata": {"name": group}, **kept}
 
 
 def _priority_class(document: Document) -> Document:
@@ -184,9 +184,7 @@ def _owner(document: Document) -> Document | None:
 
 
 def _node(node: Document) -> Document | None:
-    try:
-        read_node(node)
-    except TopologyError:
+    if not _is_read(read_node, node):
         return None
     kept = _part(node, _KEPT["node"])
     for key in {"allocatable", "capacity"} & kept.get("status", {}).keys():
@@ -200,7 +198,7 @@ def _config_map(document: Document, is_param: IsParam, namespace: str) -> Docume
     metadata = document["metadata"]
     where, labels = metadata.get("namespace") or "default", mapping_at(metadata, "labels")
     if TOPOLOGY_LABEL in labels:
-        if where != namespace or not _is_topology(document):
+        if where != namespace or not _is_read(decode_topology, document):
             return None
         own = {"name": True, "labels": _whole(TOPOLOGY_LABEL)}
         kept = _part(document, {"metadata": own, "data": True})
@@ -212,9 +210,9 @@ def _config_map(document: Document, is_param: IsParam, namespace: str) -> Docume
     return kept
 
 
-def _is_topology(document: Document) -> bool:
+def _is_read(read: Callable[[Document], object], document: Document) -> bool:
     try:
-        decode_topology(document)
+        read(document)
     except TopologyError:
         return False
     return True

@@ -67,8 +67,9 @@ def _of_groups(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
     The minimum may be in an annotation of the pods instead of the PodGroup. Only the first template of a PodGroup has
     the problem: for the others, nothing is yielded. At most one problem is yielded.
     """
-    for row, member in case.groups[pods.template.path]:
-        mates = [each for each in case.pods if _is_in(each, case, member.name)]
+    groups = case.groups
+    for row, member in groups[pods.template.path]:
+        mates = [each for each in case.pods if any(same.name == member.name for _, same in groups[each.template.path])]
         total = whole(mates)
         if total and member.size > total and mates[0] is pods:
             yield pods.wrong(
@@ -77,7 +78,3 @@ def _of_groups(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
                 "raise replicas or lower the minimum",
             )
             return
-
-
-def _is_in(pods: Pods, case: GroupCase, name: str) -> bool:
-    return any(member.name == name for _, member in case.groups[pods.template.path])

@@ -155,8 +155,7 @@ class KnownNodes:
         return cast("T", self._shared.setdefault(value, ref(value))())
 
     def _set(self, held: dict[str, T], name: str, value: T | None) -> None:
-        """Add, replace or (None) remove the value of a node in ``held``; list the node as changed if the value is new.
-        """
+        """Add, replace or (None) remove a node's value in ``held``; list the node as changed if the value differs."""
         if value == held.get(name):
             return
         if value is None:
