@@ -96,7 +96,7 @@ class ClusterFacts:
                 unusable[kind, place] = str(error)
             changes.setdefault(kind, {})[place] = fact
         tables = {kind: self.tables.get(kind, _EMPTY).changed(kind, each) for kind, each in changes.items()}
-        return self._derived(replace(self, tables=_held({**self.tables, **tables}), unusable=unusable), self)
+        return self.with_tables(tables, unusable=unusable)
 
     def with_tables(self, tables: Mapping[Kind, Table], **others: Any) -> "ClusterFacts":
         """Return a copy of the facts with other tables.
@@ -104,26 +104,23 @@ class ClusterFacts:
         Each table of ``tables`` replaces the table for the same Kubernetes kind. ``others`` are the names and new
         values of further fields of the facts.
         """
-        return self._derived(replace(self, tables=_held({**self.tables, **tables}), **others), self)
+        known = {kind: each for kind, each in {**self.tables, **tables}.items() if each.facts}
+        return self._derived(replace(self, tables=known, **others))
 
     def with_workloads(self, known: "ClusterFacts") -> "ClusterFacts":
         """Return a copy of the facts ``known``, with the Namespaces and ConfigMaps of ``self``."""
         own = {kind: self.tables.get(kind, _EMPTY) for kind in (NAMESPACE_KIND, CONFIG_MAP)}
-        return self._derived(replace(known, tables=_held({**known.tables, **own})), self, known)
+        return self._derived(known.with_tables(own))
 
     def without_nodes(self) -> "ClusterFacts":
         """Return the facts without Nodes, topology documents and Leases, which an index of the nodes has already."""
         return replace(self, tables={kind: each for kind, each in self.tables.items() if kind not in OF_NODES})
 
-    def _derived(self, made: "ClusterFacts", *sources: "ClusterFacts") -> "ClusterFacts":
-        """Return ``made`` with cached results of ``sources`` added.
-
-        Only results that were computed from the tables that ``made`` has are added.
-        """
+    def _derived(self, made: "ClusterFacts") -> "ClusterFacts":
+        """Return ``made`` with those cached results of ``self`` added that were computed from tables of ``made``."""
         for name, kinds in _FOLLOWS_FROM.items():
-            for each in sources:
-                if name in vars(each) and all(made.tables.get(kind) is each.tables.get(kind) for kind in kinds):
-                    vars(made)[name] = vars(each)[name]
+            if name in vars(self) and all(made.tables.get(kind) is self.tables.get(kind) for kind in kinds):
+                vars(made)[name] = vars(self)[name]
         return made
 
     def _known(self, *roles: KindRole) -> Mapping[Any, Any]:
@@ -178,13 +175,13 @@ class ClusterFacts:
         """A mapping from (API group, namespace, name) to each known PodGroup, also to PodGroups that state no size."""
         return self._known("pod group")
 
-    @property
+    @cached_property
     def group_sizes(self) -> Mapping[GroupKey, int]:
         """A mapping from PodGroup to the smallest number of pods that the group starts together.
 
         PodGroups without this number are left out.
         """
-        return _Sizes(self.pod_groups)
+        return {key: group.size for key, group in self.pod_groups.items() if group.size}
 
     @property
     def _native(self) -> Mapping[NamespacedName, PodGroup]:
@@ -270,6 +267,7 @@ class ClusterFacts:
 _FOLLOWS_FROM: Final[Mapping[str, tuple[Kind, ...]]] = {
     "nodes": OF_NODES,
     "pod_groups": of_role("pod group"),
+    "group_sizes": of_role("pod group"),
     "native_groups": _NATIVE,
     "owners": of_role("owner"),
     "class_resources": of_role("class"),
@@ -278,29 +276,6 @@ _FOLLOWS_FROM: Final[Mapping[str, tuple[Kind, ...]]] = {
     "default_priority_class": of_role("priority class"),
 }
 """The kinds of objects from which each derived fact is computed; a cached fact is valid until their tables change."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Sizes(Mapping[GroupKey, int]):
-    """A mapping from PodGroup to size, read from ``groups`` without a copy, because there may be 100,000 PodGroups."""
-
-    groups: Mapping[GroupKey, PodGroup]
-
-    def __getitem__(self, key: GroupKey) -> int:
-        size = self.groups[key].size
-        if not size:
-            raise KeyError(key)
-        return size
-
-    def __iter__(self) -> Iterator[GroupKey]:
-        return (key for key in self.groups if self.groups[key].size)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-def _held(tables: Mapping[Kind, Table]) -> dict[Kind, Table]:
-    return {kind: each for kind, each in tables.items() if each.facts}
 
 
 def _identified(documents: Iterable[object]) -> Iterator[tuple[Kind, ObjectKey, Document]]:

@@ -208,7 +208,7 @@ class Choices:
 def _bits(runs: Sequence[Run]) -> Bits:
     found: Bits = 0
     for start, count in runs:
-        found |= (1 << count) - 1 << start
+        found |= ((1 << count) - 1) << start
     return found
 
 
