@@ -1,6 +1,6 @@
 """The input of a check of gangs: one object, the object's predicted pods, and the cluster's facts."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, TypeAlias
@@ -221,17 +221,18 @@ class GroupCase:
                 found.setdefault(each.gang.name, []).append(each)
         yield from map(tuple, found.values())
 
-    def moments(self, pods: Sequence[Pods]) -> Iterator[tuple[Pods, ...]]:
-        """Yield the pods of a gang that run at the same time, one tuple for each stage, in the order of their start.
+    def moments(self) -> Iterator[tuple[Pods, ...]]:
+        """Yield, for each gang, its pods that run at the same time: one tuple for each stage, in the order of start.
 
-        ``pods`` are all pods of the gang. If the pods name a group by a label or a field, all pods are in one tuple,
-        because the scheduler counts all pods of the group.
+        If the pods name a group by a label or a field, all pods of the gang are in one tuple, because the scheduler
+        counts all pods of the group.
         """
-        found: dict[int, list[Pods]] = {}
-        for each in pods:
-            number = self.stages[each.template.path] if each.gang.source in _OF_ROLES else 0
-            found.setdefault(number, []).append(each)
-        yield from (tuple(found[number]) for number in sorted(found))
+        for gang in self.gangs():
+            found: dict[int, list[Pods]] = {}
+            for each in gang:
+                number = self.stages[each.template.path] if each.gang.source in _OF_ROLES else 0
+                found.setdefault(number, []).append(each)
+            yield from (tuple(found[number]) for number in sorted(found))
 
 
 def whole(pods: Iterable[Pods]) -> int:

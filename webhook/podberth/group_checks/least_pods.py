@@ -30,9 +30,8 @@ def starts(case: GroupCase) -> Iterator[Start[Pods]]:
     rules = case.rules
     if rules.starts is None or (rules.on_demand is not None and not rules.on_demand(case.document)):
         return
-    for gang in case.gangs():
-        for pods in case.moments(gang):
-            yield start_of(case, pods)
+    for pods in case.moments():
+        yield start_of(case, pods)
 
 
 def start_of(case: GroupCase, some: Sequence[Pods]) -> Start[Pods]:
@@ -44,8 +43,7 @@ def start_of(case: GroupCase, some: Sequence[Pods]) -> Start[Pods]:
     if rule is None:
         return all_of(some)
     if first.gang.known:
-        gang = [each for each in case.pods if each.gang.known and each.gang.name == first.gang.name]
-        pods = next(each for each in case.moments(gang) if any(one is first for one in each))
+        pods = next(each for each in case.moments() if any(one is first for one in each))
     start = rule(StartingGang(document=case.document, base=case.base, pods=pods))
     return _as_said(case, start).of(some)
 

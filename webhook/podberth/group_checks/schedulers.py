@@ -19,7 +19,7 @@ def mixed_schedulers(case: GroupCase) -> Iterator[Wrong]:
     all schedulers place pod by pod, because no pod then waits for a gang. A role that ends before the other roles
     start, such as an initializer, is no problem either.
     """
-    for pods in (each for gang in case.gangs() for each in case.moments(gang)):
+    for pods in case.moments():
         schedulers = {each.scheduler for each in pods}
         if len(schedulers) == 1:
             continue
