@@ -20,7 +20,7 @@ class Table:
     name.
     """
 
-    facts: Mapping[ObjectKey, Any] = field(default_factory=dict)
+    facts: Mapping[Any, Any] = field(default_factory=dict)
     """The facts by the place (namespace and name) of the object."""
     known: Mapping[Any, Any] = field(default_factory=dict)
     """The facts by key; for a kind without keys, the same mapping as ``facts``."""
