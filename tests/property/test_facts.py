@@ -11,6 +11,7 @@ from integration.serving import CapturedLines
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.facts.cluster import ClusterFacts, collect
 from podberth.facts.object_kinds import FOLLOWED, KINDS, kinds_of
+from podberth.facts.table import PersistentMap
 from podberth.telemetry.log import Log
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE, TOPOLOGY_LABEL
@@ -98,7 +99,7 @@ def identity(document: JSON) -> tuple[Any, ...]:
 
 def without(facts: ClusterFacts, document: JSON) -> ClusterFacts:
     """Return the facts without a deleted object."""
-    gone = [(kind, kind.place(document)) for kind in kinds_of(document)]
+    gone = [(kind, place) for kind in kinds_of(document) if (place := kind.place(document)) is not None]
     tables = {kind: facts.tables[kind].changed(kind, {place: None}) for kind, place in gone if kind in facts.tables}
     unusable = {key: reason for key, reason in facts.unusable.items() if key not in gone}
     return facts.with_tables(tables, unusable=unusable)
@@ -159,3 +160,22 @@ def test_one_changed_object_changes_the_table_of_its_kind_alone() -> None:
     changed = [kind.role for kind in KINDS if after.tables.get(kind) is not facts.tables.get(kind)]
     assert changed == ["priority class"]
     assert all(getattr(after, view) is before[view] for view in before)
+
+
+_KEYS = st.integers(0, 600)  # more than there are parts
+_CHANGES = st.dictionaries(_KEYS, st.none() | st.integers())
+
+
+@given(st.lists(_CHANGES, max_size=5))
+def test_a_persistent_map_is_the_dict_with_the_same_changes(batches: list[dict[int, int | None]]) -> None:
+    found, expected = PersistentMap(), dict[int, int]()
+    for changes in batches:
+        before, held = found, dict(expected)
+        found = found.changed(changes)
+        for key, value in changes.items():
+            expected.pop(key, None)
+            expected |= {} if value is None else {key: value}
+        assert (dict(found), len(found), bool(found)) == (expected, len(expected), bool(expected))
+        assert dict(before) == held
+        keys = held.keys() | expected.keys()
+        assert all((found.get(key), key in found) == (expected.get(key), key in expected) for key in keys)
