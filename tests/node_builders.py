@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from podberth.facts.cluster import collect
-from podberth.topology.index import Need, NodeSelection, TopologyIndex
+from podberth.topology.index import Need, NodeSelection, NodeSet, TopologyIndex
 from podberth.topology.node import Node
 from podberth.topology.shapes import simulate
 
@@ -63,3 +63,8 @@ def need_of(
 ) -> Need:
     """Say what a pod with one container that asks for ``amount`` of a resource needs."""
     return Need(((resource, amount),), amount, memory_mib, NodeSelection.of(pod_spec or {}))
+
+
+def names_of(nodes: NodeSet) -> tuple[str, ...]:
+    """Return the names of all nodes of a set, transient nodes included, sorted."""
+    return tuple(sorted(name for part in nodes.parts for name, _ in part.nodes()))

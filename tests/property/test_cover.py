@@ -121,8 +121,7 @@ def test_no_fewer_terms_and_expressions_would_do(wanted: set[Row], others: set[R
     assume(others)
     found = fewest(wanted, others, lambda key, _allowed, _outside: key, most=cover_module.MAX_TERMS)
     assert found is not None
-    assert found.smallest
-    assert (len(found.boxes), sum(len(box.keys) for box in found.boxes)) == least(wanted, others)
+    assert (len(found), sum(len(box.keys) for box in found)) == least(wanted, others)
 
 
 @settings(max_examples=examples(60))
@@ -132,6 +131,6 @@ def test_boxes_are_exact_even_when_the_steps_run_out(rows: set[Row], data: st.Da
     others = rows - wanted
     found = fewest(wanted, others, lambda key, _allowed, _outside: key, most=len(wanted))
     assert found is not None
-    assert sorted(row for box in found.boxes for row in box.rows) == sorted(wanted)
-    for box in found.boxes:
+    assert sorted(row for box in found for row in box.rows) == sorted(wanted)
+    for box in found:
         assert not any(all(row[key] in box.allowed(key) for key in box.keys) for row in others)

@@ -54,7 +54,7 @@ def objects(mode: str) -> list[dict[str, Any]]:
 
 def exported(documents: list[dict[str, Any]], *, hidden: bool) -> list[dict[str, Any]]:
     """Return what is read from the file that export writes."""
-    kept = trim(documents, is_param=params_of(None), namespace=NAMESPACE)
+    kept = trim(documents, is_param=params_of(None))
     kept = anonymised(kept) if hidden else kept
     text = "\n".join(as_list(kept, lambda document: json.dumps(document, sort_keys=True)))
     return [each.document for each in load_documents(text, "export")[0]]

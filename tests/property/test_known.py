@@ -144,8 +144,7 @@ def test_after_any_events_the_index_is_the_one_that_would_be_built(data: st.Data
         world.drop(kind, name)
     world.update(5)
     assert tables(world.index) == ({}, {})
-    assert not world.known._kinds._held
-    assert not world.known._machines._held
+    assert not world.known._shared
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -182,7 +181,8 @@ def test_machines_of_one_kind_are_kept_once() -> None:
         node, config_map = simulate("hgx-h100-8", f"n-{number}")
         known.put_node(f"n-{number}", node)
         known.put_topology(f"n-{number}", config_map)
-    assert (len(known._kinds._held), len(known._machines._held)) == (1, 1)
+    assert len({id(filed.kind) for filed in known._nodes.values()}) == 1
+    assert len({id(topology) for topology in known._topologies.values()}) == 1
 
 
 @pytest.mark.parametrize("change", ["lie", "text", "alien"])

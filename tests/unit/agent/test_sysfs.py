@@ -4,7 +4,8 @@ import pytest
 
 from nvml.scenario import Device, write_sysfs
 from podberth.agent.sysfs import Sysfs
-from podberth.topology.observation import ObservedNic, PciPlace
+from podberth.topology.node import Nic
+from podberth.topology.observation import PciPlace
 
 SWITCHED = "pci0000:60/0000:60:01.0/0000:61:00.0/0000:62:04.0/0000:63:00.0"
 
@@ -58,8 +59,8 @@ def test_nics_are_infiniband_or_roce_and_no_virtual_functions(tmp_path: Path) ->
     assert at_1 is not None
     assert at_2 is not None
     assert one.nics() == (
-        ObservedNic(name="mlx5_0", kind="infiniband", place=at_1),
-        ObservedNic(name="rocep2s0", kind="roce", place=at_2),
+        Nic(name="mlx5_0", kind="infiniband", numa_node=0, pcie_root=at_1.root),
+        Nic(name="rocep2s0", kind="roce", numa_node=1, pcie_root=at_2.root),
     )
 
 

@@ -126,7 +126,7 @@ def test_questions_have_answers(evaluate: Callable[..., Any], source: str, value
 def test_terms_and_taints_are_those_of_the_index(evaluate: Callable[..., Any], review: ReviewContext) -> None:
     nodes = review.index.nodes(review.need)
     assert evaluate("topology.nodes(gpu).terms") == list(nodes.placement.terms)
-    assert evaluate("topology.nodes(gpu).taints") == [taint.as_dict() for taint in nodes.taints]
+    assert evaluate("topology.nodes(gpu).taints") == [taint._asdict() for taint in nodes.taints]
 
 
 def test_the_pods_own_choice_of_nodes_counts(environment: Environment, review: ReviewContext) -> None:

@@ -9,8 +9,8 @@ from integration.serving import CapturedLines
 from podberth.cluster import workloads
 from podberth.cluster.served import resource_of
 from podberth.cluster.workloads import Filed, LiveWorkloads
-from podberth.devices.claims import ClaimRequest, KnownDevices
-from podberth.facts.object_kinds import FOLLOWED, ComputeDomain, DeviceClass, Kind
+from podberth.devices.claims import ClaimRequest, ComputeDomain, KnownDevices
+from podberth.facts.object_kinds import FOLLOWED, DeviceClass, Kind
 from podberth.kinds.queues import VOLCANO_QUEUE, Queue
 from podberth.telemetry.log import Log
 from podberth.topology.pod_groups import PodGroup

@@ -1,6 +1,6 @@
 import pytest
 
-from podberth.devices.resources import Accelerator, recognise, recognise_class
+from podberth.devices.resources import DEVICE_CLASSES, Accelerator, recognise
 
 
 @pytest.mark.parametrize(
@@ -75,5 +75,5 @@ def test_a_name_outside_the_table_is_no_accelerator(resource: str) -> None:
 
 
 def test_device_classes_are_known_by_name() -> None:
-    assert recognise_class("gpu.amd.com") == Accelerator("amd", "whole")
-    assert recognise_class("mrdma.google.com") is None
+    assert DEVICE_CLASSES["gpu.amd.com"] == Accelerator("amd", "whole")
+    assert "mrdma.google.com" not in DEVICE_CLASSES

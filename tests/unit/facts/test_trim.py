@@ -21,7 +21,7 @@ def is_param(namespace: str, name: str, labels: Mapping[str, Any]) -> bool:
 
 
 def kept(*documents: JSON) -> list[JSON]:
-    return trim(documents, is_param=is_param, namespace=NAMESPACE)
+    return trim(documents, is_param=is_param)
 
 
 def thing(version: str, kind: str, name: str = "x", **fields: Any) -> JSON:
@@ -260,6 +260,13 @@ def test_it_is_a_list_with_an_object_to_a_line() -> None:
 )
 def test_what_cannot_be_used_is_left_out(broken: JSON) -> None:
     assert kept(broken) == []
+
+
+def test_an_owner_that_makes_no_more_pods_is_left_out() -> None:
+    finished = {"conditions": [{"type": "Complete", "status": "True"}]}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x", "uid": "u"}, "spec": {"parallelism": 4}}
+    assert [each["kind"] for each in kept(job)] == ["Job"]
+    assert kept({**job, "status": finished}) == []
 
 
 # ---- what the roles of a gang ask for -------------------------------------------------------------------------------

@@ -85,4 +85,4 @@ class ReachableCluster:
 
 def _admits(node: Node, tolerations: Iterable[Mapping[str, Any]]) -> bool:
     wanted = list(tolerations)
-    return all(tolerated(wanted, taint.as_dict()) for taint in node.taints if taint.effect in _REPELLING)
+    return all(tolerated(wanted, taint._asdict()) for taint in node.taints if taint.effect in _REPELLING)

@@ -9,8 +9,8 @@ https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci and .../stabl
 import re
 from pathlib import Path
 
-from ..topology.node import NicKind
-from ..topology.observation import ObservedNic, PciPlace
+from ..topology.node import Nic, NicKind
+from ..topology.observation import PciPlace
 
 _ROOT_COMPLEX = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}")
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
@@ -41,14 +41,15 @@ class Sysfs:
             entry.name for entry in entries if _ADDRESS.fullmatch(entry.name) and not (entry / "physfn").exists()
         )
 
-    def nics(self) -> tuple[ObservedNic, ...]:
+    def nics(self) -> tuple[Nic, ...]:
         """Return the node's InfiniBand and RoCE devices, except virtual functions, which are separate resources."""
         found = []
         for entry in _entries(self.root / "class/infiniband"):
             device = entry / "device"
             kind = _LINK_LAYERS.get(read_text(entry / "ports/1/link_layer") or "")
             if kind is not None and device.is_dir() and not (device / "physfn").exists():
-                found.append(ObservedNic(name=entry.name, kind=kind, place=_place(device)))
+                place = _place(device)
+                found.append(Nic(name=entry.name, kind=kind, numa_node=place.numa_node, pcie_root=place.root))
         return tuple(found)
 
 

@@ -228,7 +228,7 @@ FUNCTIONS: tuple[Function, ...] = (
     _row("Topology.offers(string): bool", _offers),
     _row(
         "Topology.memoryMiB(string): int",
-        lambda review, name: review.index.memory_mib(name) or mig.most_memory_mib(name),
+        lambda review, name: review.index.memory_mib.get(name) or mig.most_memory_mib(name),
     ),
     _row("Mig.smallest(int): podberth.MigProfile", _smallest, _CHOICE),
     _row("Mig.smallest(int, int): podberth.MigProfile", _smallest, _CHOICE),
@@ -274,7 +274,7 @@ NODES_FIELDS: Mapping[str, Callable[[NodeSet], Any]] = MappingProxyType(
         "terms": lambda nodes: list(nodes.placement.terms),
         "preferredTerms": lambda nodes: list(nodes.placement.preferred),
         "requiredTerms": lambda nodes: list(nodes.placement.required),
-        "taints": lambda nodes: [taint.as_dict() for taint in nodes.taints],
+        "taints": lambda nodes: [taint._asdict() for taint in nodes.taints],
         "tolerations": lambda nodes: list(nodes.tolerations),
         "shared": lambda nodes: nodes.shared,
         "cut": lambda nodes: nodes.cut,

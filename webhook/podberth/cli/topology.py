@@ -27,7 +27,6 @@ from ..topology.node import Node
 from ..topology.node_picture import picture_of
 from ..topology.overview import overview
 from ..topology.shapes import SHAPES, simulate
-from ..wellknown import NAMESPACE
 from .access import add_conventions, add_output
 from .exitcodes import ExitCode
 from .output import talk, write, write_text
@@ -127,7 +126,7 @@ def _export(arguments: argparse.Namespace) -> int:
     is_param = params_of(arguments.policies)
     documents = read_documents(arguments.sources, sys.stdin.buffer)
     _nodes(documents, None)  # for its messages about unusable documents
-    kept = trim(documents, is_param=is_param, namespace=NAMESPACE)
+    kept = trim(documents, is_param=is_param)
     kept = anonymised(kept) if arguments.anonymize else kept
     lines = as_list(kept, lambda document: json.dumps(document, sort_keys=True))
     write_text("".join(f"{line}\n" for line in lines), arguments.output)

@@ -26,7 +26,7 @@ def node_json(node: NodePicture) -> dict[str, Any]:
         "offers": [asdict(each) for each in node.offers],
         "use": None if node.use is None else [_device_use(each) for each in node.use.devices],
         "freeLinked": None if node.use is None or node.use.linked is None else node.use.linked._asdict(),
-        "taints": [taint.as_dict() for taint in node.taints],
+        "taints": [taint._asdict() for taint in node.taints],
         "labels": dict(node.labels),
     }
 
@@ -140,5 +140,5 @@ def _kind(kind: MachineSummary) -> dict[str, Any]:
         "links": kind.shape,
         "mig": kind.layout,
         "offers": dict(kind.offers),
-        "taints": [taint.as_dict() for taint in kind.taints],
+        "taints": [taint._asdict() for taint in kind.taints],
     }

@@ -7,7 +7,7 @@ https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocat
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..kube.object_names import NamespacedName
 from ..kube.unchecked import at, list_at, mapping_at, text_at
@@ -15,10 +15,10 @@ from .resources import (
     CHANNEL_CLASS,
     COUNTED_KINDS,
     DEVICE_CLASS_PREFIX,
+    DEVICE_CLASSES,
     OTHER_CLASSES,
     Accelerator,
     recognise,
-    recognise_class,
 )
 
 ClaimNames: TypeAlias = frozenset[tuple[str, str]]
@@ -59,6 +59,16 @@ class ClaimRequest:
     count: int
     parts: tuple[tuple[str, int], ...] = ()
     """The claim's requests for the DeviceClass, as pairs of (name of the request, number of devices)."""
+
+
+class ComputeDomain(NamedTuple):
+    """The kept fields of a ComputeDomain: the name of its channel template, and the devices that the template requests.
+
+    So the devices of a pod's claim are known before the driver makes the ResourceClaimTemplate.
+    """
+
+    template: str
+    requests: tuple[ClaimRequest, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +142,7 @@ class KnownDevices:
 
         "none" if the devices are no accelerators, "" if podberth does not know the DeviceClass.
         """
-        found = recognise_class(device_class) or self.resources.get(DEVICE_CLASS_PREFIX + device_class)
+        found = DEVICE_CLASSES.get(device_class) or self.resources.get(DEVICE_CLASS_PREFIX + device_class)
         if found is not None:
             return found.kind
         return "none" if device_class in OTHER_CLASSES or device_class in self.others else ""
@@ -178,8 +188,8 @@ def read_template(document: Mapping[str, Any]) -> tuple[ClaimRequest, ...]:
     return _device_requests(document, "spec", "spec")
 
 
-def read_compute_domain(document: Mapping[str, Any]) -> tuple[str, tuple[ClaimRequest, ...]] | None:
-    """Return (name of a ComputeDomain's channel template, devices that the template requests); None without a name.
+def read_compute_domain(document: Mapping[str, Any]) -> ComputeDomain | None:
+    """Return the channel template of a ComputeDomain; None if the ComputeDomain does not name the template.
 
     The ComputeDomain's driver makes the template. A claim from the template requests one channel or all channels
     (resource.nvidia.com/v1beta1, ComputeDomainChannelSpec).
@@ -188,7 +198,7 @@ def read_compute_domain(document: Mapping[str, Any]) -> tuple[str, tuple[ClaimRe
     name = text_at(channel, "resourceClaimTemplate", "name")
     if not name:
         return None
-    return name, (ClaimRequest(CHANNEL_CLASS, 0 if channel.get("allocationMode") == "All" else 1),)
+    return ComputeDomain(name, (ClaimRequest(CHANNEL_CLASS, 0 if channel.get("allocationMode") == "All" else 1),))
 
 
 def shared_claims(pod_group: Mapping[str, Any]) -> ClaimNames:
@@ -269,7 +279,7 @@ def hands_out_others(device_class: Mapping[str, Any]) -> bool:
 
 def _class_accelerator(device_class: Mapping[str, Any]) -> Accelerator | None:
     """Return the accelerator of a DeviceClass, from its name or the only driver in its selectors; None if unknown."""
-    known = recognise_class(str(at(device_class, "metadata", "name")))
+    known = DEVICE_CLASSES.get(str(at(device_class, "metadata", "name")))
     if known is not None:
         return known
     expressions = list(_expressions(device_class))

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, islice
 from math import log2
@@ -27,10 +26,6 @@ _BLANKS = re.compile(r"\s+")
 _SLICES_ALONE = re.compile(r"(?:mig)?([1-9])g")
 
 
-# The number of parsed candidates that are remembered: a cluster and the tables have a few dozen names.
-_REMEMBERED = 1024
-
-
 # The number of remembered answers. Pods of one template need the same one, and a name has at most LONGEST characters.
 _ANSWERS = 256
 
@@ -49,40 +44,28 @@ def suggestions(name: str, candidates: Iterable[str], most: int = 3) -> tuple[st
 
 @lru_cache(maxsize=_ANSWERS)
 def _suggestions(name: str, candidates: tuple[str, ...], most: int) -> tuple[str, ...]:
-    text = bare(name).lower()
+    return tuple(islice(_ranked(bare(name).lower(), candidates), most))
+
+
+def _ranked(text: str, candidates: Iterable[str]) -> Iterator[str]:
     meant = _numbers(text)
-    known = [each for each in map(_candidate, candidates) if each is not None]
-    alike = _by_spelling(text, known) if meant is None else _by_size(text, meant, known)
-    return tuple(islice(alike, most))
-
-
-def _by_spelling(text: str, known: Iterable["_Candidate"]) -> Iterator[str]:
-    ranked = sorted((_slips(text, each.text), each.profile, each.spelled) for each in known)
-    return (spelled for slips, _, spelled in ranked if slips <= _MOST_SLIPS)
-
-
-def _by_size(text: str, meant: Profile, known: Iterable["_Candidate"]) -> Iterator[str]:
-    ranked = sorted(((_distance(meant, each.profile), each) for each in known), key=itemgetter(0))
-    for distance, group in groupby(ranked, key=itemgetter(0)):
+    parsed = ((_parsed(spelled), spelled) for spelled in candidates)
+    known = [
+        (0.0 if meant is None else _distance(meant, profile), profile, spelled)
+        for profile, spelled in parsed
+        if profile is not None
+    ]
+    for distance, group in groupby(sorted(known, key=itemgetter(0)), key=itemgetter(0)):
         if distance > _FAR:
             return
         # Keystrokes are counted only among equally near candidates: counting takes longer than all the rest.
-        equal = sorted((_slips(text, each.text), each.profile, each.spelled) for _, each in group)
-        yield from (spelled for *_, spelled in equal)
+        equal = sorted((_slips(text, bare(spelled).lower()), profile, spelled) for _, profile, spelled in group)
+        yield from (spelled for slips, _, spelled in equal if meant is not None or slips <= _MOST_SLIPS)
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    profile: Profile
-    text: str
-    """The candidate's name in lower case, without prefix and suffix."""
-    spelled: str
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _candidate(spelled: str) -> _Candidate | None:
+def _parsed(name: str) -> Profile | None:
     try:
-        return _Candidate(parse(spelled), bare(spelled).lower(), spelled)
+        return parse(name)
     except ValueError:
         return None
 
@@ -105,10 +88,8 @@ def _numbers(text: str) -> Profile | None:
 
     None if the name has no numbers.
     """
-    try:
-        return parse(text)
-    except ValueError:
-        pass
+    if (profile := _parsed(text)) is not None:
+        return profile
     if alone := _SLICES_ALONE.fullmatch(text):
         return Profile(int(alone[1]), 0)
     rough = _ROUGH.search(_BLANKS.sub(" ", text))
@@ -120,16 +101,9 @@ def _slips(one: str, other: str) -> int:
     beyond = _MOST_SLIPS + 1
     if abs(len(one) - len(other)) > _MOST_SLIPS:
         return beyond
-    row = [min(place, beyond) for place in range(len(other) + 1)]
+    row = list(range(len(other) + 1))
     for number, letter in enumerate(one, 1):
-        # A path to the end strays from the diagonal by one for each letter left out: farther cells exceed the limit.
-        first, last = max(number - _MOST_SLIPS, 1), min(number + _MOST_SLIPS, len(other))
-        before, row[first - 1] = row[first - 1], number if first == 1 else beyond
-        for place in range(first, last + 1):
-            before, row[place] = (
-                row[place],
-                min(row[place] + 1, row[place - 1] + 1, before + (letter != other[place - 1])),
-            )
-        if last < len(other):
-            row[last + 1] = beyond
+        above, row = row, [number]
+        for place, another in enumerate(other, 1):
+            row.append(min(above[place] + 1, row[-1] + 1, above[place - 1] + (letter != another)))
     return min(row[-1], beyond)

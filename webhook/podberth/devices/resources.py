@@ -187,15 +187,10 @@ def recognise(resource: str) -> Accelerator | None:
     if (known := TABLE.get(resource)) is not None:
         return known
     if resource.startswith(DEVICE_CLASS_PREFIX):
-        return recognise_class(resource.removeprefix(DEVICE_CLASS_PREFIX))
+        return DEVICE_CLASSES.get(resource.removeprefix(DEVICE_CLASS_PREFIX))
     if resource.startswith(mig.RESOURCE_PREFIX):
         return _recognise_mig(resource)
     return None
-
-
-def recognise_class(device_class: str) -> Accelerator | None:
-    """Return the accelerator of the DeviceClass with the name ``device_class``; None if the class is unknown."""
-    return DEVICE_CLASSES.get(device_class)
 
 
 def _recognise_mig(resource: str) -> Accelerator:

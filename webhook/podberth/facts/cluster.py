@@ -85,25 +85,18 @@ class ClusterFacts:
         An object without a name, or of a kind that podberth does not read, is ignored. The documents are neither copied
         nor changed.
         """
-        return self._changed(_identified(documents))
-
-    def without(self, *documents: object) -> "ClusterFacts":
-        """Return the facts without the given objects, which have been deleted."""
-        return self._changed((kind, place, None) for kind, place, _ in _identified(documents))
-
-    def _changed(self, objects: Iterable[tuple[Kind, ObjectKey, Document | None]]) -> "ClusterFacts":
         changes: dict[Kind, dict[ObjectKey, Any]] = {}
         unusable = dict(self.unusable)
-        for kind, place, document in objects:
+        for kind, place, document in _identified(documents):
             unusable.pop((kind, place), None)
             fact = None
             try:
-                fact = None if document is None else kind.fact(document)
+                fact = kind.fact(document)
             except TopologyError as error:
                 unusable[kind, place] = str(error)
             changes.setdefault(kind, {})[place] = fact
         tables = {kind: self.tables.get(kind, _EMPTY).changed(kind, each) for kind, each in changes.items()}
-        return self._derived(replace(self, tables=_held({**self.tables, **tables}), unusable=unusable), self)
+        return self.with_tables(tables, unusable=unusable)
 
     def with_tables(self, tables: Mapping[Kind, Table], **others: Any) -> "ClusterFacts":
         """Return a copy of the facts with other tables.
@@ -111,26 +104,23 @@ class ClusterFacts:
         Each table of ``tables`` replaces the table for the same Kubernetes kind. ``others`` are the names and new
         values of further fields of the facts.
         """
-        return self._derived(replace(self, tables=_held({**self.tables, **tables}), **others), self)
+        known = {kind: each for kind, each in {**self.tables, **tables}.items() if each.facts}
+        return self._derived(replace(self, tables=known, **others))
 
     def with_workloads(self, known: "ClusterFacts") -> "ClusterFacts":
         """Return a copy of the facts ``known``, with the Namespaces and ConfigMaps of ``self``."""
         own = {kind: self.tables.get(kind, _EMPTY) for kind in (NAMESPACE_KIND, CONFIG_MAP)}
-        return self._derived(replace(known, tables=_held({**known.tables, **own})), self, known)
+        return self._derived(known.with_tables(own))
 
     def without_nodes(self) -> "ClusterFacts":
         """Return the facts without Nodes, topology documents and Leases, which an index of the nodes has already."""
         return replace(self, tables={kind: each for kind, each in self.tables.items() if kind not in OF_NODES})
 
-    def _derived(self, made: "ClusterFacts", *sources: "ClusterFacts") -> "ClusterFacts":
-        """Return ``made`` with cached results of ``sources`` added.
-
-        Only results that were computed from the tables that ``made`` has are added.
-        """
+    def _derived(self, made: "ClusterFacts") -> "ClusterFacts":
+        """Return ``made`` with those cached results of ``self`` added that were computed from tables of ``made``."""
         for name, kinds in _FOLLOWS_FROM.items():
-            for each in sources:
-                if name in vars(each) and all(made.tables.get(kind) is each.tables.get(kind) for kind in kinds):
-                    vars(made)[name] = vars(each)[name]
+            if name in vars(self) and all(made.tables.get(kind) is self.tables.get(kind) for kind in kinds):
+                vars(made)[name] = vars(self)[name]
         return made
 
     def _known(self, *roles: KindRole) -> Mapping[Any, Any]:
@@ -218,7 +208,7 @@ class ClusterFacts:
     @cached_property
     def queues(self) -> Queues:
         """The known queues of Kueue, Volcano and KAI."""
-        return Queues.of(self._known("queue"), self.cut_queues, listed=self.listed)
+        return Queues(self._known("queue"), self.cut_queues, self.listed)
 
     @cached_property
     def owners(self) -> Mapping[str, Document]:
@@ -306,10 +296,6 @@ class _Sizes(Mapping[GroupKey, int]):
         return sum(1 for _ in self)
 
 
-def _held(tables: Mapping[Kind, Table]) -> dict[Kind, Table]:
-    return {kind: each for kind, each in tables.items() if each.facts}
-
-
 def _identified(documents: Iterable[object]) -> Iterator[tuple[Kind, ObjectKey, Document]]:
     """Yield (row of the table ``KINDS``, object's identity, object) for each object that podberth reads.
 
@@ -341,7 +327,7 @@ def collect(documents: Iterable[object], *, now: datetime | None) -> ClusterFact
         now: the current time, for facts that depend on time; None if unknown.
     """
     given = list(documents)
-    return replace(ClusterFacts(now=now), remarks=tuple(_remarks(given))).fold(*given)
+    return ClusterFacts(now=now, remarks=tuple(_remarks(given))).fold(*given)
 
 
 def _remarks(documents: Iterable[object]) -> Iterator[str]:

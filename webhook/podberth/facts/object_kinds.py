@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from ..devices.claims import (
     Accelerators,
     ClaimRequest,
+    ComputeDomain,
     class_accelerators,
     class_resources,
     hands_out_others,
@@ -25,7 +26,6 @@ from ..devices.claims import (
 )
 from ..errors import TopologyError
 from ..kinds.dossier import OwnerKind
-from ..kinds.queues import Queue, QueueKind
 from ..kinds.systems import NATIVE_GROUP, POD_GROUPS
 from ..kube.object_names import NamespacedName
 from ..kube.pod import by_name
@@ -34,8 +34,8 @@ from ..topology.codec import decode_topology
 from ..topology.heartbeats import Heartbeat, read_heartbeat
 from ..topology.manifest import read_node
 from ..topology.node import NodeTopology
-from ..topology.pod_groups import POD_GROUP_KINDS, GroupKey, PodGroup, asks_topology, min_member, served_pod_groups
-from ..topology.queues import QUEUE_FORMS, QueueKey
+from ..topology.pod_groups import POD_GROUP_KINDS, PodGroup, asks_topology, min_member, served_pod_groups
+from ..topology.queues import QUEUE_FORMS
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
 from ..workload.owners import OWNER_KINDS, PARENT_GROUPS, keep
 
@@ -154,16 +154,6 @@ class DeviceClass(NamedTuple):
     """Whether the drivers that the class names have no accelerators."""
 
 
-class ComputeDomain(NamedTuple):
-    """The kept fields of a ComputeDomain: the name of its channel template, and the devices that the template requests.
-
-    So the devices of a pod's claim are known before the driver makes the ResourceClaimTemplate.
-    """
-
-    template: str
-    requests: tuple[ClaimRequest, ...]
-
-
 # ---- nodes -----------------------------------------------------------------------------------------------------------
 
 # A Lease that cannot be read counts as never renewed.
@@ -218,7 +208,7 @@ _DRA_VERSIONS: Final = ("v1", "v1beta2", "v1beta1")
 
 
 def _discovery(document: Document) -> str | None:
-    return next(iter(served_pod_groups(document)), None)
+    return served_pod_groups(document) or None
 
 
 def _priority_class(document: Document) -> PriorityClass:
@@ -234,11 +224,6 @@ def _claim(document: Document) -> tuple[ClaimRequest, ...] | None:
     return None if is_generated(document) else read_claim(document)
 
 
-def _compute_domain(document: Document) -> ComputeDomain | None:
-    channel = read_compute_domain(document)
-    return None if channel is None else ComputeDomain(*channel)
-
-
 def _domain_keys(place: NamespacedName, fact: ComputeDomain) -> tuple[NamespacedName]:
     return ((place[0], fact.template),)
 
@@ -248,11 +233,7 @@ def _pod_group(group: str, document: Document) -> PodGroup:
     return PodGroup(min_member(group, document), shared, asks_topology(group, document))
 
 
-def _group_keys(group: str, place: NamespacedName, _: PodGroup) -> tuple[GroupKey]:
-    return ((group, *place),)
-
-
-def _queue_keys(kind: QueueKind, place: ObjectKey, _: Queue) -> tuple[QueueKey]:
+def _placed(kind: tuple[str, ...], place: ObjectKey, _: object) -> tuple[tuple[str, ...]]:
     namespace, name = ("", place) if isinstance(place, str) else place
     return ((*kind, namespace, name),)
 
@@ -290,7 +271,7 @@ KINDS: Final[tuple[Kind, ...]] = (
         ("v1beta1",),
         "ComputeDomain",
         "computedomains",
-        _compute_domain,
+        read_compute_domain,
         _domain_keys,
     ),
     *(
@@ -301,7 +282,7 @@ KINDS: Final[tuple[Kind, ...]] = (
             "PodGroup",
             POD_GROUPS,
             partial(_pod_group, group),
-            partial(_group_keys, group),
+            partial(_placed, (group,)),
         )
         for group, versions in sorted((each.api_groups[0], each.versions) for each in POD_GROUP_KINDS)
     ),
@@ -313,7 +294,7 @@ KINDS: Final[tuple[Kind, ...]] = (
             kind[1],
             form.plural,
             form.read,
-            partial(_queue_keys, kind),
+            partial(_placed, kind),
             of_cluster=form.of_cluster,
         )
         for kind, form in QUEUE_FORMS.items()

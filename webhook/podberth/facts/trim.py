@@ -9,17 +9,15 @@ numbers, names and the pods' requirements on a node, because other fields may be
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from ..devices.claims import is_generated
 from ..devices.resources import recognise
 from ..errors import TopologyError
 from ..kinds.systems import POD_GROUPS
-from ..kube.unchecked import list_at, mapping_at, text_at
-from ..topology.codec import decode_topology
-from ..topology.manifest import FAULTS, read_node
+from ..kube.unchecked import list_at, mapping_at
+from ..topology.manifest import FAULTS
 from ..topology.pod_groups import served_pod_groups
 from ..wellknown import TOPOLOGY_LABEL
 from ..workload.owners import KEPT_ANNOTATIONS
-from .object_kinds import Document, KindRole, kinds_of, unlist
+from .object_kinds import Document, Kind, KindRole, kinds_of, unlist
 
 IsParam: TypeAlias = Callable[[str, str, Mapping[str, Any]], bool]
 """The function that returns whether a policy may read a ConfigMap as params, from its namespace, name and labels."""
@@ -55,6 +53,7 @@ _CHANNEL = {"resourceClaimTemplate": _whole("name"), "allocationMode": True}
 _KEPT: Final[Mapping[KindRole, Fields]] = {
     # CEL sees the whole object as namespaceObject; policies read its labels and annotations.
     "namespace": {"metadata": _whole("name", "labels", "annotations")},
+    "topology": {"metadata": {"name": True, "labels": _whole(TOPOLOGY_LABEL), "namespace": True}, "data": True},
     "config map": {"metadata": _whole("name", "namespace", "labels", "annotations"), **_whole("data", "binaryData")},
     "priority class": {**_OF_CLUSTER, **_whole("globalDefault", "value")},
     "class": {**_OF_CLUSTER, "spec": {"extendedResourceName": True, "selectors": [{"cel": _whole("expression")}]}},
@@ -90,7 +89,7 @@ _KEPT: Final[Mapping[KindRole, Fields]] = {
 }
 
 
-def trim(documents: Iterable[Document], *, is_param: IsParam, namespace: str) -> list[Document]:
+def trim(documents: Iterable[Document], *, is_param: IsParam) -> list[Document]:
     """Return the documents that decisions can depend on, with only the fields that podberth reads.
 
     The documents are sorted by API group, kind, namespace and name; the originals do not change. If an object has two
@@ -99,12 +98,11 @@ def trim(documents: Iterable[Document], *, is_param: IsParam, namespace: str) ->
     Args:
         documents: the objects, lists included.
         is_param: returns whether a policy may read a ConfigMap; such ConfigMaps are kept.
-        namespace: the namespace of topology ConfigMaps.
     """
     found: dict[tuple[str, ...], Document] = {}
     for document in documents:
         for single in unlist(document):
-            kept = _trimmed(single, is_param, namespace)
+            kept = _trimmed(single, is_param)
             if kept is not None:
                 found[_key(kept)] = kept
     return [found[key] for key in sorted(found)]
@@ -118,19 +116,28 @@ def _key(document: Document) -> tuple[str, ...]:
     return (group, str(document["kind"]), str(metadata.get("namespace", "")), str(metadata["name"]), uid)
 
 
-def _trimmed(document: Document, is_param: IsParam, namespace: str) -> Document | None:
+def _trimmed(document: Document, is_param: IsParam) -> Document | None:
     rows = kinds_of(document)
     space = mapping_at(document, "metadata").get("namespace")
     if not rows or rows[0].place(document) is None or not (space is None or isinstance(space, str)):
         return None
-    role = rows[0].role
-    if role in ("topology", "config map"):
-        kept = _config_map(document, is_param, namespace)
-    elif role in _SPECIAL:
-        kept = _SPECIAL[role](document)
-    else:
-        kept = _part(document, _KEPT[role]) if role in _KEPT else None
+    role = next((row.role for row in rows if _is_used(row, document)), None)
+    if role is None or (role == "config map" and not _is_chosen(document, is_param)):
+        return None
+    kept = _SPECIAL[role](document) if role in _SPECIAL else _part(document, _KEPT[role]) if role in _KEPT else None
     return None if kept is None else {"apiVersion": document.get("apiVersion"), "kind": document["kind"], **kept}
+
+
+def _is_used(kind: Kind, document: Document) -> bool:
+    try:
+        return kind.fact(document) is not None
+    except TopologyError:
+        return False
+
+
+def _is_chosen(config_map: Document, is_param: IsParam) -> bool:
+    metadata = config_map["metadata"]
+    return is_param(metadata.get("namespace") or "default", metadata["name"], mapping_at(metadata, "labels"))
 
 
 def _part(document: Document, fields: Fields) -> Document:
@@ -156,38 +163,21 @@ def _type(condition: Document) -> str:
     return str(condition.get("type"))
 
 
-def _discovery(document: Document) -> Document | None:
-    """Return an APIResourceList with only its PodGroups, named after the API group; None if it has no PodGroups."""
-    groups = served_pod_groups(document)
-    if not groups:
-        return None
+def _discovery(document: Document) -> Document:
+    """Return an APIResourceList with only its PodGroups, named after the API group."""
     kept = {"groupVersion": document["groupVersion"], "resources": [{"name": POD_GROUPS}]}
-    return {"apiVersion": "v1", "metadata": {"name": min(groups)}, **kept}
+    return {"apiVersion": "v1", "metadata": {"name": served_pod_groups(document)}, **kept}
 
 
 def _priority_class(document: Document) -> Document:
     return _part(document, _KEPT["priority class"] if document.get("globalDefault") is True else _OF_CLUSTER)
 
 
-def _claim(document: Document) -> Document | None:
-    return None if is_generated(document) else _part(document, _KEPT["claim"])
+def _owner(document: Document) -> Document:
+    return {**_part(document, _KEPT["owner"]), "spec": _counted(document.get("spec"), "")}
 
 
-def _compute_domain(document: Document) -> Document | None:
-    named = text_at(document, "spec", "channel", "resourceClaimTemplate", "name")
-    return _part(document, _KEPT["compute domain"]) if named else None
-
-
-def _owner(document: Document) -> Document | None:
-    kept = _part(document, _KEPT["owner"])
-    return {**kept, "spec": _counted(document.get("spec"), "")} if kept["metadata"].get("uid") else None
-
-
-def _node(node: Document) -> Document | None:
-    try:
-        read_node(node)
-    except TopologyError:
-        return None
+def _node(node: Document) -> Document:
     kept = _part(node, _KEPT["node"])
     for key in {"allocatable", "capacity"} & kept.get("status", {}).keys():
         kept["status"][key] = {
@@ -196,28 +186,10 @@ def _node(node: Document) -> Document | None:
     return kept
 
 
-def _config_map(document: Document, is_param: IsParam, namespace: str) -> Document | None:
-    metadata = document["metadata"]
-    where, labels = metadata.get("namespace") or "default", mapping_at(metadata, "labels")
-    if TOPOLOGY_LABEL in labels:
-        if where != namespace or not _is_topology(document):
-            return None
-        own = {"name": True, "labels": _whole(TOPOLOGY_LABEL)}
-        kept = _part(document, {"metadata": own, "data": True})
-    elif is_param(where, metadata["name"], labels):
-        kept = _part(document, _KEPT["config map"])
-    else:
-        return None
-    kept["metadata"]["namespace"] = where
+def _config_map(document: Document) -> Document:
+    kept = _part(document, _KEPT["config map"])
+    kept["metadata"]["namespace"] = kept["metadata"].get("namespace") or "default"
     return kept
-
-
-def _is_topology(document: Document) -> bool:
-    try:
-        decode_topology(document)
-    except TopologyError:
-        return False
-    return True
 
 
 def _counted(value: Any, key: str) -> Any:
@@ -246,18 +218,14 @@ def _requested_of_a_node(value: Document) -> Document:
     }
 
 
-_SPECIAL: Final[Mapping[KindRole, Callable[[Document], Document | None]]] = {
+_SPECIAL: Final[Mapping[KindRole, Callable[[Document], Document]]] = {
+    "config map": _config_map,
     "node": _node,
     "discovery": _discovery,
     "priority class": _priority_class,
-    "claim": _claim,
-    "compute domain": _compute_domain,
     "owner": _owner,
 }
-"""The functions that trim an object by its content, for the roles in which the content decides which fields are kept.
-
-A function returns None if the object is left out.
-"""
+"""The functions that trim an object by its content, for the roles in which the content decides what is kept."""
 
 
 def as_list(documents: Iterable[Document], write: Callable[[Document], str]) -> Iterator[str]:

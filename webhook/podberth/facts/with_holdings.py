@@ -20,19 +20,11 @@ def collect_with_holdings(
     The second value is None if there is no Pod among the objects. Every cluster with nodes has Pods, so without Pods it
     is unknown which accelerators are free.
     """
-    pods: list[Document] = []
-    others: list[Document] = []
-    for document in documents:
-        singles = list(unlist(document))
-        found = [each for each in singles if _is_pod(each)]
-        pods += found
-        if not found:
-            others.append(document)
-        elif len(found) < len(singles):
-            others.append(
-                {"apiVersion": "v1", "kind": "List", "items": [each for each in singles if not _is_pod(each)]}
-            )
-    facts = collect(others, now=now)
+    singles = [single for document in documents for single in unlist(document)]
+    pods = [each for each in singles if _is_pod(each)]
+    # As items of one list: a list among the items is a problem of the document, and is not read.
+    others = {"kind": "List", "items": [each for each in singles if not _is_pod(each)]}
+    facts = collect([others], now=now)
     return facts, Holdings.of(facts.nodes, pods) if pods else None
 
 

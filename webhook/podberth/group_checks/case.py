@@ -6,16 +6,20 @@ from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 from ..facts.cluster import ClusterFacts
+from ..kinds.dossiers import DOSSIERS
+from ..kinds.forms import find
+from ..kinds.group_rules import GroupRules
+from ..kinds.job_sets import JOB_LISTS, jobs_ended_before
 from ..kinds.members import Member, Membership
 from ..kinds.places import Found
 from ..kube.paths import Path
 from ..kube.positions import render_path
 from ..kube.unchecked import mapping_at, text_at
 from ..topology.index import Need, TopologyIndex
-from ..workload.gangs import Gang, groups_in, own_member_in
+from ..workload.gangs import Gang, groups_in
 from ..workload.gpus import GpuFacts
+from ..workload.stages import OF_ROLES
 from ..workload.templates import Template
-from .moments import stages
 
 Groups: TypeAlias = tuple[tuple[Membership, Member], ...]
 """The groups that a pod names: for each, the rule that found the name in the pod, and the pod's membership."""
@@ -25,6 +29,9 @@ MOST_ROLES: Final = 12
 
 The largest known example has as many templates, and a review has time for as many (``bench.hostile``).
 """
+_OF_ROLES: Final = OF_ROLES | {""}
+"""The sources of a gang (``Gang.source``) whose roles may wait for each other; "" stands for pods without a gang."""
+_RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules}
 _MOST_LOOKED_FOR: Final = MOST_ROLES
 """The most group names for which one review searches all namespaces; a search through 5,000 namespaces takes 1 ms."""
 
@@ -149,6 +156,11 @@ class GroupCase:
         """The API group and the kind of the object; ("", "Pod") for a Pod without an owner."""
         return text_at(self.document, "apiVersion").rpartition("/")[0], text_at(self.document, "kind")
 
+    @cached_property
+    def rules(self) -> GroupRules:
+        """The rules for the gangs of the object's kind; rules without content if no dossier has rules for the kind."""
+        return _RULES.get(self.kind) or GroupRules(kind=self.kind)
+
     @property
     def is_bare(self) -> bool:
         """Whether the object is a bare Pod."""
@@ -180,7 +192,15 @@ class GroupCase:
     @cached_property
     def stages(self) -> Mapping[Path, int]:
         """A mapping from template path to the number of jobs that end one after another before the pods start."""
-        return stages(self.document, self.base, [each.template.path for each in self.pods])
+        found = {each.template.path: 0 for each in self.pods}
+        for jobs in JOB_LISTS:
+            by_place = jobs_ended_before(find(self.document, jobs))
+            for path in found if by_place else ():
+                inner = path[len(self.base) :]
+                place = inner[len(jobs)] if inner[: len(jobs)] == jobs else None
+                if isinstance(place, int):
+                    found[path] = by_place[place]
+        return found
 
     def _groups_of(self, pod: Found) -> Groups:
         return tuple(groups_in(pod, self.namespace, self.known.facts.group_sizes))
@@ -201,12 +221,18 @@ class GroupCase:
                 found.setdefault(each.gang.name, []).append(each)
         yield from map(tuple, found.values())
 
-    def own_member(self, pods: Pods) -> Member | None:
-        """Return the pods' membership in a gang as the workload's operator defines the gang; None without a gang.
+    def moments(self) -> Iterator[tuple[Pods, ...]]:
+        """Yield, for each gang, its pods that run at the same time: one tuple for each stage, in the order of start.
 
-        Labels and annotations of podberth are ignored.
+        If the pods name a group by a label or a field, all pods of the gang are in one tuple, because the scheduler
+        counts all pods of the group.
         """
-        return own_member_in(pods.pod, self.namespace, pods.template.owners)
+        for gang in self.gangs():
+            found: dict[int, list[Pods]] = {}
+            for each in gang:
+                number = self.stages[each.template.path] if each.gang.source in _OF_ROLES else 0
+                found.setdefault(number, []).append(each)
+            yield from (tuple(found[number]) for number in sorted(found))
 
 
 def whole(pods: Iterable[Pods]) -> int:

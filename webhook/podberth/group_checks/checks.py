@@ -123,7 +123,8 @@ def wrong_groups(
         of_objects.setdefault(_inside(one.template.path, objects)[-1], []).append(one)
     for base, each in objects.items():
         own = tuple(of_objects.get(base, ()))
-        if not any(one.gpu.kind != "none" for one in own) and not (each.get("kind") == "Pod" and _grouped(own)):
+        is_grouped = each.get("kind") == "Pod" and any(one.gang.known for one in own)
+        if not is_grouped and not any(one.gpu.kind != "none" for one in own):
             continue
         above = tuple(objects[path] for path in _inside(base, objects) if path != base)
         case = GroupCase(document=each, base=base, namespace=where, above=above, pods=own, known=known)
@@ -139,7 +140,3 @@ def wrong_groups(
 def _inside(path: Path, objects: Container[Path]) -> list[Path]:
     """Return the paths of the objects that contain ``path``, the outermost first; the document is always included."""
     return [path[:length] for length in range(len(path) + 1) if path[:length] in objects]
-
-
-def _grouped(made: Sequence[Pods]) -> bool:
-    return any(each.gang.known for each in made)

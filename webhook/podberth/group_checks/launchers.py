@@ -1,22 +1,17 @@
 """The check for gang sizes that leave out a launcher (also head or driver), or count a launcher that starts later."""
 
 from collections.abc import Iterator
-from typing import Final
 
-from ..kinds.dossiers import DOSSIERS
 from ..kinds.forms import find
-from ..kinds.group_rules import GroupRules
 from ..kube.unchecked import at, count, number, text
 from ..wellknown import GANG_SIZE_ANNOTATION
 from .case import GroupCase, Pods, Wrong, whole
 
-_RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules if each.fronts}
-
 
 def miscounted_launchers(case: GroupCase) -> Iterator[Wrong]:
     """Yield a problem for each gang size without the launcher, or with a launcher that starts after the workers."""
-    rules = _RULES.get(case.kind)
-    if rules is None or (rules.workers_alone is not None and rules.workers_alone(case.document)):
+    rules = case.rules
+    if not rules.fronts or (rules.workers_alone is not None and rules.workers_alone(case.document)):
         return
     minimum = rules.minimum
     least = count(at(case.document, *minimum)) if minimum else 0
@@ -26,7 +21,7 @@ def miscounted_launchers(case: GroupCase) -> Iterator[Wrong]:
         if not (front and workers and total):
             continue
         role = front[0].role.lower()
-        if why := _made_later(case, rules, front[0]):
+        if why := _made_later(case, front[0]):
             if least > workers:
                 yield case.wrong(
                     minimum,
@@ -47,10 +42,10 @@ def miscounted_launchers(case: GroupCase) -> Iterator[Wrong]:
         yield from _grouped(case, front[0], (workers, total))
 
 
-def _made_later(case: GroupCase, rules: GroupRules, front: Pods) -> str:
+def _made_later(case: GroupCase, front: Pods) -> str:
     """Return the name of the field that delays the launcher ``front`` until the workers run; empty if no field does."""
-    part = find(case.document, front.template.path[len(case.base) : -1])
-    return rules.front_waits(case.document, part) if rules.front_waits is not None else ""
+    part, waits = find(case.document, front.template.path[len(case.base) : -1]), case.rules.front_waits
+    return waits(case.document, part) if waits is not None else ""
 
 
 def _grouped(case: GroupCase, front: Pods, sizes: tuple[int, int]) -> Iterator[Wrong]:

@@ -8,10 +8,7 @@ from ..kinds.starts import Start, StartingGang, all_of
 from ..kube.unchecked import number, text
 from ..wellknown import GANG_SIZE_ANNOTATION
 from .case import GroupCase, Pods
-from .moments import moments
 
-RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules if each.starts is not None}
-"""The rules of each kind of workload whose objects are one gang or several equal gangs, by API group and kind."""
 _ELASTIC: Final = tuple(key for row in DOSSIERS for key in row.elastic_keys)
 _STATED: Final = tuple(
     each.key for row in DOSSIERS for each in row.stated_minimums if not (each.kinds or each.scheduler)
@@ -30,12 +27,11 @@ def starts(case: GroupCase) -> Iterator[Start[Pods]]:
     Nothing is yielded if podberth has no rules for the object's Kubernetes kind. Nothing is yielded either if such
     objects are gangs only on request, and the object does not request to be a gang.
     """
-    rules = RULES.get(case.kind)
-    if rules is None or (rules.on_demand is not None and not rules.on_demand(case.document)):
+    rules = case.rules
+    if rules.starts is None or (rules.on_demand is not None and not rules.on_demand(case.document)):
         return
-    for gang in case.gangs():
-        for pods in moments(case, gang):
-            yield start_of(case, pods)
+    for pods in case.moments():
+        yield start_of(case, pods)
 
 
 def start_of(case: GroupCase, some: Sequence[Pods]) -> Start[Pods]:
@@ -43,13 +39,12 @@ def start_of(case: GroupCase, some: Sequence[Pods]) -> Start[Pods]:
 
     If the kind has no rules, all pods start together. ``some`` has the pods of at least one template.
     """
-    rules, first, pods = RULES.get(case.kind), some[0], tuple(some)
-    if rules is None or rules.starts is None:
+    rule, first, pods = case.rules.starts, some[0], tuple(some)
+    if rule is None:
         return all_of(some)
     if first.gang.known:
-        gang = [each for each in case.pods if each.gang.known and each.gang.name == first.gang.name]
-        pods = next(each for each in moments(case, gang) if any(one is first for one in each))
-    start = rules.starts(StartingGang(document=case.document, base=case.base, pods=pods))
+        pods = next(each for each in case.moments() if any(one is first for one in each))
+    start = rule(StartingGang(document=case.document, base=case.base, pods=pods))
     return _as_said(case, start).of(some)
 
 

@@ -1,6 +1,6 @@
 """Reads the topology that a workload's own fields require: how many pods one domain of a level has to hold."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
@@ -12,13 +12,12 @@ from ..kinds.pod_sets import PodSets
 from ..kinds.starts import Start, all_of
 from ..kube.paths import Path
 from ..kube.selector import LabelSets
-from ..kube.unchecked import at, mapping_at, text, text_at
+from ..kube.unchecked import at, list_at, mapping_at, text, text_at
 from ..topology.need import covers
 from .case import GroupCase, Pods, Wrong
 from .least_pods import exactly, start_of
 
 _POD_SETS: Final = tuple(row.pod_sets for row in DOSSIERS if row.pod_sets is not None)
-_RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules}
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 # The most terms of a pod that are read; published manifests have one or two.
@@ -59,9 +58,7 @@ def exclusive_levels(case: GroupCase) -> Iterator[LevelDemand]:
     The kind of the object decides which pods have to be in one domain: the pods of one group, of one Job of a
     replicated job, or of all roles but those with an annotation that exempts them.
     """
-    rules = _RULES.get(case.kind)
-    if rules is None:
-        return
+    rules = case.rules
     for name, disabled in rules.exclusive.items():
         if rules.groups is None:
             roles = [each for each in case.pods if not each.annotations.get(disabled)]
@@ -75,7 +72,6 @@ def exclusive_levels(case: GroupCase) -> Iterator[LevelDemand]:
 def _of_jobs(case: GroupCase, name: str) -> Iterator[LevelDemand]:
     steps = ("metadata", "annotations", name)
     found = [(each, *_job_key(case, each, steps)) for each in case.pods]
-    number_of = case.stages
     for pods, key, place in found:
         if key:
             alike = [each for each, other, _ in found if other == key]
@@ -85,7 +81,7 @@ def _of_jobs(case: GroupCase, name: str) -> Iterator[LevelDemand]:
                 start=_of_one_group(case, pods),
                 steps=(*place, *steps) if place is not None else steps,
                 case=None if place is None else case,
-                domains=sum(_groups(case, each) for each in _rivals(case, pods, alike, number_of)),
+                domains=sum(_groups(case, each) for each in _rivals(case, pods, alike)),
             )
 
 
@@ -103,15 +99,15 @@ def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, 
     return (of_part, place) if of_part else (text_at(case.document, *steps), ())
 
 
-def _rivals(case: GroupCase, pods: Pods, alike: Sequence[Pods], number_of: Mapping[Path, int]) -> Iterator[Pods]:
+def _rivals(case: GroupCase, pods: Pods, alike: Sequence[Pods]) -> Iterator[Pods]:
     """Yield the replicated jobs in ``alike`` whose Jobs compete for domains with the Jobs of ``pods``.
 
-    ``alike`` are the replicated jobs that require the same level as ``pods``; ``pods`` itself is yielded, too.
-    ``number_of`` has the stage of each template: Jobs of different stages do not compete.
+    ``alike`` are the replicated jobs that require the same level as ``pods``; ``pods`` itself is yielded, too. Jobs of
+    different stages do not compete.
     """
     members = _of_one_group(case, pods).least
     for each in alike:
-        beside = number_of[each.template.path] == number_of[pods.template.path]
+        beside = case.stages[each.template.path] == case.stages[pods.template.path]
         if beside and covers(pods.need, each.need) and _of_one_group(case, each).least >= members:
             yield each
 
@@ -131,10 +127,8 @@ def _of_its_part(case: GroupCase, pods: Pods) -> Path:
 
     Such a part is, for example, the Job template of a replicated job. The path is () if there is no such part.
     """
-    rules = _RULES.get(case.kind)
-    if rules is None or rules.annotated_part is None:
-        return ()
-    return rules.annotated_part(pods.template.path[len(case.base) :])
+    part = case.rules.annotated_part
+    return () if part is None else part(pods.template.path[len(case.base) :])
 
 
 def _of_one_group(case: GroupCase, pods: Pods) -> Start[Pods]:
@@ -148,10 +142,8 @@ def _of_one_group(case: GroupCase, pods: Pods) -> Start[Pods]:
 
 def _groups(case: GroupCase, pods: Pods) -> int:
     """Return the number of gangs that have pods of a template; 0 if unknown."""
-    rules = _RULES.get(case.kind)
-    if rules is None or rules.groups is None:
-        return 0
-    return rules.groups(case.document, pods.template.path[len(case.base) :])
+    groups = case.rules.groups
+    return 0 if groups is None else groups(case.document, pods.template.path[len(case.base) :])
 
 
 def pod_set_levels(case: GroupCase, *, preferred: bool = False) -> Iterator[LevelDemand]:
@@ -196,8 +188,7 @@ def _pod_set(case: GroupCase, form: PodSets, pods: Pods) -> Start[Pods]:
 
     Minimums that only other group systems read are ignored.
     """
-    rules = _RULES.get(case.kind)
-    if rules is not None and rules.whole_groups:
+    if case.rules.whole_groups:
         return _of_one_group(case, pods)
     return start_of(case, [pods]) if case.kind in form.own_minimums else all_of([pods])
 
@@ -222,7 +213,7 @@ def native_levels(case: GroupCase) -> Iterator[LevelDemand]:
         return
     steps = ("spec", "scheduling", "schedulingConstraints", "topology")
     for pods in case.pods:
-        for index, each in enumerate(_list(at(case.document, *steps))):
+        for index, each in enumerate(list_at(case.document, *steps)):
             if key := text_at(each, "key"):
                 start = start_of(case, [pods])
                 yield LevelDemand(pods=pods, key=key, start=start, steps=(*steps, index, "key"), case=case)
@@ -265,8 +256,7 @@ class _Roles:
     def __init__(self, case: GroupCase) -> None:
         self._namespace = case.namespace
         self._labels = LabelSets([mapping_at(each.pod, "metadata", "labels") for each in case.pods])
-        number_of = case.stages
-        self._numbers = [number_of[each.template.path] for each in case.pods]
+        self._numbers = [case.stages[each.template.path] for each in case.pods]
         self._beside: dict[int, set[int]] = {}
         for place, number in enumerate(self._numbers):
             self._beside.setdefault(number, set()).add(place)
@@ -286,12 +276,8 @@ class _Roles:
 
 def _terms(pod: dict[str, Any], *, preferred: bool = False) -> Iterator[tuple[Path, dict[str, Any]]]:
     base = ("spec", "affinity", "podAffinity")
-    for index, term in enumerate(_list(at(pod, *base, _REQUIRED))):
+    for index, term in enumerate(list_at(pod, *base, _REQUIRED)):
         yield (*base, _REQUIRED, index), term
-    for index, each in enumerate(_list(at(pod, *base, _PREFERRED)) if preferred else ()):
+    for index, each in enumerate(list_at(pod, *base, _PREFERRED) if preferred else ()):
         if isinstance(term := at(each, "podAffinityTerm"), dict):
             yield (*base, _PREFERRED, index, "podAffinityTerm"), term
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -7,12 +7,10 @@ from ..kinds.dossiers import DOSSIERS
 from ..kinds.group_rules import above
 from ..kube.unchecked import number, text
 from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
+from ..workload.gangs import own_member_in
 from .case import GroupCase, Pods, Wrong, whole
 
 _STATED: Final = tuple(each for row in DOSSIERS for each in row.stated_minimums)
-_BY_KIND: Final = {
-    each.kind: each.minimums for row in DOSSIERS for each in row.group_rules if each.minimums is not None
-}
 
 
 def too_large_minimums(case: GroupCase) -> Iterator[Wrong]:
@@ -20,8 +18,8 @@ def too_large_minimums(case: GroupCase) -> Iterator[Wrong]:
 
     The minimums are in the object's fields, in the object's annotations, in annotations of pods, and in PodGroups.
     """
-    find = _BY_KIND.get(case.kind)
-    for steps, message in find(case.document) if find else ():
+    find = case.rules.minimums
+    for steps, message in find(case.document) if find is not None else ():
         yield case.wrong(steps, message)
     if not case.is_bare:
         yield from _by_annotation(case)
@@ -56,7 +54,7 @@ def _declared(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
     size = number(text(pods.annotations.get(GANG_SIZE_ANNOTATION))) or 0
     if not size or GANG_LABEL in pods.labels:
         return
-    member = case.own_member(pods)
+    member = own_member_in(pods.pod, case.namespace, pods.template.owners)
     most = pods.replicas if case.kind == ("apps", "StatefulSet") else member.size if member is not None else 0
     if most and size > most:
         steps = ("metadata", "annotations", GANG_SIZE_ANNOTATION)
@@ -69,8 +67,9 @@ def _of_groups(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
     The minimum may be in an annotation of the pods instead of the PodGroup. Only the first template of a PodGroup has
     the problem: for the others, nothing is yielded. At most one problem is yielded.
     """
-    for row, member in case.groups[pods.template.path]:
-        mates = [each for each in case.pods if _is_in(each, case, member.name)]
+    groups = case.groups
+    for row, member in groups[pods.template.path]:
+        mates = [each for each in case.pods if any(same.name == member.name for _, same in groups[each.template.path])]
         total = whole(mates)
         if total and member.size > total and mates[0] is pods:
             yield pods.wrong(
@@ -79,7 +78,3 @@ def _of_groups(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
                 "raise replicas or lower the minimum",
             )
             return
-
-
-def _is_in(pods: Pods, case: GroupCase, name: str) -> bool:
-    return any(member.name == name for _, member in case.groups[pods.template.path])

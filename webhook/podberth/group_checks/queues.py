@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from ..kinds.dossiers import DOSSIERS
 from ..kinds.queues import QueueForm
 from ..kube.paths import Path
 from ..kube.positions import render_path
@@ -18,7 +17,6 @@ from .case import GroupCase, Pods, Wrong
 
 POD_KEYS: Final = frozenset(key for form in QUEUE_FORMS.values() for key in (form.label, form.annotation) if key)
 """The labels and annotations by which a pod names a queue."""
-_RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules if each.queue}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +54,13 @@ def _named(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
     """
     if form.label:
         yield from _labelled(case, form.label)
-    rules = _RULES.get(case.kind)
-    if rules is not None and rules.queue_kind == form.kind and _uses(case, rules.queue_scheduler):
+    rules = case.rules
+    if rules.queue_kind == form.kind and _uses(case, rules.queue_scheduler):
         name = text_at(case.document, *rules.queue)
         if name:
             yield _Named(name, rules.queue)
     if form.annotation:
-        yield from _annotated(case, form)
+        yield from _of_pods(case, ("metadata", "annotations", form.annotation), form.scheduler)
 
 
 def _labelled(case: GroupCase, key: str) -> Iterator[_Named]:
@@ -76,22 +74,19 @@ def _labelled(case: GroupCase, key: str) -> Iterator[_Named]:
     outer = text_at(case.above[0], *steps) if case.above else ""
     if own or outer:
         yield _Named(outer or own, steps, outside=bool(outer))
-        return
+    else:
+        yield from _of_pods(case, steps, "")
+
+
+def _of_pods(case: GroupCase, steps: tuple[str, ...], scheduler: str) -> Iterator[_Named]:
+    """Yield the queues that the label or annotation at ``steps`` of the pods names, each once.
+
+    Only pods with the scheduler ``scheduler`` count; empty: all pods.
+    """
     reported: set[str] = set()
     for pods in case.pods:
         name = text_at(pods.template.own, *steps)
-        if name and name not in reported:
-            reported.add(name)
-            yield _Named(name, steps, pods)
-
-
-def _annotated(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
-    """Yield the queues that an annotation of the pods names, each once, if the pods have the queues' scheduler."""
-    steps = ("metadata", "annotations", form.annotation)
-    reported: set[str] = set()
-    for pods in case.pods:
-        name = text_at(pods.template.own, *steps)
-        if name and name not in reported and form.scheduler in ("", pods.scheduler):
+        if name and name not in reported and scheduler in ("", pods.scheduler):
             reported.add(name)
             yield _Named(name, steps, pods)
 

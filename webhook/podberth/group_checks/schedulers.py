@@ -6,7 +6,6 @@ from typing import Final
 
 from ..workload.systems import SYSTEMS
 from .case import GroupCase, Pods, Wrong
-from .moments import moments
 
 # These schedulers count only those pods of a group that they schedule themselves, never those of another scheduler.
 _GROUPING: Final = frozenset(scheduler for row in SYSTEMS for scheduler in row.schedulers)
@@ -20,7 +19,7 @@ def mixed_schedulers(case: GroupCase) -> Iterator[Wrong]:
     all schedulers place pod by pod, because no pod then waits for a gang. A role that ends before the other roles
     start, such as an initializer, is no problem either.
     """
-    for pods in (each for gang in case.gangs() for each in moments(case, gang)):
+    for pods in case.moments():
         schedulers = {each.scheduler for each in pods}
         if len(schedulers) == 1:
             continue

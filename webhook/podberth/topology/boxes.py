@@ -12,7 +12,7 @@ exclude other rows: the cheapest hitting set of keys.
 
 The work is bounded by ``PLACEMENTS`` (trials of a row in a box) and ``CHOICES`` (trials of a set of keys). The cost of
 each trial is linear in the number of keys, because a set of other rows is one integer. When a bound is reached, the
-best result so far is returned, and ``Boxes.smallest`` is False: the boxes are exact, but fewer boxes may be possible.
+best result so far is returned: the boxes are exact, but fewer boxes may be possible.
 More than ``MOST_ROWS`` wanted rows are only joined greedily.
 """
 
@@ -53,19 +53,7 @@ class Box:
         return frozenset(row[key] for row in self.rows)
 
 
-@dataclass(frozen=True, slots=True)
-class Boxes:
-    """The boxes that the search for the fewest boxes has found, and whether the search was complete.
-
-    A box is a set of allowed values for each of some label keys.
-    """
-
-    boxes: tuple[Box, ...]
-    smallest: bool
-    """Whether the search was complete: no result has fewer boxes or expressions, or the same number at a lower cost."""
-
-
-def fewest(wanted: Iterable[Row], others: Iterable[Row], cost: Cost, *, most: int) -> Boxes | None:
+def fewest(wanted: Iterable[Row], others: Iterable[Row], cost: Cost, *, most: int) -> tuple[Box, ...] | None:
     """Return at most ``most`` boxes that contain all wanted rows and no row of ``others``; None if none are found.
 
     A row has the values of a node's labels. No row may be in both ``wanted`` and ``others``, and neither list may be
@@ -99,7 +87,7 @@ class _Search:
     made: dict[tuple[Row, ...], Box] = field(default_factory=dict)
     best: tuple[tuple[int, float], list[Box]] | None = None
 
-    def run(self, most: int) -> Boxes | None:
+    def run(self, most: int) -> tuple[Box, ...] | None:
         keys = range(len(self.others[0]))
         masks: list[dict[str | None, int]] = [{} for _ in keys]
         for place, row in enumerate(self.others):
@@ -118,13 +106,10 @@ class _Search:
                     return self._answer(self.best[1])
                 if self.placements < 0:
                     break
-        else:
-            self.placements = -1
         return None if greedy is None else self._answer([self._box(rows) for rows in greedy])
 
-    def _answer(self, boxes: list[Box]) -> Boxes:
-        boxes.sort(key=lambda box: (len(box.keys), box.cost, [_order(row) for row in box.rows]))
-        return Boxes(tuple(boxes), smallest=self.placements >= 0 and self.choices >= 0)
+    def _answer(self, boxes: list[Box]) -> tuple[Box, ...]:
+        return tuple(sorted(boxes, key=lambda box: (len(box.keys), box.cost, [_order(row) for row in box.rows])))
 
     def _greedy(self, most: int) -> list[tuple[Row, ...]] | None:
         """Return at most ``most`` groups of wanted rows, found greedily; None if more groups are needed.

@@ -50,9 +50,9 @@ _MOST_NUMA = 1023  # CONFIG_NODES_SHIFT is at most 10
 _MOST_CLIQUE = 2**32 - 1  # nvmlGpuFabricInfo_t.cliqueId is 32 bits wide
 _MOST_SLICES = 8  # memory slices of the largest MIG-capable GPU
 _MOST_NICS = 256  # the largest machines have 20; virtual functions are not listed
-_MOST_UNSEEN = 64  # the agent has about 30 readings that can fail
+MOST_UNSEEN = 64  # the agent has about 30 readings that can fail
 _MOST_PLACE = 255  # nvmlPlatformInfo_v2_t has a byte for each
-_LONGEST_TEXT = 128
+LONGEST_TEXT = 128
 _LONGEST_LEVEL = 8
 _LONGEST_ROOT = 32  # pciDDDD:BB, with a domain of up to 32 bits
 _PCI_ID = re.compile("[0-9A-F]{4}")  # 16 bits in hex
@@ -164,7 +164,7 @@ def _read(found: Fields) -> NodeTopology:
         mig_instances=layout.instances,
         nics=nics,
         platform=_read_platform(found.below("platform")),
-        unseen=tuple(map(_read_unseen, found.objects("unseen", _MOST_UNSEEN))),
+        unseen=tuple(map(_read_unseen, found.objects("unseen", MOST_UNSEEN))),
         observed=_read_time(found),
     )
 
@@ -173,15 +173,15 @@ def _read_gpu(found: Fields) -> Gpu:
     return Gpu(
         index=_read_index(found, "index"),
         vendor=found.choice("vendor", _VENDORS),
-        uuid=found.text("uuid", _LONGEST_TEXT),
-        product=found.text("product", _LONGEST_TEXT),
+        uuid=found.text("uuid", LONGEST_TEXT),
+        product=found.text("product", LONGEST_TEXT),
         pci_id=_read_pci_id(found),
         memory_mib=found.count("memoryMiB", _MOST_MIB),
         numa_node=found.number("numaNode", _MOST_NUMA),
         pcie_root=found.text("pcieRoot", _LONGEST_ROOT),
         mig_enabled=found.flag("mig"),
         mig_pending=found.flag("migPending"),
-        problem=found.text("problem", _LONGEST_TEXT),
+        problem=found.text("problem", LONGEST_TEXT),
     )
 
 
@@ -283,7 +283,7 @@ def _read_fabric(found: Fields) -> Fabric | None:
 
 
 def _read_nic(found: Fields) -> Nic:
-    name = found.text("name", _LONGEST_TEXT)
+    name = found.text("name", LONGEST_TEXT)
     if not name:
         raise found.bad("name", "the name of a device")
     return Nic(
@@ -298,7 +298,7 @@ def _read_platform(found: Fields) -> Platform | None:
     if not found.values:
         return None
     return Platform(
-        chassis=found.text("chassis", _LONGEST_TEXT),
+        chassis=found.text("chassis", LONGEST_TEXT),
         slot=found.count("slot", _MOST_PLACE),
         tray=found.count("tray", _MOST_PLACE),
         host=found.count("host", _MOST_PLACE),
@@ -309,7 +309,7 @@ def _read_unseen(found: Fields) -> Unseen:
     gpus = tuple(element for _, element in found.items("gpus", _MOST_GPUS))
     if not all(type(index) is int and 0 <= index <= _MOST_INDEX for index in gpus):
         raise found.bad("gpus", "indexes of GPUs")
-    return Unseen(what=found.text("what", _LONGEST_TEXT), why=found.text("why", _LONGEST_TEXT), gpus=gpus)
+    return Unseen(what=found.text("what", LONGEST_TEXT), why=found.text("why", LONGEST_TEXT), gpus=gpus)
 
 
 def _read_offer(found: Fields) -> MigOffer:
@@ -332,7 +332,7 @@ def _read_instance(found: Fields) -> MigInstance:
 
 def _read_profile(found: Fields) -> str:
     try:
-        return mig.parse(found.text("profile", _LONGEST_TEXT)).name
+        return mig.parse(found.text("profile", LONGEST_TEXT)).name
     except ValueError as error:
         raise TopologyError(f"{found.where}.profile: {error}") from error
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ..conventions import Conventions
 from ..wellknown import HOSTNAME_LABEL
-from .boxes import Boxes, Row, fewest
+from .boxes import Box, Row, fewest
 
 # A user's terms multiply podberth's, and 32 are allowed in all (mutation/affinity.py): eight leave room for four.
 MAX_TERMS = 8
@@ -50,8 +50,6 @@ class Cover:
     """Whether the terms select all wanted nodes and no other node. Without terms: whether no other node needs
     exclusion.
     """
-    smallest: bool = True
-    """Whether the search was complete: no smaller set of terms over the same labels exists."""
     too_long: bool = False
     """Whether exact terms exist but exceed ``MAX_TERMS`` or ``MAX_VALUES``."""
 
@@ -121,8 +119,8 @@ class _Search:
             found is None
             or sum(len(e.get("values", ())) for term in terms for e in term["matchExpressions"]) > MAX_VALUES
         ):
-            return Cover((), exact=False, smallest=False, too_long=exact)
-        return Cover(terms, exact=exact, smallest=found.smallest)
+            return Cover((), exact=False, too_long=exact)
+        return Cover(terms, exact=exact)
 
     def _cost(self, key: int, allowed: Values, outside: Values) -> float:
         """Return the cost of the expression that allows the values ``allowed`` of a label key and excludes ``outside``.
@@ -134,10 +132,10 @@ class _Search:
         plainness, said = _plainest(allowed, outside, number=self.numbers[key])
         return self.ranks[key] * _RANK + plainness + (_LAST if len(said.get("values", ())) > MAX_VALUES else 0)
 
-    def _terms(self, found: Boxes, distinct: set[Row]) -> tuple[Term, ...]:
+    def _terms(self, boxes: tuple[Box, ...], distinct: set[Row]) -> tuple[Term, ...]:
         outside = [frozenset(row[key] for row in distinct) for key in range(len(self.keys))]
         terms = []
-        for box in found.boxes:
+        for box in boxes:
             expressions = []
             for key in box.keys:
                 allowed = box.allowed(key)

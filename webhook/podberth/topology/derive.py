@@ -8,12 +8,11 @@ from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from ..devices import mig
+from .codec import LONGEST_TEXT, MOST_UNSEEN
 from .links import links_of
-from .node import Fabric, Gpu, MigInstance, MigOffer, Nic, NodeTopology, Platform, Unseen
+from .node import Fabric, Gpu, MigInstance, MigOffer, NodeTopology, Platform, Unseen
 from .observation import Health, Observation, ObservedFabric, ObservedGpu, PciPlace
 
-_LONGEST = 128  # of any text in the document (codec)
-_MOST_UNSEEN = 64  # likewise
 _NOWHERE = PciPlace(numa_node=None, path=())
 
 # nvml.h, NVML_GPU_FABRIC_STATE_*
@@ -46,10 +45,7 @@ def derive(observation: Observation) -> NodeTopology:
         gpus=tuple(_gpu(gpu, observation.places.get(gpu.address, _NOWHERE)) for gpu in gpus),
         links=links_of(observation),
         fabric=fabric,
-        nics=tuple(
-            Nic(name=nic.name, kind=nic.kind, numa_node=nic.place.numa_node, pcie_root=nic.place.root)
-            for nic in sorted(observation.nics, key=lambda nic: nic.name)
-        ),
+        nics=tuple(sorted(observation.nics, key=lambda nic: nic.name)),
         platform=next((_platform(gpu) for gpu in gpus if gpu.platform is not None), None),
         mig_offers=_offers(gpus),
         mig_instances=tuple(instance for gpu in gpus for instance in _instances(gpu)),
@@ -163,7 +159,7 @@ def _profile(name: str) -> str:
 
 
 def _unseen(all_of: Iterable[Unseen]) -> tuple[Unseen, ...]:
-    """Return the values that the agent could not read, sorted, at most ``_MOST_UNSEEN``.
+    """Return the values that the agent could not read, sorted, at most ``MOST_UNSEEN``.
 
     Entries with an equal value and reason become one entry with the GPUs of all.
     """
@@ -171,9 +167,9 @@ def _unseen(all_of: Iterable[Unseen]) -> tuple[Unseen, ...]:
     for each in all_of:
         gpus.setdefault((_text(each.what), _text(each.why)), set()).update(each.gpus)
     rows = [Unseen(what=what, why=why, gpus=tuple(sorted(whose))) for (what, why), whose in sorted(gpus.items())]
-    return tuple(rows[:_MOST_UNSEEN])
+    return tuple(rows[:MOST_UNSEEN])
 
 
 def _text(text: str) -> str:
     """Return a text from the driver, made printable and cut to the length that the document allows."""
-    return "".join(c if c.isprintable() else "?" for c in text)[:_LONGEST]
+    return "".join(c if c.isprintable() else "?" for c in text)[:LONGEST_TEXT]

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from ..kube.unchecked import mapping_at
+
 _MOST_SECONDS = 2**31 - 1  # LeaseSpec.leaseDurationSeconds is an int32 (k8s.io/api coordination/v1)
 
 
@@ -28,11 +30,9 @@ class Heartbeat:
 
 def read_heartbeat(lease: Mapping[str, Any]) -> Heartbeat | None:
     """Return the heartbeat in a Lease; None if the Lease's time or duration is absent or invalid."""
-    spec = lease.get("spec")
-    if not isinstance(spec, dict):
-        return None
+    spec = mapping_at(lease, "spec")
     renewed, seconds = spec.get("renewTime"), spec.get("leaseDurationSeconds")
-    if isinstance(seconds, bool) or not isinstance(seconds, int) or seconds > _MOST_SECONDS:
+    if type(seconds) is not int or seconds > _MOST_SECONDS:
         return None
     try:
         # A YAML reader may have parsed the time already.

@@ -8,8 +8,8 @@ only the name, the class, the ignored labels, and the names of extended resource
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from ..conventions import Conventions
@@ -62,16 +62,7 @@ class TopologyIndex:
 
         ``conventions`` are the names of levels, taints and labels in the cluster; None: the defaults.
         """
-        conventions = conventions or Conventions()
-        entries: dict[str, _Entry] = {}
-        keys: dict[_Key, _Key] = {}
-        for node in nodes:
-            entry = _file(node, conventions)
-            entries[node.name] = replace(entry, key=keys.setdefault(entry.key, entry.key))
-        members: dict[_Key, dict[str, OwnLabels]] = {}
-        for name, entry in entries.items():
-            members.setdefault(entry.key, {})[name] = entry.own
-        return cls(conventions, {key: _make_class(key, own) for key, own in members.items()}, entries)
+        return cls(conventions or Conventions(), {}, {}).update(nodes)
 
     def update(self, nodes: Iterable[Node], gone: Iterable[str] = ()) -> "TopologyIndex":
         """Return the index with the nodes ``nodes`` added or replaced, and the nodes called ``gone`` removed.
@@ -85,7 +76,6 @@ class TopologyIndex:
             before = entries.pop(name, None)
             if before is not None:
                 del members[before.key][name]
-        keys: dict[_Key, _Key] = {}
         for node in nodes:
             entry = _file(node, self.conventions)
             before = entries.get(node.name)
@@ -94,11 +84,14 @@ class TopologyIndex:
             if before is not None:
                 del members[before.key][node.name]
             members[entry.key][node.name] = entry.own
-            # All members of a class share one key.
-            present = self._classes.get(entry.key)
-            key = keys.setdefault(entry.key, present.key if present else entry.key)
-            entries[node.name] = replace(entry, key=key)
-        return TopologyIndex(self.conventions, members.classes(keys), entries) if members else self
+            entries[node.name] = entry
+        classes = dict(self._classes)
+        for key, own in members.items():
+            if own:
+                classes[key] = _make_class(key, own)
+            else:
+                classes.pop(key, None)
+        return TopologyIndex(self.conventions, classes, entries) if members else self
 
     @property
     def known(self) -> bool:
@@ -121,32 +114,20 @@ class TopologyIndex:
         return frozenset(name for one in self._classes.values() for name, _ in one.capability.amounts)
 
     @cached_property
-    def _unrecognised(self) -> frozenset[str]:
-        """The names of all extended resources of the nodes that are no known accelerators; every node is visited."""
-        return frozenset().union(*{entry.unrecognised for entry in self._entries.values()})
-
-    @property
     def resources(self) -> frozenset[str]:
-        """The names of all extended resources that any node has, accelerators and others."""
-        return self.offered | self._unrecognised
+        """The names of all extended resources that any node has, accelerators and others; every node is visited."""
+        return self.offered.union(*{entry.unrecognised for entry in self._entries.values()})
 
     def offers(self, resource: str) -> bool:
         """Return whether any node has the extended resource ``resource``, which need not be an accelerator.
 
         If no node has the resource, DRA may still serve it (docs/rules.md, rule 13).
         """
-        return resource in self.offered or resource in self._unrecognised
-
-    def memory_mib(self, product: str) -> int:
-        """Return the MiB of a whole GPU of a model; 0 if unknown.
-
-        If nodes differ, the largest value is used. ``product`` is the model's name in GFD's or GKE's label.
-        """
-        return self._memory_mib.get(product, 0)
+        return resource in self.offered or resource in self.resources
 
     @cached_property
-    def _memory_mib(self) -> Mapping[str, int]:
-        """A mapping from GPU model, as labels name it, to the MiB of a whole GPU.
+    def memory_mib(self) -> Mapping[str, int]:
+        """A mapping from GPU model, as GFD's or GKE's label names it, to the MiB of a whole GPU; without unknown MiB.
 
         If nodes differ, the largest value is used.
         """
@@ -223,30 +204,21 @@ class _Members(dict[_Key, dict[str, OwnLabels]]):
         self[key] = found = dict(present.members) if present else {}
         return found
 
-    def classes(self, keys: Mapping[_Key, _Key]) -> dict[_Key, NodeClass]:
-        """Return the node classes of the index after the update, without classes that have no node any more.
-
-        ``keys`` maps the key of a changed class to the equal object that the nodes of the class have as their key. This
-        object becomes the key of the class, too, so that they share one object.
-        """
-        classes = dict(self._classes)
-        for key, members in self.items():
-            if members:
-                classes[key] = _make_class(keys.get(key, key), members)
-            else:
-                classes.pop(key, None)
-        return classes
-
 
 def _file(node: Node, conventions: Conventions) -> _Entry:
     ignored = conventions.ignored_labels
     labels = tuple(sorted(item for item in node.labels.items() if item[0] not in ignored))
     own = tuple(sorted(item for item in node.labels.items() if item[0] in ignored))
-    return _Entry((labels, tuple(sorted(node.taints)), capability_of(node), node.transient), own, node.unrecognised)
+    key = _shared((labels, tuple(sorted(node.taints)), capability_of(node), node.transient))
+    return _Entry(key, own, node.unrecognised)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _shared(key: _Key) -> _Key:
+    """Return the first of all equal keys that this function was called with. Nodes of a class then share one object."""
+    return key
 
 
 def _make_class(key: _Key, members: Mapping[str, OwnLabels]) -> NodeClass:
     labels, taints, capability, transient = key
-    return NodeClass(
-        key=key, labels=dict(labels), taints=taints, capability=capability, transient=transient, members=members
-    )
+    return NodeClass(labels=dict(labels), taints=taints, capability=capability, transient=transient, members=members)

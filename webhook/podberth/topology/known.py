@@ -8,18 +8,19 @@ have equal nodes, and so has a replica after a restart. ADR 45 says why ``Cluste
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar, cast
+from weakref import WeakKeyDictionary, ref
 
 from ..conventions import Conventions
 from .codec import decode_topology
 from .manifest import judge, read_node
-from .node import Gpu, Links, MigInstance, Node, NodeTopology, Taint, Transient
+from .node import Node, NodeTopology, Taint, Transient
 
 T = TypeVar("T")
 _Pairs = tuple[tuple[str, Any], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class _Kind:
     """The fields of a Node that many Nodes share."""
 
@@ -40,27 +41,6 @@ class _Filed:
     """The labels of the Node in ``Conventions.ignored_labels``."""
 
 
-class _Pool(Generic[T]):
-    """A pool in which equal values are one object; a value is removed when nothing uses the value any more."""
-
-    def __init__(self) -> None:
-        self._held: dict[T, tuple[T, int]] = {}
-
-    def take(self, value: T) -> T:
-        """Return the object of the pool that is equal to ``value``, and count one more user of the object."""
-        kept, holders = self._held.get(value, (value, 0))
-        self._held[kept] = (kept, holders + 1)
-        return kept
-
-    def give_back(self, value: T) -> None:
-        """Count one user of a value less, and remove the value if none is left."""
-        kept, holders = self._held[value]
-        if holders > 1:
-            self._held[kept] = (kept, holders - 1)
-        else:
-            del self._held[kept]
-
-
 class KnownNodes:
     """The known nodes, their topologies, and the names of stale nodes.
 
@@ -78,8 +58,7 @@ class KnownNodes:
         self._stale: set[str] = set()
         # In the order of their changes.
         self._changed: dict[str, None] = {}
-        self._kinds: _Pool[_Kind] = _Pool()
-        self._machines: _Pool[NodeTopology] = _Pool()
+        self._shared: WeakKeyDictionary[Any, ref[Any]] = WeakKeyDictionary()
 
     def put_node(self, name: str, manifest: Mapping[str, Any]) -> None:
         """Add or replace a Node.
@@ -91,11 +70,11 @@ class KnownNodes:
         try:
             filed = self._file(read_node(manifest))
         finally:
-            self._set_node(name, filed)
+            self._set(self._nodes, name, filed)
 
     def drop_node(self, name: str) -> None:
         """Remove a Node."""
-        self._set_node(name, None)
+        self._set(self._nodes, name, None)
 
     def put_topology(self, name: str, config_map: Mapping[str, Any]) -> None:
         """Add or replace the topology ConfigMap of a node.
@@ -105,13 +84,13 @@ class KnownNodes:
         """
         topology = None
         try:
-            topology = _read_by_index(decode_topology(config_map))
+            topology = self._share(_read_by_index(decode_topology(config_map)))
         finally:
-            self._set_topology(name, topology)
+            self._set(self._topologies, name, topology)
 
     def drop_topology(self, name: str) -> None:
         """Remove the topology ConfigMap of a node."""
-        self._set_topology(name, None)
+        self._set(self._topologies, name, None)
 
     def set_stale(self, name: str, *, stale: bool) -> None:
         """Record whether a node's heartbeat has expired; no effect for a node without a topology."""
@@ -133,7 +112,7 @@ class KnownNodes:
         names = [name for name, _ in zip(self._changed, range(most), strict=False)]
         for name in names:
             del self._changed[name]
-        nodes = [self._node(name, self._nodes[name]) for name in names if name in self._nodes]
+        nodes = [self._node(name) for name in names if name in self._nodes]
         return nodes, [name for name in names if name not in self._nodes]
 
     @property
@@ -145,8 +124,9 @@ class KnownNodes:
         """Return the names of nodes that have a topology document but no Node object."""
         return self._topologies.keys() - self._nodes.keys()
 
-    def _node(self, name: str, filed: _Filed) -> Node:
-        kind, topology = filed.kind, self._topologies.get(name)
+    def _node(self, name: str) -> Node:
+        filed, topology = self._nodes[name], self._topologies.get(name)
+        kind = filed.kind
         node = Node(
             name=name,
             labels=dict((*kind.labels, *filed.own)),
@@ -168,30 +148,20 @@ class KnownNodes:
             unrecognised=node.unrecognised,
             transient=node.transient,
         )
-        return _Filed(kind, tuple(pair for pair in labels if pair[0] in self._ignored))
+        return _Filed(self._share(kind), tuple(pair for pair in labels if pair[0] in self._ignored))
 
-    def _set_node(self, name: str, filed: _Filed | None) -> None:
-        before = self._nodes.get(name)
-        if filed == before:
-            return
-        if filed is None:
-            del self._nodes[name]
-        else:
-            self._nodes[name] = replace(filed, kind=self._kinds.take(filed.kind))
-        if before is not None:
-            self._kinds.give_back(before.kind)
-        self._changed[name] = None
+    def _share(self, value: T) -> T:
+        """Return the value that is in use already and equals ``value``; ``value`` itself if there is none."""
+        return cast("T", self._shared.setdefault(value, ref(value))())
 
-    def _set_topology(self, name: str, topology: NodeTopology | None) -> None:
-        before = self._topologies.get(name)
-        if topology == before:
+    def _set(self, held: dict[str, T], name: str, value: T | None) -> None:
+        """Add, replace or (None) remove a node's value in ``held``; list the node as changed if the value differs."""
+        if value == held.get(name):
             return
-        if topology is None:
-            del self._topologies[name]
+        if value is None:
+            del held[name]
         else:
-            self._topologies[name] = self._machines.take(topology)
-        if before is not None:
-            self._machines.give_back(before)
+            held[name] = value
         self._changed[name] = None
 
 
@@ -201,22 +171,14 @@ def _read_by_index(topology: NodeTopology) -> NodeTopology:
     The result is equal for all machines of one model in one state, and such machines share one object. The other fields
     (serial numbers, PCIe places, link levels, NICs) are for people, and take several KiB for each machine.
     """
-    gpus = tuple(
-        Gpu(
-            index=gpu.index,
-            vendor=gpu.vendor,
-            product=gpu.product,
-            pci_id=gpu.pci_id,
-            memory_mib=gpu.memory_mib,
-            mig_enabled=gpu.mig_enabled,
-            mig_pending=gpu.mig_pending,
-            problem=gpu.problem,
-        )
-        for gpu in topology.gpus
-    )
-    return NodeTopology(
-        gpus=gpus,
-        links=Links(shape=topology.links.shape, domains=topology.links.domains),
-        mig_offers=topology.mig_offers,
-        mig_instances=tuple(MigInstance(gpu=one.gpu, profile=one.profile) for one in topology.mig_instances),
+    return replace(
+        topology,
+        gpus=tuple(replace(gpu, uuid="", numa_node=None, pcie_root="") for gpu in topology.gpus),
+        links=replace(topology.links, levels=()),
+        fabric=None,
+        nics=(),
+        platform=None,
+        mig_instances=tuple(replace(one, start=None, size=None) for one in topology.mig_instances),
+        unseen=(),
+        observed="",
     )

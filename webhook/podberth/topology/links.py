@@ -6,7 +6,8 @@ because a GPU is allocated once. A domain is a maximal clique: a largest set of 
 overlap (the cube mesh of a DGX-1), the larger clique is taken first.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from .node import Links, LinkShape
@@ -93,31 +94,22 @@ def _domains(indexes: Sequence[int], linked: set[Pair]) -> tuple[tuple[int, ...]
 
     If two groups of equal size overlap, the group with the lower indexes is taken.
     """
-    neighbours = {index: {b if a == index else a for a, b in linked if index in {a, b}} for index in indexes}
     left, found = set(indexes), []
-    while left:
-        best = max(_cliques(set(), left, set(), neighbours), key=lambda clique: (len(clique), [-i for i in clique]))
-        if len(best) < 2:  # noqa: PLR2004 - a link needs two
-            break
-        found.append(best)
-        left -= set(best)
+    while domain := _largest(left, linked):
+        found.append(domain)
+        left -= set(domain)
     return tuple(sorted(found))
 
 
-def _cliques(
-    clique: set[int], candidates: set[int], done: set[int], neighbours: Mapping[int, set[int]]
-) -> Iterator[tuple[int, ...]]:
-    """Yield the maximal cliques (Bron and Kerbosch, CACM 16(9), 1973, with a pivot).
+def _largest(indexes: set[int], linked: set[Pair]) -> tuple[int, ...]:
+    """Return the largest group of GPUs that are all linked with each other; empty if no two are linked.
 
     The time is exponential in the worst case, but the links of a real machine form groups, or a cube of eight GPUs.
     """
-    if not candidates:
-        if not done:
-            yield tuple(sorted(clique))
-        return
-    pivot = max(sorted(candidates | done), key=lambda index: len(neighbours[index] & candidates))
-    for index in sorted(candidates - neighbours[pivot]):
-        near = neighbours[index]
-        yield from _cliques(clique | {index}, candidates & near, done & near, neighbours)
-        candidates = candidates - {index}
-        done = done | {index}
+    ends = Counter(index for pair in linked if indexes.issuperset(pair) for index in pair)
+    for size in range(max(ends.values(), default=0) + 1, 1, -1):
+        enough = sorted(index for index, number in ends.items() if number >= size - 1)
+        for some in combinations(enough, size):
+            if linked.issuperset(combinations(some, 2)):
+                return some
+    return ()

@@ -130,7 +130,7 @@ class Unseen:
     """The indexes of the GPUs whose value could not be read; empty: the value is the node's."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
 class NodeTopology:
     """The topology document of one node, as the node's agent publishes the document."""
 
@@ -155,10 +155,6 @@ class Taint(NamedTuple):
     key: str
     value: str
     effect: str
-
-    def as_dict(self) -> dict[str, str]:
-        """Return the taint as a dictionary, as in a Node and in CEL; ``value`` is always present."""
-        return {"key": self.key, "value": self.value, "effect": self.effect}
 
 
 Transient: TypeAlias = Literal[

@@ -144,7 +144,10 @@ def picture_of(node: Node, conventions: Conventions | None = None, use: NodeUse 
         levels=tuple(tuple(levels[row][column] for column in order) for row in order) if levels else (),
         fabric=topology.fabric.label if topology and topology.fabric else "",
         numa=_numa(each.gpu for each in gpus),
-        offers=offers_of(node),
+        offers=tuple(
+            Offer(name, node.allocatable.get(name, 0), node.capacity.get(name, 0))
+            for name in sorted(node.allocatable.keys() | node.capacity.keys())
+        ),
         taints=node.taints,
         labels=_labels(node.labels, conventions),
         observed=topology.observed if topology else "",
@@ -181,12 +184,6 @@ def shape_of(node: Node) -> str:
         return f"{links.shape} of {largest}" if largest else links.shape
     size = capability_of(node).domain_of.get(_NVIDIA_GPU, 0)
     return f"{size} linked, by labels" if size else "unknown"
-
-
-def offers_of(node: Node) -> tuple[Offer, ...]:
-    """Return the device resources of a node, sorted by name."""
-    names = sorted(node.allocatable.keys() | node.capacity.keys())
-    return tuple(Offer(name, node.allocatable.get(name, 0), node.capacity.get(name, 0)) for name in names)
 
 
 def layout_of(node: Node) -> Mapping[int, str]:

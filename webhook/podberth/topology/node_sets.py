@@ -6,7 +6,7 @@ an ignored label. A set has no reference to its index, so a replaced index is fr
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -34,7 +34,7 @@ from .placement import Placement, Unfit
 OwnLabels: TypeAlias = tuple[tuple[str, str], ...]
 """The ignored labels of one node, as pairs of key and value."""
 
-# Link domains are asked for up to the number of GPUs that a container wants, profiles are a dozen; more is abuse.
+# Policies prefer a handful of terms for a pod; more is abuse.
 _REMEMBERED = 64
 _MOST_NAMED = 2  # nodes named for one reason: a line for people has room for no more
 
@@ -50,7 +50,6 @@ class NodeClass:
     Ignored labels are labels that the conventions list, such as labels that identify a node or show the node's age.
     """
 
-    key: Any
     labels: Mapping[str, str]
     """All labels of the nodes except the ignored labels; the nodes of the class share this mapping."""
     taints: tuple[Taint, ...]
@@ -179,8 +178,6 @@ class NodeSet:
         """
         kept = tuple(part for part in self.parts if fit(part.node_class.capability))
         rest = (part for part in self.parts if not fit(part.node_class.capability))
-        if len(self._narrowed) >= _REMEMBERED:
-            self._narrowed.clear()
         self._narrowed[key] = found = NodeSet(self.conventions, self.need, kept, (*self.others, *rest), linked)
         return found
 
@@ -330,13 +327,6 @@ class NodeSet:
         }
         return (min(sizes), max(sizes)) if sizes and all(sizes) else (0, 0)
 
-    def names(self) -> tuple[str, ...]:
-        """Return the names of all nodes of the set, transient nodes included, sorted.
-
-        The function visits every node.
-        """
-        return tuple(sorted(name for part in self.parts for name, _ in part.nodes()))
-
     def durable_names(self) -> tuple[str, ...]:
         """Return the names of the durable nodes, sorted. The function visits every node."""
         return tuple(sorted(name for part in self.durable_parts for name, _ in part.nodes()))
@@ -396,23 +386,14 @@ def _of_single_nodes(counted: Sequence[tuple[Part, int]], level: str) -> dict[st
 def select(chosen: Iterable[Part], need: Need, conventions: Conventions) -> NodeSet:
     """Return the nodes that fit ``need``, among the nodes that the pod's own selection matches.
 
-    Many classes share their accelerators or taints, so each set of accelerators and each list of taints is checked
-    once.
+    Many classes share their taints, so each list of taints is checked once.
     """
-    reaches = Reach(need, conventions)
-    reached: dict[tuple[Taint, ...], bool] = {}
-    fitting: dict[int, bool] = {}
+    reaches = cache(Reach(need, conventions))
     parts: list[Part] = []
     others: list[Part] = []
     for part in chosen:
-        taints, capability = part.node_class.taints, part.node_class.capability
-        if taints not in reached:
-            reached[taints] = reaches(taints)
-        if not reached[taints]:
-            continue
-        if id(capability) not in fitting:
-            fitting[id(capability)] = fits(capability, need)
-        (parts if fitting[id(capability)] else others).append(part)
+        if reaches(part.node_class.taints):
+            (parts if fits(part.node_class.capability, need) else others).append(part)
     if need.claimed and not need.requests:
         parts, rest = _with_accelerators(parts, conventions)
         others += rest

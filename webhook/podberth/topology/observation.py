@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from .node import NicKind, Unseen, Vendor
+from .node import Nic, Unseen, Vendor
 
 PeerKind: TypeAlias = Literal["gpu", "switch", "other"]
 """The kind of device at the other end of a link."""
@@ -135,15 +135,6 @@ class ObservedPair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ObservedNic:
-    """The readings of one RDMA device."""
-
-    name: str
-    kind: NicKind
-    place: PciPlace
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
     """All readings of a node at one time."""
 
@@ -154,5 +145,5 @@ class Observation:
     """The pairs of GPUs by the two indexes of the GPUs, the smaller index first."""
     places: Mapping[str, PciPlace] = field(default_factory=dict)
     """The positions of PCI devices by PCI address."""
-    nics: tuple[ObservedNic, ...] = ()
+    nics: tuple[Nic, ...] = ()
     unseen: tuple[Unseen, ...] = ()

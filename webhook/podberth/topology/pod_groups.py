@@ -56,11 +56,11 @@ def asks_topology(api_group: str, document: Mapping[str, Any]) -> bool:
     return False
 
 
-def served_pod_groups(discovery: Mapping[str, Any]) -> frozenset[str]:
-    """Return the API group of an APIResourceList if it lists a PodGroup kind that podberth reads; else an empty set.
+def served_pod_groups(discovery: Mapping[str, Any]) -> str:
+    """Return the API group of an APIResourceList if it lists a PodGroup kind that podberth reads; else empty.
 
     ``kubectl get --raw /apis/scheduling.k8s.io/v1beta1`` prints an APIResourceList (meta/v1).
     """
     group = text_at(discovery, "groupVersion").rpartition("/")[0]
     served = any(at(each, "name") == POD_GROUPS for each in list_at(discovery, "resources"))
-    return frozenset({group}) if served and group in POD_GROUP_GROUPS else frozenset()
+    return group if served and group in POD_GROUP_GROUPS else ""

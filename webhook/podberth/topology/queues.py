@@ -29,27 +29,21 @@ class Queues:
     """The known queues, and the Kubernetes kinds of queues, such as LocalQueue, of which all queues are known."""
 
     by_key: Mapping[QueueKey, Queue] = field(default_factory=dict)
-    whole: frozenset[QueueKind] = frozenset()
-    """The kinds of which all queues are known: a queue of such a kind that is unknown does not exist.
-
-    At least one queue of each of these kinds is known.
-    """
+    cut: frozenset[QueueKind] = frozenset()
+    """The kinds of which only some queues are known."""
     listed: bool = True
     """Whether the API server listed all queues; if False, the queues come from files, which may lack queues.
 
     If the files have no queue of a namespace, nothing is reported about the queues of that namespace.
     """
 
-    @classmethod
-    def of(
-        cls, by_key: Mapping[QueueKey, Queue], cut: frozenset[QueueKind] = frozenset(), *, listed: bool = True
-    ) -> "Queues":
-        """Return the queues of a cluster.
+    @cached_property
+    def whole(self) -> frozenset[QueueKind]:
+        """The kinds of which all queues are known: a queue of such a kind that is unknown does not exist.
 
-        ``cut`` has the Kubernetes kinds of queues of which only some queues are known. ``listed`` is True if the API
-        server listed the queues, and False if the queues come from files.
+        At least one queue of each of these kinds is known.
         """
-        return cls(by_key, frozenset(key[:2] for key in by_key) - cut, listed)
+        return frozenset(key[:2] for key in self.by_key) - self.cut
 
     def get(self, kind: QueueKind, name: str, namespace: str = "") -> Queue | None:
         """Return the queue called ``name``; None if the queue is unknown."""

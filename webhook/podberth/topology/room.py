@@ -6,7 +6,7 @@ only an exact packing shows that.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .capability import Capability
@@ -52,65 +52,41 @@ def lacks(
     are included. Pods that ask for no device, and pods that fit no node, count as placed. The result itself is None if
     no known node fits any of the pods, or if no pod asks for a device.
     """
-    kinds = _Kinds(wanted)
-    parts = {
-        kind: nodes.parts
-        for kind in kinds.largest_first
-        if wanted[kind].need.requests and (nodes := index.nodes(wanted[kind].need)).exist
-    }
+    places: dict[Need, list[int]] = {}
+    for place, each in enumerate(wanted):
+        places.setdefault(each.need, []).append(place)
+    largest_first = sorted(places, key=total, reverse=True)
+    parts = {need: nodes.parts for need in largest_first if need.requests and (nodes := index.nodes(need)).exist}
     if not parts:
         return None
+    # A machine that runs a pod with a larger need could run the pod: they are all on its machines.
+    covering = {
+        need: tuple(place for other in parts if covers(need, other) for place in places[other]) for need in parts
+    }
     found: Counter[Lack | None] = Counter()
     for machines, number in domains(list(groups(parts.values())), level, index.conventions):
         at_hand = {
-            kind: [(capability, nodes) for (capability, fitting), nodes in machines.items() if place in fitting]
-            for place, kind in enumerate(parts)
+            need: [(capability, nodes) for (capability, fitting), nodes in machines.items() if kind in fitting]
+            for kind, need in enumerate(parts)
         }
-        found[_lack(kinds, together, at_hand)] += number
+        found[_lack(wanted, together, covering, at_hand)] += number
     return found
 
 
-class _Kinds:
-    """The wanted pods, divided into sets of pods with equal needs.
-
-    A set is identified by the index of its first item in ``wanted``.
-    """
-
-    def __init__(self, wanted: Sequence[PodsWanted]) -> None:
-        self.wanted = wanted
-        self._places: dict[int, list[int]] = {}
-        first: dict[Need, int] = {}
-        for place, each in enumerate(wanted):
-            self._places.setdefault(first.setdefault(each.need, place), []).append(place)
-        self.largest_first = sorted(self._places, key=lambda kind: total(wanted[kind].need), reverse=True)
-        self._covered: dict[int, list[int]] = {}
-
-    def covered(self, kind: int) -> list[int]:
-        """Return the sets of pods whose needs are at least the need of the pods in the set ``kind``.
-
-        The set ``kind`` itself is included. The set with the largest need is first.
-        """
-        if kind not in self._covered:
-            need = self.wanted[kind].need
-            self._covered[kind] = [each for each in self.largest_first if covers(need, self.wanted[each].need)]
-        return self._covered[kind]
-
-    def places(self, kinds: Iterable[int]) -> tuple[int, ...]:
-        """Return the indexes in ``wanted`` of all items in the sets ``kinds``."""
-        return tuple(place for kind in kinds for place in self._places[kind])
-
-
-def _lack(kinds: _Kinds, together: int, machines: Mapping[int, Sequence[tuple[Capability, int]]]) -> Lack | None:
+def _lack(
+    wanted: Sequence[PodsWanted],
+    together: int,
+    covering: Mapping[Need, tuple[int, ...]],
+    machines: Mapping[Need, Sequence[tuple[Capability, int]]],
+) -> Lack | None:
     """Return the first pods that do not fit on the nodes ``machines``; None if all pods fit.
 
-    Pods with the largest needs come first. ``machines`` maps each set of pods with equal needs to the fitting nodes, as
-    (offered accelerators, number of nodes). ``together`` is the number of all pods that start together.
+    Pods with the largest needs come first. ``machines`` maps each need to the fitting nodes, as (offered accelerators,
+    number of nodes), and ``covering`` to the indexes in ``wanted`` of the pods whose needs are at least this need.
+    ``together`` is the number of all pods that start together.
     """
-    wanted = kinds.wanted
-    for kind, at_hand in machines.items():
-        need = wanted[kind].need
-        # A machine that runs one of these could run the pod: they are all on its machines.
-        places = kinds.places(each for each in kinds.covered(kind) if each in machines)
+    for need, at_hand in machines.items():
+        places = covering[need]
         others = sum(each.most for each in wanted) - sum(wanted[place].most for place in places)
         pods = max(sum(wanted[place].least for place in places), together - others)
         if pods < 1:

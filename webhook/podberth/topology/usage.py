@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..devices.device_ids import DeviceName
-from ..devices.resources import COUNTED_KINDS, recognise, recognise_class
+from ..devices.resources import COUNTED_KINDS, DEVICE_CLASSES, recognise
 from .node import NodeTopology, Unseen
 
 
@@ -133,7 +133,7 @@ def allocate(grants: Iterable[Grant], look: Look) -> Allocation:
 
 
 def _is_accelerator(resource: str) -> bool:
-    known = recognise(resource) or recognise_class(resource)
+    known = recognise(resource) or DEVICE_CLASSES.get(resource)
     return known is not None and known.kind in COUNTED_KINDS
 
 

@@ -16,14 +16,6 @@ _SPEC: Final[dict[str, Any]] = {
     "dnsPolicy": "ClusterFirst",
     "schedulerName": "default-scheduler",
 }
-_POD: Final[dict[str, Any]] = {
-    # SetDefaults_Pod, same file
-    "enableServiceLinks": True,
-}
-_SERVICE_ACCOUNT: Final[dict[str, Any]] = {
-    # ServiceAccount plugin, kubernetes plugin/pkg/admission/serviceaccount
-    "serviceAccountName": "default",
-}
 
 # SetDefaults_Container and SetDefaults_Probe, same file
 _CONTAINER: Final[dict[str, Any]] = {
@@ -56,7 +48,8 @@ def apply_defaults(pod: dict[str, Any]) -> None:
     """
     spec = pod["spec"]
     apply_pod_defaults(pod)
-    _fill(spec, _SERVICE_ACCOUNT)
+    # ServiceAccount plugin, kubernetes plugin/pkg/admission/serviceaccount
+    _fill(spec, {"serviceAccountName": "default"})
     spec.setdefault("serviceAccount", spec["serviceAccountName"])
     if not spec.get("priorityClassName"):
         # Priority plugin, kubernetes plugin/pkg/admission/priority: the value without a class and a default class
@@ -67,7 +60,7 @@ def apply_defaults(pod: dict[str, Any]) -> None:
 def apply_pod_defaults(pod: dict[str, Any]) -> None:
     """Add to a Pod, in place, the defaults of the API alone, without the defaults of admission plugins."""
     apply_template_defaults(pod)
-    _fill(pod["spec"], _POD)
+    _fill(pod["spec"], {"enableServiceLinks": True})  # SetDefaults_Pod, in the file of SetDefaults_PodSpec
     for container in containers(pod):
         container["resources"] = _resources(container["resources"])
 

@@ -40,15 +40,10 @@ def foreign_dialect(pod: Mapping[str, Any]) -> str:
 def _of_resources(pod_spec: dict[str, Any]) -> Iterator[str]:
     for field in RESOURCED_LISTS:
         for container in pod_spec.get(field) or ():
-            resources = container.get("resources")
-            if resources:
-                yield from _of_amounts(resources.get("limits"))
-                yield from _of_amounts(resources.get("requests"))
-
-
-def _of_amounts(amounts: dict[str, Any] | None) -> Iterator[str]:
-    if amounts and not _BY_RESOURCE.keys().isdisjoint(amounts):
-        yield from (_BY_RESOURCE[name] for name in amounts if name in _BY_RESOURCE and not _is_zero(amounts[name]))
+            resources = container.get("resources") or {}
+            for amounts in (resources.get("limits") or {}, resources.get("requests") or {}):
+                known = (name for name in amounts if name in _BY_RESOURCE)
+                yield from (_BY_RESOURCE[name] for name in known if not _is_zero(amounts[name]))
 
 
 def _is_zero(amount: object) -> bool:

@@ -121,7 +121,8 @@ def gang_of(
         return Gang(system=system, accounted=accounted, problems=tuple(problems))
     size = declared or min(member.size, LARGEST_SIZE)
     agreed = size == member.size and _are_read(member.roles, problems)
-    roles = _with_accelerators(member, subject, devices, system) if agreed else ()
+    possible = member.roles if agreed else ()
+    roles = tuple(role for role in possible if role.count and _may_ask(role.asks, subject, devices, system))
     groups = _of_few_kinds(alike(roles), problems)
     awaited = member.awaits_owner and _has_owner_to_look_up(subject)
     accelerated = _declared_accelerated(subject, size, problems) or counted(roles)
@@ -289,11 +290,6 @@ def _declared_accelerated(pod: Subject, size: int, problems: list[str]) -> int:
     want = f"1 to {size}" if size else f"{GANG_SIZE_ANNOTATION} beside it"
     problems.append(f'{where}: got "{text[:32]}", want {want}: how many of the pods ask for accelerators')
     return 0
-
-
-def _with_accelerators(member: Member, pod: Subject, devices: KnownDevices, system: str) -> tuple[Role, ...]:
-    """Return the roles of ``member`` whose pods ask for accelerators, or may do so by a claim (``_may_ask``)."""
-    return tuple(role for role in member.roles if role.count and _may_ask(role.asks, pod, devices, system))
 
 
 def _may_ask(asks: Asks | None, pod: Subject, devices: KnownDevices, system: str) -> bool:

@@ -7,7 +7,7 @@ it). No function of this module checks whether a request is sensible.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from ..devices.claims import NO_DEVICES, ClaimRequest, KnownDevices
 from ..devices.resources import COUNTED_KINDS, DEVICE_CLASS_PREFIX, recognise
@@ -29,8 +29,7 @@ _MAYBE_GPUS: Final = frozenset({*COUNTED_KINDS, ""})
 """The kinds of claims that are, or may be, for accelerators; empty means an unknown kind."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GpuRequest:
+class GpuRequest(NamedTuple):
     """The amount of one accelerator resource that one container asks for; never zero.
 
     ``init`` is True for an init container that ends before the main containers start, and False for a sidecar.
@@ -110,18 +109,7 @@ class GpuFacts:
             "kind": self.kind,
             "vendor": self.vendor,
             "memoryMiB": self.memory_mib,
-            "requests": [
-                {
-                    "container": request.container,
-                    "init": request.init,
-                    "resource": request.resource,
-                    "quantity": request.quantity,
-                    "kind": request.kind,
-                    "vendor": request.vendor,
-                    "profile": request.profile,
-                }
-                for request in self.requests
-            ],
+            "requests": [request._asdict() for request in self.requests],
             "claims": [
                 {
                     "name": claim.name,

@@ -184,19 +184,17 @@ def _lifted(inside: Iterable[Template], document: Mapping[str, Any], path: Path)
     applies to the wrapped objects.
     """
     outer = at(document, "metadata", "labels")
-    labelled: dict[int, Mapping[str, Any]] = {}
-    """Each owner with the labels of the outer document, by the id() of the original, because templates may share an
-    owner.
+    labelled: dict[int, tuple[Found, Found]] = {}
+    """Each owner, and the owner with the labels of the outer document, by the id() of the first.
+
+    Templates may share an owner. Because the first is kept, no other object gets its id.
     """
-    before: list[Mapping[str, Any]] = []  # keeps the original owners alive, so that no other object gets their ids
     for template in inside:
         owners = template.owners
         if isinstance(outer, Mapping):
             for owner in owners.values():
-                if id(owner) not in labelled:
-                    labelled[id(owner)] = _labelled(owner, outer)
-                    before.append(owner)
-            owners = {uid: labelled[id(owner)] for uid, owner in owners.items()}
+                labelled.setdefault(id(owner), (owner, _labelled(owner, outer)))
+            owners = {uid: labelled[id(owner)][1] for uid, owner in owners.items()}
         yield replace(template, document=document, path=(*path, *template.path), owners=owners)
 
 
