@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from ..cel.engine import Environment
-from ..cel.tree import Name, Tree, walk
+from ..cel.tree import Tree, walk
 from ..conventions import Conventions
 from ..errors import Problem
 from ..kube.paths import Path
@@ -20,9 +20,8 @@ from ..policy.expressions import Placed, expressions_of
 from ..policy.model import Leaf, Mutation, Spec, leaves_of
 from ..policy.parse import ParsedPolicy
 from ..topology.node import Node
-from .conditions import Conditions
-
-_PREFIX = "variables."
+from .conditions import Conditions, variable
+from .formula import TRUE, Formula
 
 
 class Level(IntEnum):
@@ -120,9 +119,8 @@ class Linted:
         while waiting:
             path, tree = waiting.pop()
             yield path, tree
-            for part in walk(tree):
-                name = part.name.removeprefix(_PREFIX) if isinstance(part, Name) else ""
-                if name in self.variables and name not in seen and isinstance(part, Name) and part.name != name:
+            for name in map(variable, walk(tree)):
+                if name in self.variables and name not in seen:
                     seen.add(name)
                     waiting.append((self.places[name], self.variables[name]))
 
@@ -159,6 +157,11 @@ class LintedMutation:
         """The syntax tree of the mutation's condition ``when``; None if the mutation has no condition."""
         return None if self.source.when is None else self.policy.tree(self.source.when)
 
+    @property
+    def applies(self) -> Formula:
+        """The formula that the mutation's condition ``when`` is true; TRUE if the mutation has no condition."""
+        return TRUE if self.when is None else self.policy.conditions.says(self.when)
+
     def placed(self, leaf: Leaf) -> tuple[Path, Tree]:
         """Return (path in the policy's document, syntax tree) of an expression of the mutation.
 
@@ -166,7 +169,7 @@ class LintedMutation:
         """
         place: Path = (*self.path, *leaf.path)
         tree = self.policy.tree(leaf.source)
-        while isinstance(tree, Name) and (name := tree.name.removeprefix(_PREFIX)) in self.policy.variables:
+        while (name := variable(tree)) in self.policy.variables:
             place, tree = self.policy.places[name], self.policy.variables[name]
         return place, tree
 

@@ -31,7 +31,7 @@ from ...devices.claims import KnownDevices, read_claim
 from ...devices.resources import COUNTED_KINDS, recognise
 from ...errors import Problem
 from ..findings import Level, Library, LintedMutation
-from ..formula import TRUE, Compares, Formula
+from ..formula import Compares
 
 LEVEL = Level.WARNING
 _COUNT: Final = ("gpu", "count")
@@ -75,15 +75,9 @@ def _wrong(mutation: LintedMutation, devices: KnownDevices, part: Tree) -> str:
         return f"how many devices {template} has cannot be known, so nothing is written; want exactly, with a count"
     # Without names of containers, the claim is written only if a single container asks for the resource.
     asks = Compares(_COUNT, "==" if containers is None else ">=", got)
-    if got and _may_pass(mutation, asks):
+    if got and mutation.policy.conditions.can_hold(mutation.applies, asks):
         return ""
     return f"got {got} for {resource} in {template}, which no pod asks for that the conditions let pass"
-
-
-def _may_pass(mutation: LintedMutation, asks: Formula) -> bool:
-    conditions = mutation.policy.conditions
-    when = TRUE if mutation.when is None else conditions.says(mutation.when)
-    return conditions.can_hold(when, asks)
 
 
 def _texts(part: Tree) -> Mapping[str, str]:

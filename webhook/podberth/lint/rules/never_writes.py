@@ -106,7 +106,6 @@ def _taken(mutation: LintedMutation, leaf: Leaf) -> str:
     else:
         return ""
     conditions = mutation.policy.conditions
-    applies = (conditions.says(mutation.when),) if mutation.when is not None else ()
-    if not conditions.can_hold(*applies) or conditions.can_hold(unset, *applies):
+    if not conditions.can_hold(mutation.applies) or conditions.can_hold(unset, mutation.applies):
         return ""
     return "it applies only where the user has set a value, and the user's stays"
