@@ -53,22 +53,8 @@ class Replica:
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterWarnings:
-    """The warning Events of the whole cluster.
-
-    ``truncated`` is True if the cluster has more warning Events than were read.
-    """
-
-    documents: tuple[Document, ...]
-    truncated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Unrecorded:
-    """The pods that ask for accelerators, have not ended, and have no annotation ``podberth.io/applied``.
-
-    ``truncated`` is True if the cluster has more pods than were read.
-    """
+class ObservedList:
+    """Objects of the whole cluster; ``truncated`` is True if the cluster has more of them than were read."""
 
     documents: tuple[Document, ...]
     truncated: bool = False
@@ -117,12 +103,14 @@ class InstallationState:
     topologies: Read[tuple[Document, ...]]
     heartbeats: Read[tuple[Document, ...]]
     replicas: Read[tuple[Replica, ...]]
-    events: Read[ClusterWarnings]
+    events: Read[ObservedList]
+    """The warning Events."""
     namespaces: Read[tuple[Document, ...]]
     params: Read[tuple[Document, ...]]
     """The ConfigMaps in podberth's namespace except topology documents: params, and the platform team's own policies.
     """
-    unrecorded: Read[Unrecorded]
+    unrecorded: Read[ObservedList]
+    """The pods that ask for accelerators, have not ended, and have no annotation ``podberth.io/applied``."""
     let_through: Read[LetThrough] | None = None
     """The result of ``checking.let_through`` for the unrecorded pods; None if the pods were not checked."""
 
