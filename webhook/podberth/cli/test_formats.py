@@ -8,15 +8,14 @@ from collections.abc import Iterator
 from io import StringIO
 from typing import Any, Final
 
-from ..check.report.difference import difference
-from ..check.report.github import escaped
+from ..check.report import github
 from ..check.report.junit import JunitCase, document
 from ..check.report.results import number
 from ..errors import Problem
 from ..suite.coverage import Covered
 from ..suite.runner import CaseResult
 from .problem_output import command, fields_of
-from .test_text import Tested, Tests, show
+from .test_text import Tested, Tests, difference_of, show
 
 VERSION: Final = 1
 """The version of the format that ``podberth test -o json`` prints. Each incompatible change raises the version."""
@@ -84,16 +83,12 @@ def _case(tested: Tested, case: CaseResult) -> dict[str, Any]:
         "warnings": list(case.warnings),
         "denial": case.denial,
         "findings": [fields_of(each) for each in case.violations],
-        "difference": _difference(case),
+        "difference": difference_of(case),
     }
 
 
 def _line(tested: Tested, case: CaseResult) -> int:
     return 0 if tested.suite is None else tested.suite.source.positions.at(("cases", case.index)).line
-
-
-def _difference(case: CaseResult) -> list[str]:
-    return [] if case.golden is None else difference(case.golden, case.pod)
 
 
 def _covered(row: Covered) -> dict[str, Any]:
@@ -118,7 +113,7 @@ def _junit_cases(tested: Tested) -> Iterator[JunitCase]:
     for case in tested.result.cases:
         line = _line(tested, case)
         if case.violations:
-            yield _failed(tested.file, line, case.name, case.violations, _difference(case))
+            yield _failed(tested.file, line, case.name, case.violations, difference_of(case))
         else:
             yield JunitCase(file=tested.file, line=line, name=case.name, output="\n".join(case.warnings))
 
@@ -145,7 +140,7 @@ def as_github(tests: Tests) -> str:
         for case in tested.result.cases
         for each in case.violations
     ]
-    lines += [f"::error title=podberth test::{escaped(each)}" for each in tests.wrong]
+    lines += [github.command("error", each, title="podberth test") for each in tests.wrong]
     cases = sum(len(each.result.cases) for each in tests.tested)
     found = number(len(lines), "finding") if lines else "no findings"
     counts = f"podberth test: {number(cases, 'case')} in {number(len(tests.tested), 'suite')}, {found}"

@@ -98,17 +98,15 @@ def _suite(tested: Tested) -> Iterator[Line]:
     for case in tested.result.cases:
         for violation in case.violations:
             yield Line((Span("  "), Span(str(violation))), hanging=4)
-        yield from _difference(case)
+        for line in difference_of(case):
+            yield Line((Span("    "), Span(line, _SIGNS.get(line[0], "dim"))), hanging=6)
     for path in tested.updated:
         yield Line((Span("  updated: ", "yellow"), Span(path)), hanging=4)
 
 
-def _difference(case: CaseResult) -> Iterator[Line]:
-    """Yield the lines that show how the pod of a case differs from the case's golden file."""
-    if case.golden is None:
-        return
-    for line in difference(case.golden, case.pod):
-        yield Line((Span("    "), Span(line, _SIGNS.get(line[0], "dim"))), hanging=6)
+def difference_of(case: CaseResult) -> list[str]:
+    """Return the lines that show how the pod of a case differs from the case's golden file."""
+    return [] if case.golden is None else difference(case.golden, case.pod)
 
 
 def _coverage(tests: Tests) -> Iterator[Line]:
