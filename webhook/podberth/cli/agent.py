@@ -5,7 +5,7 @@ import os
 import platform
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -23,13 +23,13 @@ from ..agent.publisher import HEARTBEAT_SECONDS, Publisher
 from ..agent.reader import READERS, Reader, UsageReader, open_reader
 from ..agent.sysfs import Sysfs
 from ..agent.watch import DeviceWatch, documents
-from ..errors import UsageError
+from ..errors import UsageError, without_extra
 from ..kube.object_names import is_subdomain
 from ..kube.times import as_time
 from ..telemetry.log import Level, Log, standard_output
 from ..topology.codec import decode_topology
 from ..topology.shapes import SHAPES, simulate
-from .access import add_access, address, number, open_api
+from .access import address, number
 from .exitcodes import ExitCode
 from .output import let_go, talk
 
@@ -63,7 +63,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help=f"metrics include the pod that holds each GPU, from the kubelet's socket; it is {SOCKET}",
     )
-    add_access(parser)
+    add("--api-server", metavar="URL", help="https://HOST:PORT (default: the pod's environment)")
+    add("--token-file", metavar="FILE", type=Path, help="the bearer token (default: the pod's service account)")
+    add(
+        "--ca-file",
+        metavar="FILE",
+        type=Path,
+        help="the authority of the API server's certificate (default: the pod's service account)",
+    )
     add(
         "--heartbeat",
         metavar="SECONDS",
@@ -95,9 +102,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _publish(arguments: argparse.Namespace) -> int:
+    try:
+        from ..agent.api import Api, find_access  # noqa: PLC0415 - its library is an extra
+    except ModuleNotFoundError as error:
+        raise UsageError(f"API server: {without_extra(error, 'agent')}") from error
+    access = find_access(arguments.api_server, arguments.token_file, arguments.ca_file, os.environ)
     target = arguments.labels if arguments.labels in get_args(LabelTarget) else None
     features = FeatureFile(arguments.features_dir) if arguments.labels == _NFD_FILE else None
-    with closing(open_api(arguments, connections=1)) as api, closing(standard_output()) as writer:
+    with closing(Api(access, connections=1)) as api, closing(standard_output()) as writer:
         log = Log(writer)
 
         def say(level: Level, line: str) -> None:
@@ -160,7 +172,9 @@ def _metered(
 def _print(arguments: argparse.Namespace) -> int:
     found = iter([simulate(arguments.simulate, arguments.node)[1]]) if arguments.simulate else _read(arguments)
     try:
-        _write(islice(found, 1) if arguments.once else found)
+        for document in islice(found, 1) if arguments.once else found:
+            sys.stdout.write(orjson.dumps(document).decode() + "\n")
+            sys.stdout.flush()
     except KeyboardInterrupt:
         pass
     except BrokenPipeError:  # the reader of the output has closed it
@@ -171,12 +185,6 @@ def _print(arguments: argparse.Namespace) -> int:
 def _read(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     with _watch(arguments, lambda _, line: talk([line])) as watch:
         yield from documents(watch, arguments.node)
-
-
-def _write(found: Iterable[dict[str, Any]]) -> None:
-    for document in found:
-        sys.stdout.write(orjson.dumps(document).decode() + "\n")
-        sys.stdout.flush()
 
 
 def _node_name(given: str | None) -> str:

@@ -233,10 +233,5 @@ def _offered(grammar: Grammar, awaited: Flag | None, last: str) -> tuple[Sequenc
     if awaited is not None and awaited.takes_value:
         return [(value, "") for value in awaited.values], _NO_FILES if awaited.values else _FILES
     if last.startswith("-"):
-        return list(_spelled(grammar)), _NO_FILES
+        return [(spelling, flag.help) for flag in grammar.flags for spelling in flag.spellings], _NO_FILES
     return grammar.words, _NO_FILES if grammar.words else _FILES
-
-
-def _spelled(grammar: Grammar) -> Iterator[tuple[str, str]]:
-    for flag in grammar.flags:
-        yield from ((spelling, flag.help) for spelling in flag.spellings)

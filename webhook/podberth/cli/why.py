@@ -15,7 +15,7 @@ from ..why.diagnosis import Answer
 from ..words import lasting
 from .access import add_kubeconfig, add_output, kubeconfig_of
 from .exitcodes import ExitCode
-from .output import write
+from .output import write, write_text
 
 if TYPE_CHECKING:
     from .terminal import Terminal
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         gc.enable()
     if arguments.output == "json":
-        write(lambda stream: print(json.dumps(found.as_json(), indent=2), file=stream), "")
+        write_text(json.dumps(found.as_json(), indent=2) + "\n")
     else:
         from .terminal import Terminal  # noqa: PLC0415 - what is not asked for is not loaded
 
