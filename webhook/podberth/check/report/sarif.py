@@ -34,9 +34,7 @@ def as_sarif(report: Report, version: str, descriptions: Mapping[str, str]) -> d
     return log("podberth", version, rules, results)
 
 
-def log(
-    tool: str, version: str, rules: list[dict[str, Any]], results: Iterable[dict[str, Any]]
-) -> dict[str, Any]:
+def log(tool: str, version: str, rules: list[dict[str, Any]], results: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Return the SARIF log of one run of a tool, with the number of its rule in each result."""
     numbers = {rule["id"]: number for number, rule in enumerate(rules)}
     run = {
