@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from time import perf_counter
+from timeit import repeat
 
 from ..cel.engine import Environment
 from ..conventions import Conventions
@@ -207,14 +207,12 @@ def _costs(observer: Observer) -> tuple[Cost, ...]:
 
 def _seconds(observed: list[Observed]) -> float:
     """Return the seconds for evaluating all ``observed`` expressions once: the shortest of several such rounds."""
-    return min(_round(observed) for _ in range(_ROUNDS))
 
+    def evaluate() -> None:
+        for each in observed:
+            try:
+                each.bound.expression.evaluate(each.activation)
+            except EvaluationError:
+                continue
 
-def _round(observed: list[Observed]) -> float:
-    start = perf_counter()
-    for each in observed:
-        try:
-            each.bound.expression.evaluate(each.activation)
-        except EvaluationError:
-            continue
-    return perf_counter() - start
+    return min(repeat(evaluate, number=1, repeat=_ROUNDS))
