@@ -275,7 +275,9 @@ def _explanation(request: AdmissionRequest, snapshot: Snapshot, choice: _Choice)
 
     The explanation has the decisions of native policies in the API server's order.
     """
-    known = _with_namespace(snapshot, request.namespace)
+    known = snapshot
+    if request.namespace not in snapshot.facts.namespaces:  # the Namespace must exist before the pod is created
+        known = replace(snapshot, facts=snapshot.facts.fold(assumed(request.namespace)))
     if choice.natives is None or request.object is None:
         return explain(request, known, policy=choice.policy, tracers=choice.tracers), ()
     natives = choice.natives.on_object()
@@ -289,9 +291,3 @@ def _explanation(request: AdmissionRequest, snapshot: Snapshot, choice: _Choice)
             natives.ask_again(found.pod)
             natives.validate(found.pod)
     return natives.joined(found, patch), natives.unjudged
-
-
-def _with_namespace(snapshot: Snapshot, name: str) -> Snapshot:
-    """Return the snapshot with the Namespace ``name`` added, because it must exist before the pod is created."""
-    known = name in snapshot.facts.namespaces
-    return snapshot if known else replace(snapshot, facts=snapshot.facts.fold(assumed(name)))
