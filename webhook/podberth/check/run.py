@@ -132,35 +132,28 @@ def check_object(
     return list(_Object(source, snapshot, settings, known, named=True, written=False).results())
 
 
+@dataclass
 class _Object:
     """One object of a file, from which the results of its pod templates are made."""
 
-    def __init__(
-        self,
-        source: Source,
-        snapshot: Snapshot,
-        settings: CheckSettings,
-        known: Sequence[Document],
-        *,
-        named: bool,
-        written: bool = True,
-    ) -> None:
-        self.source = source
-        self.named = named
-        self.written = written
-        """Whether the object was written by a person, and not read from the API server."""
-        self.snapshot = snapshot
-        self.settings = settings
-        self.known = known
-        self.namespace = source.namespace(settings.namespace)
-        self.content = source.content
+    source: Source
+    snapshot: Snapshot
+    settings: CheckSettings
+    known: Sequence[Document]
+    named: bool
+    written: bool = True
+    """Whether the object was written by a person, and not read from the API server."""
+    changes: tuple[DocumentChange, ...] = ()
+    """The changes that ``content`` already has."""
+    pods: dict[Path, dict[str, Any]] = field(default_factory=dict)
+    """The pods as validations would get them, by the path of the pod's template."""
+    _made: list[tuple[Template, dict[str, Any]]] = field(default_factory=list)
+    """The templates decided on so far, each with the template's pod after the mutations."""
+
+    def __post_init__(self) -> None:
+        self.namespace = self.source.namespace(self.settings.namespace)
+        self.content = self.source.content
         """The object with the changes of policies so far: on the object itself, and on the earlier templates."""
-        self.changes: tuple[DocumentChange, ...] = ()
-        """The changes that ``content`` already has."""
-        self._made: list[tuple[Template, dict[str, Any]]] = []
-        """The templates decided on so far, each with the template's pod after the mutations."""
-        self.pods: dict[Path, dict[str, Any]] = {}
-        """The pods as validations would get them, by the path of the pod's template."""
 
     def results(self) -> Iterator[Result]:
         """Yield a result for each template of the object; a single result if the object has no template."""
