@@ -205,17 +205,21 @@ class Library:
         for policy in self.policies:
             yield from policy.mutations
 
+    def leaves(self, *concerns: str) -> Iterator[tuple[LintedMutation, Leaf]]:
+        """Yield every expression of the mutations that belong to a concern, such as ``tolerations``."""
+        for mutation in self.mutations:
+            yield from ((mutation, leaf) for leaf in mutation.leaves if mutation.source.concern in concerns)
+
     def parts(self, *concerns: str) -> Iterator[tuple[LintedMutation, Path, Tree]]:
         """Yield every subexpression of the mutations that belong to a concern, such as ``tolerations``.
 
         Subexpressions of the variables that these mutations need are yielded, too. Each item is (mutation, path of the
         whole expression in the policy's document, subexpression).
         """
-        for mutation in self.mutations:
-            for leaf in mutation.leaves if mutation.source.concern in concerns else ():
-                for path, tree in mutation.policy.reached(leaf.source):
-                    place = path or (*mutation.path, *leaf.path)
-                    yield from ((mutation, place, part) for part in walk(tree))
+        for mutation, leaf in self.leaves(*concerns):
+            for path, tree in mutation.policy.reached(leaf.source):
+                place = path or (*mutation.path, *leaf.path)
+                yield from ((mutation, place, part) for part in walk(tree))
 
 
 class RuleModule(Protocol):

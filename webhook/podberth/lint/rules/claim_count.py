@@ -23,7 +23,7 @@ Good:
     - resourceClaims: "[{'name': 'pair', 'template': 'pair', 'instead': 'nvidia.com/gpu'}]"
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from ...cel.tree import Entries, Items, Literal, Tree
@@ -60,12 +60,12 @@ def _wrong(mutation: LintedMutation, devices: KnownDevices, part: Tree) -> str:
     A number is wrong if no pod that ``mutation`` applies to requests it, or if it is unknown. ``devices`` has the
     policy's claim templates. The result is empty if the number is right, or if the item is computed.
     """
-    texts = _texts(part)
-    template, resource = texts.get("template", ""), texts.get("instead", "")
+    if not isinstance(part, Entries):
+        return ""
+    template, resource = _text(part.get("template")), _text(part.get("instead"))
     accelerator = recognise(resource)
     if template not in devices.declared or accelerator is None or accelerator.kind not in COUNTED_KINDS:
         return ""
-    assert isinstance(part, Entries)  # noqa: S101 - or it had no texts
     requests, containers = part.get("requests"), part.get("containers")
     named = _constants(requests)
     if requests is not None and not named:
@@ -80,14 +80,8 @@ def _wrong(mutation: LintedMutation, devices: KnownDevices, part: Tree) -> str:
     return f"got {got} for {resource} in {template}, which no pod asks for that the conditions let pass"
 
 
-def _texts(part: Tree) -> Mapping[str, str]:
-    if not isinstance(part, Entries):
-        return {}
-    return {
-        str(key.value): value.value
-        for key, value in part.entries
-        if isinstance(key, Literal) and isinstance(value, Literal) and isinstance(value.value, str)
-    }
+def _text(part: Tree | None) -> str:
+    return part.value if isinstance(part, Literal) and isinstance(part.value, str) else ""
 
 
 def _constants(part: Tree | None) -> tuple[str, ...]:
