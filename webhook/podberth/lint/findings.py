@@ -226,7 +226,6 @@ class RuleModule(Protocol):
     """The interface of a lint rule's module; the module's docstring is the rule's manual."""
 
     __name__: str
-    LEVEL: Level
 
     def check(self, library: Library) -> Iterator[Problem]:
         """Yield the problems that the rule finds in the policies."""
@@ -234,19 +233,16 @@ class RuleModule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LintRule:
-    """A lint rule, made from a rule's module."""
+    """A lint rule: a module, and the severity of its findings."""
 
     module: RuleModule
+    level: Level
+    """The severity of the rule's findings."""
 
     @property
     def name(self) -> str:
         """The rule's name: the name of the rule's module, with dashes in place of underscores."""
         return self.module.__name__.rpartition(".")[2].replace("_", "-")
-
-    @property
-    def level(self) -> Level:
-        """The severity of the rule's findings."""
-        return self.module.LEVEL
 
     @property
     def manual(self) -> str:

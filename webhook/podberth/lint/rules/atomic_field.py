@@ -23,9 +23,7 @@ from ...errors import Problem
 from ...kube.schema import PodSchema, Schema
 from ...kube.typed import POD_TYPE, MisfitError, step
 from ...kube.typed import check as check_type
-from ..findings import Level, Library
-
-LEVEL = Level.ERROR
+from ..findings import Library
 
 
 def check(library: Library) -> Iterator[Problem]:

@@ -30,10 +30,9 @@ from ...cel.tree import Entries, Items, Literal, Tree
 from ...devices.claims import KnownDevices, read_claim
 from ...devices.resources import COUNTED_KINDS, recognise
 from ...errors import Problem
-from ..findings import Level, Library, LintedMutation
+from ..findings import Library, LintedMutation
 from ..formula import Compares
 
-LEVEL = Level.WARNING
 _COUNT: Final = ("gpu", "count")
 
 

@@ -21,9 +21,7 @@ from ...cel.tree import Entries, Items, Literal, Tree
 from ...errors import Problem
 from ...kube.json_patch import PatchError, steps_of
 from ...mutation.forbidden_fields import FORBIDDEN
-from ..findings import Level, Library
-
-LEVEL = Level.ERROR
+from ..findings import Library
 
 _READS = ("test",)
 

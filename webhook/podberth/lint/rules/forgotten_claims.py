@@ -22,10 +22,8 @@ from typing import Final
 
 from ...cel.tree import Call, Select, Tree
 from ...errors import Problem
-from ..findings import Level, Library, Linted
+from ..findings import Library, Linted
 from ..places import Scope, parts_of, where
-
-LEVEL = Level.NOTE
 
 _COUNTS: Final = (("gpu", "count"), ("gpu", "perContainer"))
 _OF_CLAIMS: Final = (("gpu", "claims"), ("gpu", "kind"), ("object", "spec", "resourceClaims"))

@@ -27,10 +27,8 @@ from ...kube.paths import Path
 from ...mutation.concerns.scheduler_name import DEFAULT_SCHEDULER
 from ...policy.model import Leaf
 from ..conditions import PresentTerm
-from ..findings import Level, Library, LintedMutation
+from ..findings import Library, LintedMutation
 from ..formula import AnyOf, Compares, Formula, Holds
-
-LEVEL = Level.WARNING
 
 _SCHEDULER: Path = ("object", "spec", "schedulerName")
 _RUNTIME: Path = ("object", "spec", "runtimeClassName")

@@ -31,9 +31,7 @@ from ...mutation.concern import Surroundings
 from ...mutation.membership import NOTHING_KNOWN
 from ...topology.index import TopologyIndex
 from ...topology.need import Need
-from ..findings import Level, Library, LintedMutation
-
-LEVEL = Level.ERROR
+from ..findings import Library, LintedMutation
 
 
 @dataclass(frozen=True, slots=True)

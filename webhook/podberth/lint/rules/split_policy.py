@@ -25,12 +25,10 @@ from typing import TYPE_CHECKING, Final
 from ...cel.functions import FUNCTIONS
 from ...cel.tree import Call, Entries, Literal, Name, Tree, walk
 from ...errors import Problem
-from ..findings import Level, Library, Linted, LintedMutation
+from ..findings import Library, Linted, LintedMutation
 
 if TYPE_CHECKING:
     from ...kube.paths import Path
-
-LEVEL = Level.WARNING
 
 _BY_TOLERATIONS: Final = frozenset(
     (each.parameters[0].removeprefix("podberth.").lower(), each.name)

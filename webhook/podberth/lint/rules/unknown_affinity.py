@@ -28,9 +28,7 @@ from ...cel.tree import Entries, Literal, plain
 from ...errors import Problem
 from ...kube.selector import node_selector_matches
 from ...topology.node import Node
-from ..findings import Level, Library
-
-LEVEL = Level.WARNING
+from ..findings import Library
 
 _WANT_THE_LABEL = frozenset({"In", "Exists", "Gt", "Lt"})
 

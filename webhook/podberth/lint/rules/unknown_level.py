@@ -19,9 +19,7 @@ from collections.abc import Iterator
 
 from ...cel.tree import Call, Literal, Tree
 from ...errors import Problem, did_you_mean
-from ..findings import Level, Library
-
-LEVEL = Level.WARNING
+from ..findings import Library
 
 
 def check(library: Library) -> Iterator[Problem]:

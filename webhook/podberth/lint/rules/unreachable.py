@@ -25,10 +25,8 @@ Good:
 from collections.abc import Iterator
 
 from ...errors import Problem
-from ..findings import Level, Library, Linted
+from ..findings import Library, Linted
 from ..formula import possible
-
-LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
