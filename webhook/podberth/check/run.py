@@ -263,8 +263,10 @@ class _Object:
         made = on_object(self.settings.natives, self.source, self.content)
         if made is None:
             return None
-        result = self._result((), made.verdict, changes=made.changes, **made.said._asdict())
-        self.content, self.changes = made.content, made.changes
+        content, changes, said = made
+        verdict: Verdict = said.over or ("mutated" if changes else "unchanged")
+        result = self._result((), verdict, changes=changes, **said._asdict())
+        self.content, self.changes = content, changes
         return result
 
     # ---- one template ------------------------------------------------------------------------------------------------
@@ -276,8 +278,8 @@ class _Object:
         if not exempt and (stopped := self._stopped(template, unfilled, refused)):
             return stopped, []
         first = on_pod(self.settings.natives, self.source, template)
-        if first.over:
-            return self._result(template.path, first.over, **first.said._asdict()), []
+        if over := first.said.over:
+            return self._result(template.path, over, **first.said._asdict()), []
         if exempt:
             return self._exempt(template, first)
         try:
