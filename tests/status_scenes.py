@@ -156,7 +156,7 @@ def report(**changes: Any) -> StatusReport:
 
 def rows(name: str, **changes: Any) -> list[Row]:
     """Return the lines of a name."""
-    return [row for section in report(**changes).sections for row in section.rows if row.name == name]
+    return [row for rows in report(**changes).sections.values() for row in rows if row.name == name]
 
 
 def row(name: str, **changes: Any) -> tuple[str, str]:

@@ -59,9 +59,9 @@ def show_status(report: StatusReport, terminal: "Terminal") -> None:
     kubernetes = f" on Kubernetes {report.kubernetes}" if report.kubernetes else ""
     terminal.put([Line((Span(f"podberth{kubernetes}: ", "bold"), Span(said, style)))])
     marks = {state: mark if terminal.has("✓·") else (_PLAIN[state], mark[1]) for state, mark in _MARKS.items()}
-    for section in report.sections:
-        terminal.heading(section.name)
-        terminal.put(_line(row, *marks[row.state]) for row in section.rows)
+    for name, rows in report.sections.items():
+        terminal.heading(name)
+        terminal.put(_line(row, *marks[row.state]) for row in rows)
 
 
 def _line(row: Row, mark: str, style: str) -> Line:

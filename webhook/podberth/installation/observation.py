@@ -132,25 +132,18 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """A section of the status report: the lines about a subject."""
-
-    name: str
-    rows: tuple[Row, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class StatusReport:
     """The whole status report."""
 
     now: datetime
     kubernetes: str
-    sections: tuple[Section, ...]
+    sections: Mapping[str, tuple[Row, ...]]
+    """The lines by the subject of their section, in reading order."""
 
     @property
     def troubles(self) -> int:
         """The number of lines of the report that need attention, or whose state could not be read."""
-        return sum(row.state in {"attention", "unread"} for section in self.sections for row in section.rows)
+        return sum(row.state in {"attention", "unread"} for rows in self.sections.values() for row in rows)
 
     def as_json(self) -> dict[str, Any]:
         """Return the status report in the format of docs/schema/status-v1.json."""
@@ -161,13 +154,13 @@ class StatusReport:
             "healthy": not self.troubles,
             "sections": [
                 {
-                    "name": section.name,
+                    "name": name,
                     "rows": [
                         {"name": row.name, "state": row.state, "text": row.text, "facts": dict(row.facts)}
-                        for row in section.rows
+                        for row in rows
                     ],
                 }
-                for section in self.sections
+                for name, rows in self.sections.items()
             ],
         }
 
