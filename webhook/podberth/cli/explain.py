@@ -220,12 +220,11 @@ def _objects_alone(
         natives = explainer.on_object()
         explanation = natives.of_object(document)
         if natives.concerns and not is_native(document):
-            found = _named(file, each, ())
-            yield replace(found, explanation=explanation, is_pod=False, unjudged=natives.unjudged)
+            yield replace(_named(file, each, (), explanation), is_pod=False, unjudged=natives.unjudged)
 
 
-def _named(file: str, place: PositionedDocument, path: FieldPath) -> ExplainedPod:
-    """Return an explanation with the object's name and no decisions; ``path`` leads to a pod template in the object."""
+def _named(file: str, place: PositionedDocument, path: FieldPath, explanation: Explanation) -> ExplainedPod:
+    """Return an explanation with the object's name and no nodes; ``path`` leads to a pod template in the object."""
     document = place.document
     metadata: dict[str, Any] = document.get("metadata") or {}
     return ExplainedPod(
@@ -235,10 +234,7 @@ def _named(file: str, place: PositionedDocument, path: FieldPath) -> ExplainedPo
         namespace=str(metadata.get("namespace") or ""),
         name=str(metadata.get("name") or metadata.get("generateName") or ""),
         path=render_path(path),
-        explanation=Explanation(verdict="unchanged", warnings=(), denial="", patch=[], pod=None, policies=()),
-        node_count=0,
-        before=None,
-        after=None,
+        explanation=explanation,
     )
 
 
@@ -258,9 +254,8 @@ def _explained(
     except ReviewError as error:
         raise UsageError(f"{where}: {error}") from error
     return replace(
-        _named(choice.file, place, template.path),
+        _named(choice.file, place, template.path, explanation),
         namespace=request.namespace,
-        explanation=explanation,
         unjudged=unjudged,
         node_count=0 if cluster is None else cluster.node_count,
         before=None if cluster is None else cluster.reach(template.pod),
