@@ -253,16 +253,13 @@ def _explained(
         explanation, unjudged = _explanation(request, snapshot.with_owners(template.owners), choice)
     except ReviewError as error:
         raise UsageError(f"{where}: {error}") from error
-    return replace(
-        _named(choice.file, place, template.path, explanation),
-        namespace=request.namespace,
-        unjudged=unjudged,
-        node_count=0 if cluster is None else cluster.node_count,
-        before=None if cluster is None else cluster.reach(template.pod),
-        after=None
-        if cluster is None or explanation.pod is None or explanation.verdict == "denied"
-        else cluster.reach(explanation.pod),
-    )
+    named = _named(choice.file, place, template.path, explanation)
+    found = replace(named, namespace=request.namespace, unjudged=unjudged)
+    if cluster is None:
+        return found
+    stored = None if explanation.verdict == "denied" else explanation.pod
+    after = None if stored is None else cluster.reach(stored)
+    return replace(found, node_count=cluster.node_count, before=cluster.reach(template.pod), after=after)
 
 
 def _explanation(request: AdmissionRequest, snapshot: Snapshot, choice: _Choice) -> tuple[Explanation, tuple[str, ...]]:
