@@ -248,7 +248,3 @@ class LintRule:
     def manual(self) -> str:
         """The rule's manual: a summary line, the reason for the rule, a bad and a good example."""
         return inspect.cleandoc(self.module.__doc__ or "")
-
-    def check(self, library: Library) -> Iterator[Problem]:
-        """Yield the problems that the rule finds."""
-        return self.module.check(library)

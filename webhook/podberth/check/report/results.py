@@ -35,12 +35,7 @@ def sentence(finding: Finding) -> str:
 
 def operations(changes: Sequence[DocumentChange]) -> list[Operation]:
     """Return the changes as operations of a JSON Patch."""
-    return [
-        Operation(each.op, steps_of(each.path))
-        if each.op == "remove"
-        else Operation(each.op, steps_of(each.path), value=each.value)
-        for each in changes
-    ]
+    return [Operation(each.op, steps_of(each.path), value=each.value) for each in changes]
 
 
 def patched(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
