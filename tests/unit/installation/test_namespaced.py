@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from podberth.installation.namespaced import namespaced
 from podberth.installation.observation import Unread
+from podberth.installation.policies import namespaced
 from podberth.installation.report import judge
 from status_scenes import observed, workload
 

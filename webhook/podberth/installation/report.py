@@ -6,11 +6,10 @@ from .certificates import certificates
 from .denials import denied
 from .exceptions import exceptions
 from .installed import installed
-from .namespaced import namespaced
 from .nodes import topology
 from .observation import InstallationState, Row, StatusReport
 from .outage import outage
-from .policies import policies
+from .policies import namespaced, policies
 
 _SECTIONS: Mapping[str, Callable[[InstallationState], Iterable[Row]]] = {
     "installed": installed,
