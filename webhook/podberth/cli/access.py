@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from .. import settings
-from ..errors import UsageError
+from ..errors import UsageError, without_extra
 
 if TYPE_CHECKING:
+    from ..agent.api import Api
     from ..api.opening import Kubeconfig
     from ..files.cluster_files import ClusterFiles
     from ..native.judge import Requester
@@ -33,6 +34,19 @@ def kubeconfig_of(arguments: argparse.Namespace) -> "Kubeconfig | None":
     from ..api.opening import find_kubeconfig  # noqa: PLC0415 - most checks ask no cluster
 
     return find_kubeconfig(arguments.kubeconfig, arguments.context, os.environ)
+
+
+def add_access(parser: argparse.ArgumentParser) -> None:
+    """Add the flags with which a process in a pod reaches the API server."""
+    add = parser.add_argument
+    add("--api-server", metavar="URL", help="https://HOST:PORT (default: the pod's environment)")
+    add("--token-file", metavar="FILE", type=Path, help="the bearer token (default: the pod's service account)")
+    add(
+        "--ca-file",
+        metavar="FILE",
+        type=Path,
+        help="the authority of the API server's certificate (default: the pod's service account)",
+    )
 
 
 def add_conventions(parser: argparse.ArgumentParser) -> None:
@@ -183,3 +197,18 @@ def counted(what: str) -> Callable[[str], int]:
         return int(text)
 
     return flag(parse)
+
+
+def open_api(arguments: argparse.Namespace, *, connections: int) -> "Api":
+    """Return a client of the API server that the flags or the environment name, for ``connections`` threads at a time.
+
+    Raises:
+        UsageError: the API server's address is unknown, a file of credentials cannot be used, or the client's libraries
+            are not installed.
+    """
+    try:
+        from ..agent.api import Api, find_access  # noqa: PLC0415 - its library is an extra
+    except ModuleNotFoundError as error:
+        raise UsageError(f"API server: {without_extra(error, 'agent')}") from error
+    access = find_access(arguments.api_server, arguments.token_file, arguments.ca_file, os.environ)
+    return Api(access, connections=connections)

@@ -23,13 +23,13 @@ from ..agent.publisher import HEARTBEAT_SECONDS, Publisher
 from ..agent.reader import READERS, Reader, UsageReader, open_reader
 from ..agent.sysfs import Sysfs
 from ..agent.watch import DeviceWatch, documents
-from ..errors import UsageError, without_extra
+from ..errors import UsageError
 from ..kube.object_names import is_subdomain
 from ..kube.times import as_time
 from ..telemetry.log import Level, Log, standard_output
 from ..topology.codec import decode_topology
 from ..topology.shapes import SHAPES, simulate
-from .access import address, number
+from .access import add_access, address, number, open_api
 from .exitcodes import ExitCode
 from .output import let_go, talk
 
@@ -63,14 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help=f"metrics include the pod that holds each GPU, from the kubelet's socket; it is {SOCKET}",
     )
-    add("--api-server", metavar="URL", help="https://HOST:PORT (default: the pod's environment)")
-    add("--token-file", metavar="FILE", type=Path, help="the bearer token (default: the pod's service account)")
-    add(
-        "--ca-file",
-        metavar="FILE",
-        type=Path,
-        help="the authority of the API server's certificate (default: the pod's service account)",
-    )
+    add_access(parser)
     add(
         "--heartbeat",
         metavar="SECONDS",
@@ -102,14 +95,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _publish(arguments: argparse.Namespace) -> int:
-    try:
-        from ..agent.api import Api, find_access  # noqa: PLC0415 - its library is an extra
-    except ModuleNotFoundError as error:
-        raise UsageError(f"API server: {without_extra(error, 'agent')}") from error
-    access = find_access(arguments.api_server, arguments.token_file, arguments.ca_file, os.environ)
     target = arguments.labels if arguments.labels in get_args(LabelTarget) else None
     features = FeatureFile(arguments.features_dir) if arguments.labels == _NFD_FILE else None
-    with closing(Api(access, connections=1)) as api, closing(standard_output()) as writer:
+    with closing(open_api(arguments, connections=1)) as api, closing(standard_output()) as writer:
         log = Log(writer)
 
         def say(level: Level, line: str) -> None:

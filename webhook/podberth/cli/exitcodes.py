@@ -2,6 +2,8 @@
 
 from enum import IntEnum
 
+from ..errors import ClusterError, DeviceError, PodberthError
+
 
 class ExitCode(IntEnum):
     """The exit codes of every command."""
@@ -13,3 +15,8 @@ class ExitCode(IntEnum):
     """A flag, a file or a setting is wrong; argparse exits with the same code."""
     CLUSTER = 3
     """The cluster or a device did not answer."""
+
+
+def code_of(error: PodberthError) -> ExitCode:
+    """Return the exit code for an error."""
+    return ExitCode.CLUSTER if isinstance(error, ClusterError | DeviceError) else ExitCode.USAGE

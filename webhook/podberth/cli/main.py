@@ -12,8 +12,8 @@ from importlib import import_module
 from typing import Final, Protocol, cast
 
 from .. import __version__
-from ..errors import ClusterError, DeviceError, PodberthError, did_you_mean
-from .exitcodes import ExitCode
+from ..errors import PodberthError, did_you_mean
+from .exitcodes import ExitCode, code_of
 from .output import talk
 
 
@@ -71,7 +71,7 @@ def main(argv: Sequence[str], program: str = PROGRAM) -> int:
         return _run(argv, program)
     except PodberthError as error:
         talk(str(error).splitlines())
-        return ExitCode.CLUSTER if isinstance(error, ClusterError | DeviceError) else ExitCode.USAGE
+        return code_of(error)
     except SystemExit as end:  # argparse: 0 after --help, 2 after a wrong flag
         return end.code if isinstance(end.code, int) else ExitCode.OK
 
