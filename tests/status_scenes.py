@@ -7,14 +7,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from podberth.installation.observation import (
-    ClusterWarnings,
     InstallationState,
     LetThrough,
+    ObservedList,
     Replica,
     Row,
     StatusReport,
     Unread,
-    Unrecorded,
 )
 from podberth.installation.report import judge
 from podberth.pki.issue import Authority, Validity, new_authority
@@ -141,10 +140,10 @@ def observed(**changes: Any) -> InstallationState:
         topologies=tuple(config_map for _, config_map in pairs),
         heartbeats=tuple(lease(name, timedelta(seconds=20)) for name in ("gpu-0", "gpu-1")),
         replicas=(replica(), replica("podberth-2")),
-        events=ClusterWarnings(()),
+        events=ObservedList(()),
         namespaces=({"metadata": {"name": "team-a", "labels": {"kubernetes.io/metadata.name": "team-a"}}},),
         params=(),
-        unrecorded=Unrecorded(()),
+        unrecorded=ObservedList(()),
         let_through=LetThrough(since=NOW - YEAR),
     )
     return replace(well, **changes)
@@ -157,7 +156,7 @@ def report(**changes: Any) -> StatusReport:
 
 def rows(name: str, **changes: Any) -> list[Row]:
     """Return the lines of a name."""
-    return [row for section in report(**changes).sections for row in section.rows if row.name == name]
+    return [row for rows in report(**changes).sections.values() for row in rows if row.name == name]
 
 
 def row(name: str, **changes: Any) -> tuple[str, str]:

@@ -7,7 +7,7 @@ import pytest
 
 from builders import gpu_pod
 from podberth.checking.let_through import let_through
-from podberth.installation.observation import LetThrough, Unread, Unrecorded
+from podberth.installation.observation import LetThrough, ObservedList, Unread
 from snapshots import policy
 from status_scenes import NOW, gpu_policy, observed, workload
 from tenants import at_most
@@ -56,7 +56,7 @@ def found(*pods: Any, texts: str = LABELS, **changes: Any) -> Any:
         "deployment": deployment,
         "params": (own,),
         "namespaces": namespaces,
-        "unrecorded": Unrecorded(tuple(pods)),
+        "unrecorded": ObservedList(tuple(pods)),
     }
     return let_through(observed(**(state | changes)))
 

@@ -66,7 +66,7 @@ def test_bash_offers_what_the_parsers_take(script: Path, words: list[str], offer
 def test_bash_offers_every_command_and_every_flag(script: Path) -> None:
     assert replies(script, "") == [command.name for command in COMMANDS]
     for grammar in grammars(parser_of_everything()):
-        spellings = [each for flag in grammar.flags for each in flag.spellings]
+        spellings = [each for flag in grammar.flags for each in flag.option_strings]
         assert replies(script, *grammar.path, "-") == spellings
 
 

@@ -14,7 +14,7 @@ from pages import ROOT, page, rows
 from podberth.cli.main import main
 from podberth.cli.status import configure, show_status
 from podberth.cli.terminal import Terminal
-from podberth.installation.observation import ClusterWarnings, Replica, StatusReport, Unread
+from podberth.installation.observation import ObservedList, Replica, StatusReport, Unread
 from status_scenes import event, gpu_policy, lease, observed, replica, report, workload
 
 PAGE = page("docs/status.md")
@@ -28,7 +28,7 @@ def troubled() -> StatusReport:
         agents=Unread("forbidden", "get daemonsets.apps podberth-agent in podberth-agent"),
         heartbeats=(lease("gpu-0", timedelta(minutes=9)),),
         policies=(gpu_policy("a", message="gpupolicy/a:3:5 spec.mutations[0].labels[x]: no such field"),),
-        events=ClusterWarnings((event(DENIED),)),
+        events=ObservedList((event(DENIED),)),
     )
 
 
@@ -58,7 +58,7 @@ def example() -> StatusReport:
         policies=(),
         replicas=(replica(policies_loaded=21.0), decided(replica("podberth-2", policies_loaded=21.0))),
         heartbeats=(lease("gpu-0", timedelta(minutes=9)),),
-        events=ClusterWarnings(
+        events=ObservedList(
             (
                 event(
                     DENIED.replace("x: \x1b[31mno", "vendor-names: spec.containers[0]: no such device"),

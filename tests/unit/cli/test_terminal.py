@@ -105,13 +105,13 @@ def test_controls_and_commands_are_shown_and_not_obeyed() -> None:
 
 def test_a_table_is_aligned_and_wraps_in_its_columns() -> None:
     stream = io.StringIO()
-    Terminal(stream, colour=False, width=40).table([("a", "bb"), ("1", "x " * 20), ("22", "\x1b")], indent="  ")
+    Terminal(stream, colour=False, width=40).table([("a", "bb"), ("1", "x " * 20), ("22", "\x1b")])
 
     assert stream.getvalue().splitlines() == [
-        "  a   bb",
-        "  1   x x x x x x x x x x x x x x x x x",
-        "      x x x",
-        "  22  \\x1b",
+        "a   bb",
+        "1   x x x x x x x x x x x x x x x x x x",
+        "    x x",
+        "22  \\x1b",
     ]
 
 

@@ -11,7 +11,7 @@ import pytest
 from builders import gpu_pod
 from pages import ROOT, page, rows
 from podberth.cli.terminal import Terminal
-from podberth.cli.why import show_answer
+from podberth.cli.why import lines as answer_lines
 from podberth.cluster.why import parse_name
 from podberth.errors import UsageError
 from podberth.why.diagnosis import Answer, Diagnosis
@@ -45,7 +45,7 @@ def example() -> Answer:
 
 def shown(found: Answer, *, width: int = 80) -> str:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    show_answer(found, Terminal(stream, colour=False, width=width))
+    Terminal(stream, colour=False, width=width).put(answer_lines(found))
     stream.seek(0)
     return stream.read()
 

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from podberth.installation.observation import ClusterWarnings, Replica, Unread
+from podberth.installation.observation import ObservedList, Replica, Unread
 from status_scenes import NOW, event, replica, report, row, rows
 
 DENIED = (
@@ -21,7 +21,7 @@ def before(**ago: float) -> str:
 
 def test_who_was_denied_is_named_with_the_policys_own_words() -> None:
     train = event(DENIED, count=12, firstTimestamp=before(minutes=30))
-    found = ClusterWarnings((train, event("Back-off pulling image"), event(DENIED, name="other", count=1)))
+    found = ObservedList((train, event("Back-off pulling image"), event(DENIED, name="other", count=1)))
     assert row("events", events=found) == ("note", "2 objects denied")
     assert rows("refused", events=found)[0].text == (
         "Job team-a/train, 12 times in 27 min, the last 3 min ago: "
@@ -32,7 +32,7 @@ def test_who_was_denied_is_named_with_the_policys_own_words() -> None:
 
 
 def test_what_goes_on_for_days_is_not_taken_for_the_last_hours() -> None:
-    [refused] = rows("refused", events=ClusterWarnings((event(DENIED, count=120, firstTimestamp=before(days=3)),)))
+    [refused] = rows("refused", events=ObservedList((event(DENIED, count=120, firstTimestamp=before(days=3)),)))
     assert refused.text.startswith("Job team-a/train, 120 times in 3 d, the last 3 min ago: podberth ")
     assert refused.facts == {
         "object": "Job team-a/train",
@@ -43,7 +43,7 @@ def test_what_goes_on_for_days_is_not_taken_for_the_last_hours() -> None:
 
 
 def test_a_webhook_that_could_not_be_called_just_now_wants_attention_and_a_while_ago_none() -> None:
-    now, before = (ClusterWarnings((event(FAILED, age=timedelta(minutes=each)), event(DENIED))) for each in (2, 40))
+    now, before = (ObservedList((event(FAILED, age=timedelta(minutes=each)), event(DENIED))) for each in (2, 40))
     assert row("events", events=now) == (
         "attention",
         "1 object denied, 1 object refused because podberth could not be called",
@@ -54,14 +54,14 @@ def test_a_webhook_that_could_not_be_called_just_now_wants_attention_and_a_while
 
 def test_what_is_older_than_an_hour_or_of_another_webhook_is_passed_over() -> None:
     foreign = DENIED.replace("podberth.io", "gatekeeper.sh")
-    found = ClusterWarnings((event(DENIED, age=timedelta(minutes=61)), event(foreign)))
+    found = ObservedList((event(DENIED, age=timedelta(minutes=61)), event(foreign)))
     assert row("events", events=found) == ("ok", "none in the Events of the last hour")
 
 
 def test_the_newer_form_of_events_counts_as_well() -> None:
     series = {"count": 7, "lastObservedTime": (NOW - timedelta(minutes=1)).isoformat()}
     newer = event(DENIED, age=timedelta(hours=3), series=series, eventTime="2026-01-31T09:00:00.000000Z")
-    assert rows("refused", events=ClusterWarnings((newer,)))[0].text.startswith(
+    assert rows("refused", events=ObservedList((newer,)))[0].text.startswith(
         "Job team-a/train, 7 times in 3 h, the last 60 s ago: "
     )
 
@@ -70,7 +70,7 @@ def test_one_object_is_one_line_in_its_latest_words_and_three_are_shown() -> Non
     again = event(DENIED.replace("mig-right-size", "vendor-names"), age=timedelta(minutes=1), count=2)
     first = event(DENIED, count=3, firstTimestamp=before(minutes=11))
     others = tuple(event(DENIED, name=f"job-{number}", age=timedelta(minutes=9)) for number in range(4))
-    found = ClusterWarnings((first, again, *others), truncated=True)
+    found = ObservedList((first, again, *others), truncated=True)
     assert row("events", events=found)[1] == (
         "5 objects denied; the latest 3 of 5; there are more Events than were read"
     )

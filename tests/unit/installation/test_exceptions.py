@@ -46,8 +46,7 @@ def test_those_without_effect_need_attention() -> None:
 
 def test_the_line_is_in_the_section_of_policies() -> None:
     report = judge(observed(exceptions=(stored("a", 8),)))
-    [section] = [each for each in report.sections if each.name == "policies"]
-    assert section.rows[-1].name == "exceptions"
+    assert report.sections["policies"][-1].name == "exceptions"
 
 
 def test_that_they_cannot_be_read_is_said() -> None:

@@ -9,7 +9,7 @@ from status_scenes import CA, configuration, observed, report, row, rows, worklo
 def test_an_installation_without_faults_has_no_findings() -> None:
     found = report()
     assert found.troubles == 0
-    assert {row.state for section in found.sections for row in section.rows} == {"ok"}
+    assert {row.state for rows in found.sections.values() for row in rows} == {"ok"}
 
 
 @pytest.mark.parametrize(

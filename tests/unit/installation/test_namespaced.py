@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from podberth.installation.namespaced import namespaced
 from podberth.installation.observation import Unread
+from podberth.installation.policies import namespaced
 from podberth.installation.report import judge
 from status_scenes import observed, workload
 
@@ -52,8 +52,7 @@ def test_where_no_replica_follows_the_cluster_none_of_them_counts() -> None:
 
 def test_the_line_is_in_the_section_of_policies_before_exceptions() -> None:
     report = judge(observed(namespaced=(stored("a", "p"),)))
-    [section] = [each for each in report.sections if each.name == "policies"]
-    assert section.rows[-1].name == "namespaced"
+    assert report.sections["policies"][-1].name == "namespaced"
 
 
 def test_that_they_cannot_be_read_is_said() -> None:

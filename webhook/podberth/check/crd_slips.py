@@ -26,6 +26,14 @@ _EVERYWHERE: Final = words("annotations kind labels metadata name namespace spec
 """The names of fields that many objects have: if one is misplaced, the place that the author meant is unknown."""
 
 
+class _Level(NamedTuple):
+    """An object that contains the checked value, with the fields that the CRD has for the object."""
+
+    value: Mapping[str, Any]
+    fields: Fields
+    at: Path
+
+
 def wrong_by_crd(
     content: Mapping[str, Any], fields: Fields, pods: frozenset[tuple[str, ...]], path: Path
 ) -> Iterator[tuple[Path, str]]:
@@ -37,7 +45,35 @@ def wrong_by_crd(
         pods: the paths of the object's parts that are checked as parts of a pod, and skipped here.
         path: the path from the document to the object.
     """
-    yield from _Walk(pods, path)(content, fields, ())
+
+    def walk(
+        value: object, fields: Fields, at: Path, around: tuple[_Level, ...] = (), names: tuple[str, ...] = ()
+    ) -> Iterator[tuple[Path, str]]:
+        """Yield each misspelt or misplaced field in a value: the path, and a message about the field.
+
+        Args:
+            value: the value whose fields are compared with ``fields``.
+            fields: the fields that the CRD has for the value.
+            at: the path from the object to the value.
+            around: the objects that the value is in, the outermost first.
+            names: the path, with ELEMENT for each element of a list or map.
+        """
+        if ELEMENT in fields:
+            items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+            for key, item in items:
+                yield from walk(item, fields[ELEMENT], (*at, key), around, (*names, ELEMENT))
+            return
+        if not fields or not isinstance(value, Mapping):
+            return
+        level = _Level(value, fields, at)
+        for key, item in value.items():
+            if key in fields:
+                if (*names, key) not in pods:
+                    yield from walk(item, fields[key], (*at, key), (*around, level), (*names, key))
+            elif isinstance(key, str) and _NAME.fullmatch(key) and (said := _about(key, level, around)):
+                yield (*path, *at, key), said
+
+    yield from walk(content, fields, ())
 
 
 @cache
@@ -64,52 +100,6 @@ def _parts(place: TemplatePlace) -> Iterator[tuple[str, ...]]:
     for front in form.front:
         here = (*place.path, *map(str, front))
         yield from ((here,) if form.front_whole else ((*here, name) for name in form.front_fields.values()))
-
-
-# ---- the walk --------------------------------------------------------------------------------------------------------
-
-
-class _Level(NamedTuple):
-    """An object that contains the checked value, with the fields that the CRD has for the object."""
-
-    value: Mapping[str, Any]
-    fields: Fields
-    at: Path
-
-
-class _Walk:
-    """Walks through an object and compares the object's fields with the fields of the CRD."""
-
-    def __init__(self, pods: frozenset[tuple[str, ...]], path: Path) -> None:
-        self._pods = pods
-        self._path = path
-
-    def __call__(
-        self, value: object, fields: Fields, at: Path, around: tuple[_Level, ...] = (), names: tuple[str, ...] = ()
-    ) -> Iterator[tuple[Path, str]]:
-        """Yield each misspelt or misplaced field in a value: the path, and a message about the field.
-
-        Args:
-            value: the value whose fields are compared with ``fields``.
-            fields: the fields that the CRD has for the value.
-            at: the path from the object to the value.
-            around: the objects that the value is in, the outermost first.
-            names: the path, with ELEMENT for each element of a list or map.
-        """
-        if ELEMENT in fields:
-            items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
-            for key, item in items:
-                yield from self(item, fields[ELEMENT], (*at, key), around, (*names, ELEMENT))
-            return
-        if not fields or not isinstance(value, Mapping):
-            return
-        level = _Level(value, fields, at)
-        for key, item in value.items():
-            if key in fields:
-                if (*names, key) not in self._pods:
-                    yield from self(item, fields[key], (*at, key), (*around, level), (*names, key))
-            elif isinstance(key, str) and _NAME.fullmatch(key) and (said := _about(key, level, around)):
-                yield (*self._path, *at, key), said
 
 
 def _about(key: str, level: _Level, around: tuple[_Level, ...]) -> str:

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import Final
 
+from ..kinds.forms import find
 from ..kube.paths import Path
 from ..workload.projection import place_of
 from ..workload.templates import Template
 from .numbers import advice, is_placeholder, refused
-from .place import steps_of, value_at
+from .place import steps_of
 from .result import shown
 
 # Operators may add containers that their templates lack; Kubernetes' own controllers add none
@@ -27,7 +28,7 @@ def misshapen(template: Template, api_version: str) -> Iterator[tuple[str, Path]
     for problem in template.problems:
         where, _, message = problem.partition(": ")
         path = place_of(template, steps_of(where))
-        value = value_at(template.own, steps_of(where))
+        value = find(template.own, steps_of(where))
         if is_placeholder(value):
             unfilled.setdefault(f"{value!s:.60}", path)
         else:

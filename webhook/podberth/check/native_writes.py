@@ -29,20 +29,12 @@ class NativeFindings(NamedTuple):
     """A finding for each decision that podberth cannot make as the API server would."""
     notes: tuple[Finding, ...] = ()
 
-
-@dataclass(frozen=True, slots=True)
-class OnObject:
-    """The result of applying MutatingAdmissionPolicies to an object as a whole, not to the object's future pods."""
-
-    content: dict[str, Any]
-    """The object with the changes of the MutatingAdmissionPolicies."""
-    changes: tuple[DocumentChange, ...]
-    said: NativeFindings
-
     @property
-    def verdict(self) -> Verdict:
-        """The verdict on the object: error, denied, mutated or unchanged."""
-        return _over(self.said) or ("mutated" if self.changes else "unchanged")
+    def over(self) -> Verdict | None:
+        """The verdict if it is final: "denied", or "error" if podberth cannot evaluate a policy; else None."""
+        if self.errors:
+            return "error"
+        return "denied" if self.denials else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +51,6 @@ class OnPod:
     def said(self) -> NativeFindings:
         """The findings of MutatingAdmissionPolicies about the pod, at the path of the pod's template."""
         return _said(self.source, self.path, self.mutated.decisions if self.mutated else ())
-
-    @property
-    def over(self) -> Verdict | None:
-        """The verdict if it is final: "denied", or "error" if podberth cannot evaluate a policy; else None."""
-        return _over(self.said)
 
     @property
     def written(self) -> list[Written]:
@@ -83,10 +70,13 @@ class OnPod:
         return _said(self.source, self.path, self.natives.asked_again(self.mutated, pod)).errors
 
 
-def on_object(natives: Natives | None, source: Source, content: dict[str, Any]) -> OnObject | None:
-    """Return the result of MutatingAdmissionPolicies for an object; None if no policy changes or denies the object.
+def on_object(
+    natives: Natives | None, source: Source, content: dict[str, Any]
+) -> tuple[dict[str, Any], tuple[DocumentChange, ...], NativeFindings] | None:
+    """Return (changed object, changes, findings) of MutatingAdmissionPolicies for an object, without its future pods.
 
-    None also for a Pod, because another function returns the result for Pods.
+    None if no policy changes or denies the object. None also for a Pod, because another function returns the result
+    for Pods.
     """
     if natives is None or (source.api_version, source.kind) == ("v1", "Pod") or is_part_of_a_tool(source):
         return None
@@ -108,7 +98,7 @@ def on_object(natives: Natives | None, source: Source, content: dict[str, Any]) 
         ]
         content = after
     said = _said(source, (), mutated.decisions)
-    return OnObject(content, tuple(changes), said._replace(notes=(*unplaced, *said.notes)))
+    return content, tuple(changes), said._replace(notes=(*unplaced, *said.notes))
 
 
 def on_pod(natives: Natives | None, source: Source, template: Template) -> OnPod:
@@ -123,9 +113,3 @@ def _said(source: Source, path: Path, decisions: Sequence[NativeDecision]) -> Na
     return NativeFindings(
         *(tuple(each for each in found if each.action == action) for action in ("deny", "unjudged", "note"))
     )
-
-
-def _over(said: NativeFindings) -> Verdict | None:
-    if said.errors:
-        return "error"
-    return "denied" if said.denials else None

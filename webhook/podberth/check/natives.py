@@ -108,7 +108,7 @@ class Natives:
             return made
         if not results[0].path:
             return [self._added(made[0], source, (), content), *made[1:]]
-        own = replace(_bare(results[0]), line=source.line())
+        own = _bare(results[0], source.line())
         judged = self._added(own, source, (), content)
         return made if judged == own else [judged, *made]
 
@@ -181,23 +181,18 @@ def _refused(result: Result, problems: Sequence[Problem], others: Sequence[Findi
     return replace(result, verdict="error", errors=found) if found else result
 
 
-def _bare(result: Result) -> Result:
+def _bare(result: Result, line: int) -> Result:
     """Return a copy of a result without template path, findings and changes, and with the verdict "skipped"."""
-    none: tuple[Finding, ...] = ()
-    return replace(
-        result,
+    return Result(
+        file=result.file,
+        line=line,
+        api_version=result.api_version,
+        kind=result.kind,
+        namespace=result.namespace,
+        name=result.name,
         path="",
         verdict="skipped",
-        denials=none,
-        warnings=none,
-        errors=none,
-        notes=none,
-        changes=(),
-        audits=none,
-        held_back=(),
-        in_force=(),
-        wrote=(),
-        earlier=(),
+        source=result.source,
     )
 
 

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from ..kinds.dossier import FilledIn
 from ..kinds.dossiers import DOSSIERS
 from ..kube.object_names import is_qualified
 from ..kube.paths import Path
@@ -59,6 +58,7 @@ _STANDARD: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 # Integers of the API are int32 and int64: apimachinery reads no others
 _INT64: Final = 2**63
 _SHOWN: Final = 10**30
+# The rules by which operators replace placeholders
 _FILLED_IN: Final = tuple(each for row in DOSSIERS for each in row.filled_in)
 
 _EXPAND: Final = "expand it first, for example: {} | podberth check -"
@@ -108,7 +108,8 @@ def numbers_in(document: dict[str, Any]) -> Numbers:
                 got = value if abs(value) < _SHOWN else "a number"
                 found.wrong.append((path, f"got {got} beyond 64 bits, want what an int64 holds"))
         elif type(value) is str and _is_number(path) and is_placeholder(value):
-            shown, rule = value.strip()[:60], _filled_in(document, path, value)
+            shown = value.strip()[:60]
+            rule = next((each for each in _FILLED_IN if each.is_own(document, path, value)), None)
             if rule is None:
                 found.unfilled.append((path, shown))
             elif rule.later:
@@ -130,11 +131,6 @@ def place_of_number(document: dict[str, Any], message: str) -> Path:
     quoted = _QUOTED.search(message)
     found = (path for path, value in values(document) if quoted and value == quoted[1] and _is_number(path))
     return next(found, ()) if quoted else ()
-
-
-def _filled_in(document: dict[str, Any], path: Path, value: str) -> FilledIn | None:
-    """Return the rule by which an operator replaces the placeholder ``value`` at ``path``; None if no operator does."""
-    return next((each for each in _FILLED_IN if each.is_own(document, path, value)), None)
 
 
 def _is_number(path: Path) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from ..kube import pod as pods
 from ..kube.object_names import cron_job_of
 from ..kube.shape import registration_problems
+from ..kube.unchecked import at, list_at, text_at
 from ..policy.every_pod import VALIDATING, sends_namespace
 from ..workload.kinds import LINKS, TEMPLATES_ONLY, is_known, row_for
 from ..workload.owners import is_finished
@@ -75,17 +76,14 @@ class _Owners:
         self.settings = settings
         self.known = known
         self.unknown: dict[str, int] = {}
-        found = {_uid(each.content) or str(id(each)): each for each in sources if self._may_make_pods(each)}
+        found = {_uid(each) or str(id(each)): each for each in sources if self._may_make_pods(each)}
         self.workloads = list(found.values())
         """The objects that are workloads or parts of a workload.
 
         An object that was listed in two versions of the object's API group occurs once.
         """
         self._own = frozenset(map(id, self.workloads))
-        holding = [each for each in sources if isinstance(each.content.get("metadata"), dict)]
-        self.by_uid = {uid: each for each in holding if (uid := _uid(each.content))} | {
-            uid: each for each in self.workloads if (uid := _uid(each.content))
-        }
+        self.by_uid = {uid: each for each in (*sources, *self.workloads) if (uid := _uid(each))}
         """All objects by uid.
 
         An object whose kind creates no pods may still be between a pod and the pod's top owner.
@@ -161,7 +159,7 @@ class _Owners:
         if found is not None and not ((found.kind, found.name) == (kind, name) and self._is_near(found, source)):
             found = None
         if found is None and kind == "ReplicaSet":
-            suffix = f"-{_labels(source.content).get(_HASH)}"
+            suffix = f"-{at(source.content, 'metadata', 'labels', _HASH)}"
             found = self.by_name.get(self._place(source, "Deployment", name.removesuffix(suffix)))
         if found is None and kind == "Job":
             found = self.by_name.get(self._place(source, "CronJob", cron_job_of(name)))
@@ -196,19 +194,12 @@ def _is_registration(source: Source) -> bool:
 
 def _controller(content: Document) -> Mapping[str, Any] | None:
     """Return the ownerReference with ``controller: true``; without one, the first ownerReference; None if none."""
-    owners = content["metadata"].get("ownerReferences")
-    found = [each for each in owners if isinstance(each, dict)] if isinstance(owners, list) else []
+    found = [each for each in list_at(content, "metadata", "ownerReferences") if isinstance(each, dict)]
     return next((each for each in found if each.get("controller") is True), found[0] if found else None)
 
 
-def _labels(content: Document) -> Mapping[str, Any]:
-    labels = content["metadata"].get("labels")
-    return labels if isinstance(labels, dict) else {}
-
-
-def _uid(content: Document) -> str:
-    uid = content["metadata"].get("uid")
-    return uid if isinstance(uid, str) else ""
+def _uid(source: Source) -> str:
+    return text_at(source.content, "metadata", "uid")
 
 
 def _ended(content: Document) -> bool:

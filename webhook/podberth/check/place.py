@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ..admission.judging import OF_AUDIT
-from ..kinds.forms import POD_SPEC_FIELDS
+from ..kinds.forms import POD_SPEC_FIELDS, find
+from ..kube.json_patch import ABSENT
 from ..kube.paths import ELEMENT, Path
 from ..kube.pod import annotations, containers, labels, metadata, spec
 from ..kube.positions import render_path
@@ -140,13 +141,8 @@ def _keys_named(message: str, pod: dict[str, Any]) -> Iterator[Path]:
 
 def _existing(document: object, path: Path) -> Path:
     """Return ``path`` up to and including the first step that the document does not have."""
-    here = document
-    for length, step in enumerate(path):
-        held = isinstance(here, list) and isinstance(step, int) and step < len(here)
-        if not held and not (isinstance(here, dict) and step in here):
-            return path[: length + 1]
-        here = here[step]  # type: ignore[index]  # a list or a map that has this step
-    return path
+    absent = (length for length in range(1, len(path) + 1) if find(document, path[:length]) is ABSENT)
+    return path[: next(absent, len(path))]
 
 
 # ---- the fields that the policy reads --------------------------------------------------------------------------------
@@ -196,16 +192,6 @@ def _resolve(document: object, path: tuple[str, ...]) -> Path | None:
         if below is not None:
             return (each, *below)
     return None
-
-
-def value_at(document: Any, path: Path) -> object:
-    """Return the value at a path in a document; None if the document does not have the path."""
-    for step in path:
-        try:
-            document = document[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return document
 
 
 def _asking(pod: dict[str, Any], gpu: GpuFacts) -> Path:

@@ -4,6 +4,7 @@ The fields of the classes have the names of the JSON's fields, in snake case. Th
 ``VERSION`` grows with each incompatible change.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Self, TypeAlias
@@ -232,12 +233,8 @@ class Report:
 
         An example of a key is "apps/v1 Deployment".
         """
-        counted: dict[str, int] = {}
-        for result in self.results:
-            if result.verdict == "skipped":
-                name = f"{result.api_version} {result.kind}".strip()
-                counted[name] = counted.get(name, 0) + 1
-        return dict(sorted(counted.items()))
+        skipped = (result for result in self.results if result.verdict == "skipped")
+        return dict(sorted(Counter(f"{each.api_version} {each.kind}".strip() for each in skipped).items()))
 
     def as_json(self) -> dict[str, Any]:
         """Return the report in the format of ``-o json``."""

@@ -132,35 +132,28 @@ def check_object(
     return list(_Object(source, snapshot, settings, known, named=True, written=False).results())
 
 
+@dataclass
 class _Object:
     """One object of a file, from which the results of its pod templates are made."""
 
-    def __init__(
-        self,
-        source: Source,
-        snapshot: Snapshot,
-        settings: CheckSettings,
-        known: Sequence[Document],
-        *,
-        named: bool,
-        written: bool = True,
-    ) -> None:
-        self.source = source
-        self.named = named
-        self.written = written
-        """Whether the object was written by a person, and not read from the API server."""
-        self.snapshot = snapshot
-        self.settings = settings
-        self.known = known
-        self.namespace = source.namespace(settings.namespace)
-        self.content = source.content
+    source: Source
+    snapshot: Snapshot
+    settings: CheckSettings
+    known: Sequence[Document]
+    named: bool
+    written: bool = True
+    """Whether the object was written by a person, and not read from the API server."""
+    changes: tuple[DocumentChange, ...] = ()
+    """The changes that ``content`` already has."""
+    pods: dict[Path, dict[str, Any]] = field(default_factory=dict)
+    """The pods as validations would get them, by the path of the pod's template."""
+    _made: list[tuple[Template, dict[str, Any]]] = field(default_factory=list)
+    """The templates decided on so far, each with the template's pod after the mutations."""
+
+    def __post_init__(self) -> None:
+        self.namespace = self.source.namespace(self.settings.namespace)
+        self.content = self.source.content
         """The object with the changes of policies so far: on the object itself, and on the earlier templates."""
-        self.changes: tuple[DocumentChange, ...] = ()
-        """The changes that ``content`` already has."""
-        self._made: list[tuple[Template, dict[str, Any]]] = []
-        """The templates decided on so far, each with the template's pod after the mutations."""
-        self.pods: dict[Path, dict[str, Any]] = {}
-        """The pods as validations would get them, by the path of the pod's template."""
 
     def results(self) -> Iterator[Result]:
         """Yield a result for each template of the object; a single result if the object has no template."""
@@ -270,8 +263,10 @@ class _Object:
         made = on_object(self.settings.natives, self.source, self.content)
         if made is None:
             return None
-        result = self._result((), made.verdict, changes=made.changes, **made.said._asdict())
-        self.content, self.changes = made.content, made.changes
+        content, changes, said = made
+        verdict: Verdict = said.over or ("mutated" if changes else "unchanged")
+        result = self._result((), verdict, changes=changes, **said._asdict())
+        self.content, self.changes = content, changes
         return result
 
     # ---- one template ------------------------------------------------------------------------------------------------
@@ -283,8 +278,8 @@ class _Object:
         if not exempt and (stopped := self._stopped(template, unfilled, refused)):
             return stopped, []
         first = on_pod(self.settings.natives, self.source, template)
-        if first.over:
-            return self._result(template.path, first.over, **first.said._asdict()), []
+        if over := first.said.over:
+            return self._result(template.path, over, **first.said._asdict()), []
         if exempt:
             return self._exempt(template, first)
         try:

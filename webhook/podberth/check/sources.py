@@ -12,6 +12,7 @@ from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.paths import Path
 from ..kube.positions import Chunk, Place, Position, Positions, render_path
+from ..kube.unchecked import text_at
 from ..kube.walk import values
 from .numbers import is_filled_in_later
 
@@ -35,18 +36,17 @@ class Source:
     @property
     def api_version(self) -> str:
         """The object's apiVersion; empty if the field is absent or no string."""
-        return _text(self.content.get("apiVersion"))
+        return text_at(self.content, "apiVersion")
 
     @property
     def kind(self) -> str:
         """The object's kind; empty if the field is absent or no string."""
-        return _text(self.content.get("kind"))
+        return text_at(self.content, "kind")
 
     @property
     def name(self) -> str:
         """The object's name or generateName; empty if neither field is a string."""
-        metadata = self.content.get("metadata")
-        return _text(metadata.get("name")) or _text(metadata.get("generateName")) if isinstance(metadata, dict) else ""
+        return text_at(self.content, "metadata", "name") or text_at(self.content, "metadata", "generateName")
 
     def namespace(self, default: str) -> str:
         """Return the object's namespace; ``default`` if the field is absent or a placeholder."""
@@ -60,8 +60,7 @@ class Source:
 
     @property
     def _namespace(self) -> str:
-        metadata = self.content.get("metadata")
-        return _text(metadata.get("namespace")) if isinstance(metadata, dict) else ""
+        return text_at(self.content, "metadata", "namespace")
 
     @property
     def positions(self) -> Positions:
@@ -163,7 +162,3 @@ def _with_repeated(sources: Sequence[Source], repeated: Sequence[Problem]) -> It
     for source, start, end in zip(sources, starts, [*starts[1:], math.inf], strict=True):
         first = 0 if source is sources[0] else start
         yield replace(source, repeated=tuple(each for each in repeated if first <= each.line < end))
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

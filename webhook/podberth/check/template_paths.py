@@ -38,14 +38,9 @@ def is_of(path: Path, index: int, found: Sequence[Template]) -> bool:
 
     A path outside all templates belongs to the first template.
     """
-    return _inside(path, found[index]) or not (index or _in_any(path, found))
+    return _inside(path, found[index]) or not (index or any(_inside(path, template) for template in found))
 
 
 def innermost(path: Path, found: Sequence[Template]) -> int:
     """Return the index of the innermost template that contains a path; 0 (the first template) if no template does."""
     return max(range(len(found)), key=lambda index: len(found[index].path) if _inside(path, found[index]) else -1)
-
-
-def _in_any(path: Path, found: Sequence[Template]) -> bool:
-    """Return whether one of the templates contains a path."""
-    return any(_inside(path, template) for template in found)

@@ -5,7 +5,7 @@ import os
 import platform
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -160,7 +160,9 @@ def _metered(
 def _print(arguments: argparse.Namespace) -> int:
     found = iter([simulate(arguments.simulate, arguments.node)[1]]) if arguments.simulate else _read(arguments)
     try:
-        _write(islice(found, 1) if arguments.once else found)
+        for document in islice(found, 1) if arguments.once else found:
+            sys.stdout.write(orjson.dumps(document).decode() + "\n")
+            sys.stdout.flush()
     except KeyboardInterrupt:
         pass
     except BrokenPipeError:  # the reader of the output has closed it
@@ -171,12 +173,6 @@ def _print(arguments: argparse.Namespace) -> int:
 def _read(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     with _watch(arguments, lambda _, line: talk([line])) as watch:
         yield from documents(watch, arguments.node)
-
-
-def _write(found: Iterable[dict[str, Any]]) -> None:
-    for document in found:
-        sys.stdout.write(orjson.dumps(document).decode() + "\n")
-        sys.stdout.flush()
 
 
 def _node_name(given: str | None) -> str:

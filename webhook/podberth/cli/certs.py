@@ -95,8 +95,8 @@ async def _status(shared: SharedAuthorities, arguments: argparse.Namespace) -> i
     report = inspect(secret.authorities if secret else None, registrations, presented, now)
     if unreadable:
         report = replace(report, problems=(unreadable, *report.problems))
-    text = _as_json(report) if arguments.output == "json" else _as_text(report, shared.where, now)
-    write_text(text)
+    as_json = arguments.output == "json"
+    write_text(_as_json(report) if as_json else "\n".join(_lines(report, shared.where, now)) + "\n")
     return ExitCode.FINDINGS if report.problems else ExitCode.OK
 
 
@@ -245,12 +245,8 @@ def _as_json(report: CertificateReport) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
-def _as_text(report: CertificateReport, where: str, now: datetime) -> str:
-    """Return a certificate report as lines of text; ``where`` names the Secret with the CA."""
-    return "\n".join(_lines(report, where, now)) + "\n"
-
-
 def _lines(report: CertificateReport, where: str, now: datetime) -> Iterator[str]:
+    """Yield the lines of a certificate report as text; ``where`` names the Secret with the CA."""
     yield f"{where}: {_STAGES[report.stage]}"
     yield from (_row(each, now) for each in report.authorities)
     for bundle in report.bundles:

@@ -5,7 +5,6 @@ import asyncio
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ..check.run import CheckSettings
 from ..checking.against import LiveRequest, read_snapshot, run_live
@@ -14,9 +13,6 @@ from ..errors import ClusterError, UsageError
 from .access import cluster_files_of, kubeconfig_of
 from .formats import FORMATS
 from .live_flags import OF_CLUSTER, directory_of
-
-if TYPE_CHECKING:
-    from ..checking.survey import SurveyedCluster
 
 
 def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collection[str]) -> tuple[Done, bool]:
@@ -38,7 +34,10 @@ def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collect
     if not arguments.cluster:
         gathered = read_snapshot(arguments.against, sys.stdin.buffer)
         return run_live(request, policies_in(directory_of(arguments.policies)), gathered), True
-    cluster = _cluster(arguments)
+    from ..checking.survey import SurveyedCluster  # noqa: PLC0415 - 80 ms, for which a check of a snapshot does not wait
+
+    kubeconfig, namespace = kubeconfig_of(arguments), arguments.namespace or ""
+    cluster = SurveyedCluster(kubeconfig=kubeconfig, namespace=namespace, page=arguments.page)
     survey = asyncio.run(
         cluster.survey(
             frozenset(settings.template_paths),
@@ -64,16 +63,6 @@ def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collect
             talk += [f"reports: {changed}, the others unchanged", *writer.refused]
             complete = complete and not writer.refused
     return replace(done, talk=tuple(talk)), complete
-
-
-def _cluster(arguments: argparse.Namespace) -> "SurveyedCluster":
-    from ..checking.survey import SurveyedCluster  # noqa: PLC0415 - 80 ms, for which a check of manifests does not wait
-
-    return SurveyedCluster(
-        kubeconfig=kubeconfig_of(arguments),
-        namespace=arguments.namespace or "",
-        page=arguments.page,
-    )
 
 
 def _files(policies: Sequence[str]) -> Policies:

@@ -43,17 +43,6 @@ _POLICY = "POLICY"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flag:
-    """A flag of a command, with all spellings of the flag."""
-
-    spellings: tuple[str, ...]
-    takes_value: bool
-    values: tuple[str, ...]
-    """The possible values of the flag; empty if the flag takes any text, so that the shell offers files."""
-    help: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
     """The flags and words that can follow a command.
 
@@ -61,7 +50,8 @@ class Grammar:
     """
 
     path: tuple[str, ...]
-    flags: tuple[Flag, ...]
+    flags: tuple[argparse.Action, ...]
+    """The flags as argparse has them; ``nargs`` is 0 if a flag takes no value."""
     words: tuple[tuple[str, str], ...]
     """The subcommands, choices and names that can follow the command, each with a description."""
 
@@ -71,7 +61,7 @@ def grammars(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Ite
 
     ``path`` is the command preceded by the names of the parent commands; empty for ``podberth`` itself.
     """
-    flags: list[Flag] = []
+    flags: list[argparse.Action] = []
     words: list[tuple[str, str]] = []
     below: list[tuple[str, argparse.ArgumentParser]] = []
     for action in parser._actions:  # noqa: SLF001 - argparse has no other access to its arguments
@@ -80,7 +70,7 @@ def grammars(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Ite
             words += [(name, _first(helps.get(name, ""))) for name in action.choices]
             below += action.choices.items()
         elif action.option_strings:
-            flags.append(_flag(action))
+            flags.append(action)
         else:
             words += [(value, "") for value in _values(action)]
     yield Grammar(path=path, flags=tuple(flags), words=tuple(words))
@@ -88,23 +78,16 @@ def grammars(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Ite
         yield from grammars(inner, (*path, name))
 
 
-def _flag(action: argparse.Action) -> Flag:
-    return Flag(
-        spellings=tuple(action.option_strings),
-        takes_value=action.nargs != 0,
-        values=_values(action),
-        help=_first(action.help or ""),
-    )
-
-
 def _values(action: argparse.Action) -> tuple[str, ...]:
+    """Return the possible values of an argument; empty if it takes any text, so that the shell offers files."""
     if action.metavar == _POLICY:
         return tuple(policy.name for policy in shipped())
     return tuple(map(str, action.choices or ()))
 
 
-def _first(text: str) -> str:
+def _first(text: str | None) -> str:
     """Return the first clause of a flag's help text, which a shell shows beside the completed word."""
+    text = text or ""
     return text.partition(" (")[0].partition(";")[0].partition(": ")[0] if text != argparse.SUPPRESS else ""
 
 
@@ -146,14 +129,15 @@ def _bash_values(grammar: Grammar) -> Iterator[str]:
     """
     command = " ".join(grammar.path)
     for flag in grammar.flags:
-        if flag.takes_value:
-            patterns = "|".join(f'"{command}|{spelling}"' for spelling in flag.spellings)
-            found = f'COMPREPLY=($(compgen -W {_quoted(flag.values)} -- "$current"))' if flag.values else "COMPREPLY=()"
+        if flag.nargs != 0:
+            patterns = "|".join(f'"{command}|{spelling}"' for spelling in flag.option_strings)
+            values = _values(flag)
+            found = f'COMPREPLY=($(compgen -W {_quoted(values)} -- "$current"))' if values else "COMPREPLY=()"
             yield f"        {patterns}) {found}; return ;;"
 
 
 def _bash_words(grammar: Grammar) -> str:
-    flags = [spelling for flag in grammar.flags for spelling in flag.spellings]
+    flags = [spelling for flag in grammar.flags for spelling in flag.option_strings]
     words = [word for word, _ in grammar.words]
     return f'        "{" ".join(grammar.path)}") words={_quoted(words)} flags={_quoted(flags)} ;;'
 
@@ -179,17 +163,17 @@ def _fish_lines(grammar: Grammar) -> Iterator[str]:
     for word, text in grammar.words:
         yield f"{start} -f -a {shlex.quote(word)}{_fish_text(text)}"
     for flag in grammar.flags:
-        yield f"{start}{_fish_flag(flag)}{_fish_text(flag.help)}"
+        yield f"{start}{_fish_flag(flag)}{_fish_text(_first(flag.help))}"
 
 
-def _fish_flag(flag: Flag) -> str:
+def _fish_flag(flag: argparse.Action) -> str:
     spelled = "".join(
         f" -l {each.removeprefix('--')}" if each.startswith("--") else f" -s {each.removeprefix('-')}"
-        for each in flag.spellings
+        for each in flag.option_strings
     )
-    if flag.values:
-        return f"{spelled} -x -a {_quoted(flag.values)}"
-    return f"{spelled} -r -F" if flag.takes_value else spelled
+    if values := _values(flag):
+        return f"{spelled} -x -a {_quoted(values)}"
+    return spelled if flag.nargs == 0 else f"{spelled} -r -F"
 
 
 def _fish_text(text: str) -> str:
@@ -214,7 +198,7 @@ def answer(words: Sequence[str]) -> str:
     *before, last = words or ("",)
     known = {grammar.path: grammar for grammar in grammars(parser_of_everything())}
     grammar = _at(known, before)
-    flags = {spelling: flag for flag in grammar.flags for spelling in flag.spellings}
+    flags = {spelling: flag for flag in grammar.flags for spelling in flag.option_strings}
     awaited = flags.get(before[-1]) if before else None
     offered, directive = _offered(grammar, awaited, last)
     lines = [f"{word}\t{meaning}" if meaning else word for word, meaning in offered if word.startswith(last)]
@@ -229,14 +213,10 @@ def _at(known: Mapping[tuple[str, ...], Grammar], words: Sequence[str]) -> Gramm
     return known[path]
 
 
-def _offered(grammar: Grammar, awaited: Flag | None, last: str) -> tuple[Sequence[tuple[str, str]], int]:
-    if awaited is not None and awaited.takes_value:
-        return [(value, "") for value in awaited.values], _NO_FILES if awaited.values else _FILES
+def _offered(grammar: Grammar, awaited: argparse.Action | None, last: str) -> tuple[Sequence[tuple[str, str]], int]:
+    if awaited is not None and awaited.nargs != 0:
+        values = _values(awaited)
+        return [(value, "") for value in values], _NO_FILES if values else _FILES
     if last.startswith("-"):
-        return list(_spelled(grammar)), _NO_FILES
+        return [(each, _first(flag.help)) for flag in grammar.flags for each in flag.option_strings], _NO_FILES
     return grammar.words, _NO_FILES if grammar.words else _FILES
-
-
-def _spelled(grammar: Grammar) -> Iterator[tuple[str, str]]:
-    for flag in grammar.flags:
-        yield from ((spelling, flag.help) for spelling in flag.spellings)

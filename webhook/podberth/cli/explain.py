@@ -89,23 +89,24 @@ def run(arguments: argparse.Namespace) -> int:
     conventions = files.names()
     policies = _policies(arguments.policies)
     snapshot = load_snapshot(policies, objects, files.environment(), conventions).at(datetime.now(UTC))
-    given = _given(arguments.pod)
-    natives = _natives(policies, snapshot, arguments, [each.document for each in given.documents])
+    file, given = _given(arguments.pod)
+    documents = [each.document for each in given]
+    natives = _natives(policies, snapshot, arguments, documents)
     own = (policy for policies in snapshot.namespaced.values() for policy in policies)
     names = sorted({each.name for each in (*snapshot.policies, *own)} | (natives.names if natives else set()))
     if arguments.policy and arguments.policy not in names:
         raise UsageError(f"--policy: got {arguments.policy!r}, want one of {', '.join(names)}")
     cluster = ReachableCluster(objects.nodes, conventions, holdings) if objects.nodes else None
-    choice = _Choice(arguments.policy, requester_of(arguments).user, natives)
-    objects_alone = list(_objects_alone(given, choice))
+    choice = _Choice(file, arguments.policy, requester_of(arguments).user, natives)
+    objects_alone = list(_objects_alone(given, file, natives)) if natives else []
     places = list(islice(_pods(given, arguments.namespace), MOST_PODS + 1))
     if not places and not objects_alone:
-        raise UsageError(f"{given.name}: got {_kinds_of(given)}, want a Pod or a workload that makes pods")
+        raise UsageError(f"{file}: got {_kinds_of(documents)}, want a Pod or a workload that makes pods")
     if len(places) > MOST_PODS:
         raise UsageError(
             f"{arguments.pod}: got more than {MOST_PODS} pods, want that at most; podberth check judges all"
         )
-    found = [*objects_alone, *(_explained(place, snapshot, cluster, choice) for place in places)]
+    found = [*objects_alone, *(_explained(*place, snapshot, cluster, choice) for place in places)]
     found.sort(key=lambda each: each.line)
     if arguments.output == "json":
         write_text(json.dumps(as_json(found), indent=2, ensure_ascii=False, default=str) + "\n")
@@ -122,29 +123,15 @@ def run(arguments: argparse.Namespace) -> int:
     return ExitCode.FINDINGS if any(each.explanation.verdict == "denied" for each in found) else ExitCode.OK
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """The documents of the file that the user named."""
-
-    name: str
-    documents: Sequence[PositionedDocument]
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    file: str
-    document: PositionedDocument
-    template: Template
-
-
 @dataclass(slots=True)
 class _Choice:
-    """The choice of what is explained: the policies, and the user who creates the pods.
+    """The choice of what is explained: the file, the policies, and the user who creates the pods.
 
     If ``policy`` is not empty, only policies with that name are explained. ``natives`` explains the native policies;
     None if there are none. ``tracers`` is a cache of the compiled parts of expressions (``admission.explain``).
     """
 
+    file: str
     policy: str
     user: Mapping[str, Any]
     natives: "NativeExplainer | None"
@@ -191,8 +178,8 @@ def _policies(directory: Path | None) -> ParsedPolicies:
     return parse_policies(texts, others_of(texts))
 
 
-def _given(file: str) -> _Given:
-    """Return the documents of a file.
+def _given(file: str) -> tuple[str, Sequence[PositionedDocument]]:
+    """Return (the name of a file in messages, the file's documents).
 
     Raises:
         UsageError: the file cannot be read.
@@ -206,39 +193,38 @@ def _given(file: str) -> _Given:
         raise UsageError("\n".join(map(str, problems)))
     for repeated in (problem for document in documents for problem in document.repeated):
         sys.stderr.write(f"podberth: {repeated}\n")
-    return _Given(name, documents)
+    return name, documents
 
 
-def _pods(given: _Given, namespace: str) -> Iterator[_Place]:
+def _pods(given: Sequence[PositionedDocument], namespace: str) -> Iterator[tuple[PositionedDocument, Template]]:
     """Yield the pods and pod templates of a file; ``namespace`` is the namespace of objects without one."""
-    everything = [each.document for each in given.documents]
-    for document in given.documents:
-        for template in templates(document.document, namespace=namespace, known=everything):
-            yield _Place(given.name, document, template)
+    known = [each.document for each in given]
+    for each in given:
+        yield from ((each, template) for template in templates(each.document, namespace=namespace, known=known))
 
 
-def _kinds_of(given: _Given) -> str:
-    everything = [each.document for each in given.documents]
-    kinds = list(dict.fromkeys(f"{each.get('apiVersion')} {each.get('kind')}"[:_LONGEST_KIND] for each in everything))
+def _kinds_of(documents: Sequence[dict[str, Any]]) -> str:
+    kinds = list(dict.fromkeys(f"{each.get('apiVersion')} {each.get('kind')}"[:_LONGEST_KIND] for each in documents))
     more = f" and {len(kinds) - _MOST_KINDS} more kinds" if len(kinds) > _MOST_KINDS else ""
     return ", ".join(kinds[:_MOST_KINDS]) + more or "no document"
 
 
-def _objects_alone(given: _Given, choice: _Choice) -> Iterator[ExplainedPod]:
+def _objects_alone(
+    given: Sequence[PositionedDocument], file: str, explainer: "NativeExplainer"
+) -> Iterator[ExplainedPod]:
     """Yield the explanation of each object, other than a Pod, on which a native policy decides."""
-    for each in given.documents if choice.natives else ():
+    for each in given:
         document = each.document
-        if choice.natives is None or (document.get("apiVersion"), document.get("kind")) == ("v1", "Pod"):
+        if (document.get("apiVersion"), document.get("kind")) == ("v1", "Pod"):
             continue
-        natives = choice.natives.on_object()
+        natives = explainer.on_object()
         explanation = natives.of_object(document)
         if natives.concerns and not is_native(document):
-            found = _named(given.name, each, ())
-            yield replace(found, explanation=explanation, is_pod=False, unjudged=natives.unjudged)
+            yield replace(_named(file, each, (), explanation), is_pod=False, unjudged=natives.unjudged)
 
 
-def _named(file: str, place: PositionedDocument, path: FieldPath) -> ExplainedPod:
-    """Return an explanation with the object's name and no decisions; ``path`` leads to a pod template in the object."""
+def _named(file: str, place: PositionedDocument, path: FieldPath, explanation: Explanation) -> ExplainedPod:
+    """Return an explanation with the object's name and no nodes; ``path`` leads to a pod template in the object."""
     document = place.document
     metadata: dict[str, Any] = document.get("metadata") or {}
     return ExplainedPod(
@@ -248,16 +234,18 @@ def _named(file: str, place: PositionedDocument, path: FieldPath) -> ExplainedPo
         namespace=str(metadata.get("namespace") or ""),
         name=str(metadata.get("name") or metadata.get("generateName") or ""),
         path=render_path(path),
-        explanation=Explanation(verdict="unchanged", warnings=(), denial="", patch=[], pod=None, policies=()),
-        node_count=0,
-        before=None,
-        after=None,
+        explanation=explanation,
     )
 
 
-def _explained(place: _Place, snapshot: Snapshot, cluster: ReachableCluster | None, choice: _Choice) -> ExplainedPod:
-    template = place.template
-    where = f"{place.file}:{place.document.positions.key(template.path).line}"
+def _explained(
+    place: PositionedDocument,
+    template: Template,
+    snapshot: Snapshot,
+    cluster: ReachableCluster | None,
+    choice: _Choice,
+) -> ExplainedPod:
+    where = f"{choice.file}:{place.positions.key(template.path).line}"
     if template.problems:
         raise UsageError("\n".join(f"{where}: {problem}" for problem in template.problems))
     try:
@@ -265,17 +253,13 @@ def _explained(place: _Place, snapshot: Snapshot, cluster: ReachableCluster | No
         explanation, unjudged = _explanation(request, snapshot.with_owners(template.owners), choice)
     except ReviewError as error:
         raise UsageError(f"{where}: {error}") from error
-    return replace(
-        _named(place.file, place.document, template.path),
-        namespace=request.namespace,
-        explanation=explanation,
-        unjudged=unjudged,
-        node_count=0 if cluster is None else cluster.node_count,
-        before=None if cluster is None else cluster.reach(template.pod),
-        after=None
-        if cluster is None or explanation.pod is None or explanation.verdict == "denied"
-        else cluster.reach(explanation.pod),
-    )
+    named = _named(choice.file, place, template.path, explanation)
+    found = replace(named, namespace=request.namespace, unjudged=unjudged)
+    if cluster is None:
+        return found
+    stored = None if explanation.verdict == "denied" else explanation.pod
+    after = None if stored is None else cluster.reach(stored)
+    return replace(found, node_count=cluster.node_count, before=cluster.reach(template.pod), after=after)
 
 
 def _explanation(request: AdmissionRequest, snapshot: Snapshot, choice: _Choice) -> tuple[Explanation, tuple[str, ...]]:
@@ -283,7 +267,9 @@ def _explanation(request: AdmissionRequest, snapshot: Snapshot, choice: _Choice)
 
     The explanation has the decisions of native policies in the API server's order.
     """
-    known = _with_namespace(snapshot, request.namespace)
+    known = snapshot
+    if request.namespace not in snapshot.facts.namespaces:  # the Namespace must exist before the pod is created
+        known = replace(snapshot, facts=snapshot.facts.fold(assumed(request.namespace)))
     if choice.natives is None or request.object is None:
         return explain(request, known, policy=choice.policy, tracers=choice.tracers), ()
     natives = choice.natives.on_object()
@@ -297,9 +283,3 @@ def _explanation(request: AdmissionRequest, snapshot: Snapshot, choice: _Choice)
             natives.ask_again(found.pod)
             natives.validate(found.pod)
     return natives.joined(found, patch), natives.unjudged
-
-
-def _with_namespace(snapshot: Snapshot, name: str) -> Snapshot:
-    """Return the snapshot with the Namespace ``name`` added, because it must exist before the pod is created."""
-    known = name in snapshot.facts.namespaces
-    return snapshot if known else replace(snapshot, facts=snapshot.facts.fold(assumed(name)))

@@ -27,9 +27,9 @@ class ExplainedPod:
     """Whether the object is a pod. Native policies decide on objects of any kind, for which no nodes are shown."""
     unjudged: tuple[str, ...] = ()
     """The decisions of native policies that podberth cannot predict."""
-    node_count: int
-    before: PodReach | None
-    after: PodReach | None
+    node_count: int = 0
+    before: PodReach | None = None
+    after: PodReach | None = None
     """The nodes on which the pod could run after mutations; None if the pod is denied. Both ``before`` and ``after``
     are None if no node is known."""
 

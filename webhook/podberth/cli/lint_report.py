@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ..check.report.sarif import SCHEMA, digest, uri
+from ..check.report.sarif import digest, located, log
 from ..check.report.styled_lines import Span, visible
 from ..kube.positions import render_path
 from ..lint.costs import ExpressionCost
@@ -89,7 +89,7 @@ def _cost(cost: ExpressionCost) -> dict[str, Any]:
 
 def as_sarif(report: LintReport, level: Level, version: str) -> dict[str, Any]:
     """Return the findings of ``level`` and above as a SARIF log, which describes every rule."""
-    rules = [
+    rules: list[dict[str, Any]] = [
         {
             "id": rule.name,
             "name": rule.name,
@@ -102,31 +102,19 @@ def as_sarif(report: LintReport, level: Level, version: str) -> dict[str, Any]:
     rules.append(
         {"id": SUPPRESSION, "name": SUPPRESSION, "shortDescription": {"text": "A comment that suppresses nothing."}}
     )
-    numbers = {str(rule["id"]): number for number, rule in enumerate(rules)}
-    seen: dict[str, int] = {}
-    run = {
-        "tool": {"driver": {"name": "podberth lint", "version": version, "rules": rules}},
-        "columnKind": "unicodeCodePoints",
-        "results": [_result(each, numbers[each.rule], seen) for each in report.at_least(level)],
-    }
-    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return log("podberth lint", version, rules, map(_result, report.at_least(level)))
 
 
-def _result(finding: LintFinding, number: int, seen: dict[str, int]) -> dict[str, Any]:
+def _result(finding: LintFinding) -> dict[str, Any]:
     problem = finding.problem
-    location: dict[str, Any] = {"artifactLocation": {"uri": uri(problem.file)}}
-    if problem.line:
-        location["region"] = {"startLine": problem.line, "startColumn": problem.column}
-    # Without the line: a finding stays the same when lines above it are added or removed
-    own = digest(finding.rule, problem.file, problem.where, problem.message)
-    seen[own] = seen.get(own, 0) + 1
+    location = located(problem.file, {"startLine": problem.line, "startColumn": problem.column})
     return {
         "ruleId": finding.rule,
-        "ruleIndex": number,
         "level": str(finding.level),
         "message": {"text": visible(f"{problem.where}: {problem.message}" if problem.where else problem.message)},
         "locations": [{"physicalLocation": location}],
-        "partialFingerprints": {_FINGERPRINT: f"{own}:{seen[own]}"},
+        # Without the line: a finding stays the same when lines above it are added or removed
+        "partialFingerprints": {_FINGERPRINT: digest(finding.rule, problem.file, problem.where, problem.message)},
     }
 
 

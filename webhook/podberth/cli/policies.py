@@ -46,14 +46,10 @@ def run(arguments: argparse.Namespace) -> int:
             folder = start(arguments.name, arguments.kind, arguments.directory)
             lines = [str(file) for file in sorted(folder.iterdir())]
         case "bundle":
-            lines = [_bundled(arguments.directory, alone=arguments.alone)]
+            from ..files.bundle import bundle  # noqa: PLC0415 - it compiles, for which the others do not wait
+
+            lines = [as_yaml(bundle(arguments.directory, alone=arguments.alone)).rstrip("\n")]
         case _:
             lines = [schema().rstrip("\n")]
     write_text("\n".join(lines) + "\n")
     return ExitCode.OK
-
-
-def _bundled(directory: Path, *, alone: bool) -> str:
-    from ..files.bundle import bundle  # noqa: PLC0415 - it compiles, for which the other subcommands do not wait
-
-    return as_yaml(bundle(directory, alone=alone)).rstrip("\n")

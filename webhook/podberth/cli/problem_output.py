@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..check.report.github import escaped, escaped_property
+from ..check.report import github
 from ..errors import Problem
 
 
@@ -19,12 +19,11 @@ def fields_of(problem: Problem) -> dict[str, Any]:
 
 def command(level: str, title: str, problem: Problem, file: str = "") -> str:
     """Return the GitHub workflow command that shows a problem at a line; ``file`` is for problems without a file."""
-    properties = {
-        "file": (problem.file or file).removeprefix("./"),
-        "line": str(problem.line or ""),
-        "col": str(problem.column or ""),
-        "title": title,
-    }
-    listed = ",".join(f"{key}={escaped_property(value)}" for key, value in properties.items() if value)
-    about = f"{problem.where}: " if problem.where else ""
-    return f"::{level} {listed}::{escaped(about + problem.message)}"
+    return github.command(
+        level,
+        f"{problem.where}: {problem.message}" if problem.where else problem.message,
+        file=(problem.file or file).removeprefix("./"),
+        line=str(problem.line or ""),
+        col=str(problem.column or ""),
+        title=title,
+    )

@@ -14,7 +14,7 @@ from ..installation.observation import Row, State, StatusReport
 from ..installation.report import judge
 from .access import add_kubeconfig, add_output, kubeconfig_of
 from .exitcodes import ExitCode
-from .output import write
+from .output import write, write_text
 
 if TYPE_CHECKING:
     from .terminal import Terminal
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     observed = asyncio.run(read_installation(kubeconfig_of(arguments), datetime.now(UTC)))
     report = judge(replace(observed, let_through=let_through(observed)))
     if arguments.output == "json":
-        write(lambda stream: print(json.dumps(report.as_json(), indent=2), file=stream), "")
+        write_text(json.dumps(report.as_json(), indent=2) + "\n")
     else:
         from .terminal import Terminal  # noqa: PLC0415 - what is not asked for is not loaded
 
@@ -59,9 +59,9 @@ def show_status(report: StatusReport, terminal: "Terminal") -> None:
     kubernetes = f" on Kubernetes {report.kubernetes}" if report.kubernetes else ""
     terminal.put([Line((Span(f"podberth{kubernetes}: ", "bold"), Span(said, style)))])
     marks = {state: mark if terminal.has("✓·") else (_PLAIN[state], mark[1]) for state, mark in _MARKS.items()}
-    for section in report.sections:
-        terminal.heading(section.name)
-        terminal.put(_line(row, *marks[row.state]) for row in section.rows)
+    for name, rows in report.sections.items():
+        terminal.heading(name)
+        terminal.put(_line(row, *marks[row.state]) for row in rows)
 
 
 def _line(row: Row, mark: str, style: str) -> Line:

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from time import perf_counter
+from timeit import repeat
 
 from ..cel.engine import Environment
 from ..conventions import Conventions
@@ -23,9 +23,8 @@ from ..suite.update import update_of
 from .access import add_cluster_files, add_outputs, cluster_files_of, number, outputs_of
 from .exitcodes import ExitCode
 from .output import write_text
-from .test_text import Cost, Tested, Tests, show
+from .test_report import FORMATS, Cost, Tested, Tests, show
 
-_FORMATS = ("text", "json", "junit", "github")
 # Evaluations of each expression for its time: enough to measure, few enough to wait for.
 _ROUNDS = 20
 
@@ -46,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="write the actual results into golden files and, where another expectation was given, into tests.yaml",
     )
     add_cluster_files(parser)
-    add_outputs(parser, _FORMATS)
+    add_outputs(parser, tuple(FORMATS))
     parser.add_argument("--coverage", action="store_true", help="report the expressions that no case has evaluated")
     parser.add_argument(
         "--min-coverage",
@@ -67,7 +66,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 def run(arguments: argparse.Namespace) -> int:
     """Run every test suite, write the results in each output format that the user wants, and return the exit code."""
     wants_coverage = arguments.coverage or arguments.min_coverage is not None
-    outputs = outputs_of(arguments.output, _FORMATS)
+    outputs = outputs_of(arguments.output, tuple(FORMATS))
     suites = find_suites(Path(arguments.directory))
     files = cluster_files_of(arguments)
     runner = _SuiteRunner(files.environment(), files.names(), arguments, wants_coverage)
@@ -97,10 +96,7 @@ def _write(name: str, file: str, tests: Tests) -> None:
 
         show(tests, Terminal.of(sys.stdout))
         return
-    from .test_formats import as_github, as_json, as_junit, as_text  # noqa: PLC0415 - as above
-
-    text = {"text": as_text, "json": as_json, "junit": as_junit, "github": as_github}[name](tests)
-    write_text(text, file)
+    write_text(FORMATS[name](tests), file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,14 +207,12 @@ def _costs(observer: Observer) -> tuple[Cost, ...]:
 
 def _seconds(observed: list[Observed]) -> float:
     """Return the seconds for evaluating all ``observed`` expressions once: the shortest of several such rounds."""
-    return min(_round(observed) for _ in range(_ROUNDS))
 
+    def evaluate() -> None:
+        for each in observed:
+            try:
+                each.expression.evaluate(each.activation)
+            except EvaluationError:
+                continue
 
-def _round(observed: list[Observed]) -> float:
-    start = perf_counter()
-    for each in observed:
-        try:
-            each.expression.evaluate(each.activation)
-        except EvaluationError:
-            continue
-    return perf_counter() - start
+    return min(repeat(evaluate, number=1, repeat=_ROUNDS))

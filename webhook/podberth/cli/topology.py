@@ -27,7 +27,7 @@ from ..topology.node import Node
 from ..topology.node_picture import picture_of
 from ..topology.overview import overview
 from ..topology.shapes import SHAPES, simulate
-from .access import add_conventions, add_output
+from .access import add_conventions, add_output, flag
 from .exitcodes import ExitCode
 from .output import talk, write, write_text
 from .topology_use import source_of_use
@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     show.add_argument(
         "--at",
         metavar="TIME",
-        type=_time,
+        type=flag(_time),
         help="hold the agents' heartbeats (Leases in the snapshot) against this time, as 2026-01-31T12:00:00Z "
         "(default: nothing in a file is stale)",
     )
@@ -179,5 +179,5 @@ def _time(text: str) -> datetime:
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None:
-        raise argparse.ArgumentTypeError(f"got {text!r}, want a time with its zone, as 2026-01-31T12:00:00Z")
+        raise ValueError("want a time with its zone, as 2026-01-31T12:00:00Z")
     return moment

@@ -4,8 +4,9 @@ import argparse
 import asyncio
 import gc
 import json
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..api.opening import namespace_of
 from ..check.report.styled_lines import Line, Span
@@ -15,10 +16,7 @@ from ..why.diagnosis import Answer
 from ..words import lasting
 from .access import add_kubeconfig, add_output, kubeconfig_of
 from .exitcodes import ExitCode
-from .output import write
-
-if TYPE_CHECKING:
-    from .terminal import Terminal
+from .output import write, write_text
 
 _COLUMNS: Final = 11
 
@@ -42,30 +40,30 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         gc.enable()
     if arguments.output == "json":
-        write(lambda stream: print(json.dumps(found.as_json(), indent=2), file=stream), "")
+        write_text(json.dumps(found.as_json(), indent=2) + "\n")
     else:
         from .terminal import Terminal  # noqa: PLC0415 - what is not asked for is not loaded
 
-        write(lambda stream: show_answer(found, Terminal.of(stream)), "")
+        write(lambda stream: Terminal.of(stream).put(lines(found)), "")
     return ExitCode.OK
 
 
-def show_answer(found: Answer, terminal: "Terminal") -> None:
-    """Print the answer to ``podberth why`` as text; the first line is the cause."""
+def lines(found: Answer) -> Iterator[Line]:
+    """Yield the answer to ``podberth why`` as lines of text; the first line is the cause."""
     diagnosis = found.diagnosis
     waits = f" waits {lasting(found.waits_seconds)}" if diagnosis.waits and found.waits_seconds else ""
     style = "bold red" if diagnosis.waits else "bold"
-    terminal.put([Line((Span(f"{found.subject}{waits}: ", "bold"), Span(diagnosis.title, style)), 2)])
+    yield Line((Span(f"{found.subject}{waits}: ", "bold"), Span(diagnosis.title, style)), 2)
     if found.among:
-        terminal.put([Line((Span(found.among),))])
+        yield Line((Span(found.among),))
     if diagnosis.evidence or diagnosis.do:
-        terminal.line()
-    _part(terminal, "evidence", diagnosis.evidence)
-    _part(terminal, "do", diagnosis.do, "green")
-    _part(terminal, "then", [f"{number}. {each.title}" for number, each in enumerate(found.then, 1)])
+        yield Line(())
+    yield from _part("evidence", diagnosis.evidence)
+    yield from _part("do", diagnosis.do, "green")
+    yield from _part("then", [f"{number}. {each.title}" for number, each in enumerate(found.then, 1)])
     if found.said.message and diagnosis.cause != "scheduler's word":
-        _part(terminal, "scheduler", [f"{found.said.scheduler}: {_brief(found.said.message)}"], "dim")
-    _part(terminal, "not read", [f"{each.want}: {each.why}" for each in found.unread], "yellow")
+        yield from _part("scheduler", [f"{found.said.scheduler}: {_brief(found.said.message)}"], "dim")
+    yield from _part("not read", [f"{each.want}: {each.why}" for each in found.unread], "yellow")
 
 
 def _brief(message: str) -> str:
@@ -76,7 +74,7 @@ def _brief(message: str) -> str:
     return message.partition("preemption:")[0].rstrip(" ,")
 
 
-def _part(terminal: "Terminal", name: str, lines: "tuple[str, ...] | list[str]", style: str = "") -> None:
-    for number, text in enumerate(lines):
+def _part(name: str, texts: Sequence[str], style: str = "") -> Iterator[Line]:
+    for number, text in enumerate(texts):
         lead = name if number == 0 else ""
-        terminal.put([Line((Span(f"{lead:<{_COLUMNS}}", "bold"), Span(text, style)), _COLUMNS)])
+        yield Line((Span(f"{lead:<{_COLUMNS}}", "bold"), Span(text, style)), _COLUMNS)

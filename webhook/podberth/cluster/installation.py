@@ -27,14 +27,13 @@ from ..api.protocol import (
 from ..api.reflector import pages
 from ..errors import ClusterError
 from ..installation.observation import (
-    ClusterWarnings,
     Document,
     InstallationState,
+    ObservedList,
     ObservedObject,
     Read,
     Replica,
     Unread,
-    Unrecorded,
 )
 from ..kube.api_path import ApiPath, collection_path, version_path
 from ..telemetry.metrics import read_samples
@@ -141,13 +140,13 @@ class StatusReader:
         found = await _guarded(self._pages(resource), f"list {what}")
         return found if isinstance(found, Unread) else found[0] if found else ()
 
-    async def _events(self) -> Read[ClusterWarnings]:
+    async def _events(self) -> Read[ObservedList]:
         found = await _guarded(self._pages(_EVENTS, _MOST_PAGES), "list events")
-        return found if isinstance(found, Unread) else ClusterWarnings(*(found or ((), False)))
+        return found if isinstance(found, Unread) else ObservedList(*(found or ((), False)))
 
-    async def _unrecorded(self) -> Read[Unrecorded]:
+    async def _unrecorded(self) -> Read[ObservedList]:
         found = await _guarded(self._pages(_ALL_PODS, _MOST_PAGES_OF_PODS, _is_unrecorded), "list pods")
-        return found if isinstance(found, Unread) else Unrecorded(*(found or ((), False)))
+        return found if isinstance(found, Unread) else ObservedList(*(found or ((), False)))
 
     async def _pages(
         self, resource: Resource, most: int | None = None, keep: Callable[[Document], bool] = lambda _: True

@@ -1,7 +1,7 @@
 """Reads policies and a cluster snapshot from files, for the server, ``podberth check`` and ``podberth test``."""
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -226,8 +226,9 @@ class PolicyFiles:
             raise PolicyError(tuple(unreadable[:_MAX_PROBLEMS]))
         parsed = parse_policies(texts)
         held = _files_of(parsed)
-        gone = {self._held[name] for name in self._held.keys() - held.keys()}
-        emptied = _emptied(gone - set(held.values()), (file for file, _ in texts))
+        gone = {self._held[name] for name in self._held.keys() - held.keys()} - set(held.values())
+        message = "got no policy, where there was one; delete the file to have it gone, or restart podberth"
+        emptied = [Problem(file, 0, 0, "", message) for file, _ in texts if file in gone]
         if emptied and not parsed.problems:
             raise PolicyError(tuple(emptied))
         return parsed
@@ -292,12 +293,6 @@ class FileSource:
                 raise TopologyError(str(Problem(str(self.topology), 0, 0, "", message)))
             self._objects = (fingerprint, objects)
         return self._objects[1]
-
-
-def _emptied(lost: Collection[str], files: Iterable[str]) -> list[Problem]:
-    """Return a problem for each file in ``lost``: it had policies when they could last be used, and has none now."""
-    message = "got no policy, where there was one; delete the file to have it gone, or restart podberth"
-    return [Problem(file, 0, 0, "", message) for file in files if file in lost]
 
 
 def _texts(

@@ -4,7 +4,6 @@ Callers pass only files that were found in a folder, not files that the user nam
 """
 
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -22,19 +21,13 @@ def charts(files: Iterable[str]) -> dict[str, str]:
 
     If a chart is inside another, the folder is the outer chart's.
     """
-    found = ((file, _chart_around(Path(file).parent)) for file in files)
-    return {file: str(chart) for file, chart in found if chart is not None}
-
-
-@cache
-def _chart_around(folder: Path) -> Path | None:
-    """Return the Helm chart to which a folder of templates, at any depth, belongs; None if it is in no chart."""
-    parent = folder.parent
-    if folder == parent:
-        return None
-    if folder.name == _TEMPLATES and (parent / CHART).is_file():
-        return _outermost(parent)
-    return _chart_around(parent)
+    found: dict[str, str] = {}
+    for file in files:
+        above = (folder.parent for folder in Path(file).parents if folder.name == _TEMPLATES)
+        chart = next((each for each in above if (each / CHART).is_file()), None)
+        if chart is not None:
+            found[file] = str(_outermost(chart))
+    return found
 
 
 def _outermost(chart: Path) -> Path:

@@ -14,10 +14,10 @@ from typing import Final
 
 from ..words import MOST_NAMED, counted, lasting
 from .observation import (
-    ClusterWarnings,
     Document,
     Fact,
     InstallationState,
+    ObservedList,
     Replica,
     Row,
     State,
@@ -66,7 +66,7 @@ def denied(observed: InstallationState) -> Iterator[Row]:
         yield _counted(found_replicas)
 
 
-def _objects(events: ClusterWarnings, now: datetime) -> Iterator[Row]:
+def _objects(events: ObservedList, now: datetime) -> Iterator[Row]:
     refusals = sorted(_refusals(events.documents, now), key=lambda each: (each.failed, each.last), reverse=True)
     failed = [each for each in refusals if each.failed]
     rest = len(refusals) - MOST_NAMED

@@ -53,22 +53,8 @@ class Replica:
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterWarnings:
-    """The warning Events of the whole cluster.
-
-    ``truncated`` is True if the cluster has more warning Events than were read.
-    """
-
-    documents: tuple[Document, ...]
-    truncated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Unrecorded:
-    """The pods that ask for accelerators, have not ended, and have no annotation ``podberth.io/applied``.
-
-    ``truncated`` is True if the cluster has more pods than were read.
-    """
+class ObservedList:
+    """Objects of the whole cluster; ``truncated`` is True if the cluster has more of them than were read."""
 
     documents: tuple[Document, ...]
     truncated: bool = False
@@ -117,12 +103,14 @@ class InstallationState:
     topologies: Read[tuple[Document, ...]]
     heartbeats: Read[tuple[Document, ...]]
     replicas: Read[tuple[Replica, ...]]
-    events: Read[ClusterWarnings]
+    events: Read[ObservedList]
+    """The warning Events."""
     namespaces: Read[tuple[Document, ...]]
     params: Read[tuple[Document, ...]]
     """The ConfigMaps in podberth's namespace except topology documents: params, and the platform team's own policies.
     """
-    unrecorded: Read[Unrecorded]
+    unrecorded: Read[ObservedList]
+    """The pods that ask for accelerators, have not ended, and have no annotation ``podberth.io/applied``."""
     let_through: Read[LetThrough] | None = None
     """The result of ``checking.let_through`` for the unrecorded pods; None if the pods were not checked."""
 
@@ -144,25 +132,18 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """A section of the status report: the lines about a subject."""
-
-    name: str
-    rows: tuple[Row, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class StatusReport:
     """The whole status report."""
 
     now: datetime
     kubernetes: str
-    sections: tuple[Section, ...]
+    sections: Mapping[str, tuple[Row, ...]]
+    """The lines by the subject of their section, in reading order."""
 
     @property
     def troubles(self) -> int:
         """The number of lines of the report that need attention, or whose state could not be read."""
-        return sum(row.state in {"attention", "unread"} for section in self.sections for row in section.rows)
+        return sum(row.state in {"attention", "unread"} for rows in self.sections.values() for row in rows)
 
     def as_json(self) -> dict[str, Any]:
         """Return the status report in the format of docs/schema/status-v1.json."""
@@ -173,13 +154,13 @@ class StatusReport:
             "healthy": not self.troubles,
             "sections": [
                 {
-                    "name": section.name,
+                    "name": name,
                     "rows": [
                         {"name": row.name, "state": row.state, "text": row.text, "facts": dict(row.facts)}
-                        for row in section.rows
+                        for row in rows
                     ],
                 }
-                for section in self.sections
+                for name, rows in self.sections.items()
             ],
         }
 

@@ -1,6 +1,7 @@
 """The lines of ``podberth status`` about the policies in force.
 
-The policies are GPUPolicies, and policies from files, of which only the number is known, from the replicas' metrics.
+The policies are GPUPolicies, NamespacedGPUPolicies, and policies from files. Of those from files only the number is
+known, from the replicas' metrics.
 """
 
 from collections import Counter
@@ -23,7 +24,7 @@ _RELOADS: Final = "podberth_reload_total"
 def policies(observed: InstallationState) -> Iterator[Row]:
     """Yield the report's lines about the policies in force, and about the GPUPolicies that are not in force."""
     files, replicas = option(observed.deployment, "policies"), readable(observed.replicas)
-    follows = follows_cluster(observed)
+    follows = _follows_cluster(observed)
     sources = [f"files in {files}"] if files else []
     sources += ["GPUPolicies"] if follows else []
     yield _from(" and ".join(sources), _loaded(replicas))
@@ -35,14 +36,14 @@ def policies(observed: InstallationState) -> Iterator[Row]:
         return
     objects = observed.policies
     if follows is False:
-        yield not_followed("objects", "GPUPolicy", _names(objects))
+        yield _not_followed("objects", "GPUPolicy", _names(objects))
         return
     yield _objects(objects)
     for each in _of_state(objects, "broken")[:MOST_NAMED]:
         yield _broken(each)
 
 
-def follows_cluster(observed: InstallationState) -> bool | None:
+def _follows_cluster(observed: InstallationState) -> bool | None:
     """Return whether the webhook's replicas read policies of the cluster; None if their topology is unknown."""
     topology = option(observed.deployment, "topology")
     return topology == _CLUSTER if topology else None
@@ -140,7 +141,7 @@ def _counted(replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None
     }
 
 
-def not_followed(row: str, kind: str, names: tuple[str, ...]) -> Row:
+def _not_followed(row: str, kind: str, names: tuple[str, ...]) -> Row:
     """Return the line ``row`` about the objects ``names`` of a kind, where no replica reads objects of the cluster."""
     if not names:
         return Row(row, "ok", "not in the cluster", {"names": ()})
@@ -170,10 +171,10 @@ def _objects(objects: tuple[Document, ...]) -> Row:
 
 
 def _of_state(objects: tuple[Document, ...], state: str) -> tuple[Document, ...]:
-    return tuple(each for each in objects if state_of(each) == state)
+    return tuple(each for each in objects if _state_of(each) == state)
 
 
-def state_of(policy: Document) -> str:
+def _state_of(policy: Document) -> str:
     """Return the state of a GPUPolicy or NamespacedGPUPolicy: active, disabled, broken, or waiting for a replica.
 
     The state comes from the policy's conditions.
@@ -203,3 +204,31 @@ def _condition(policy: Document, kind: str) -> dict[str, Any]:
 
 def _names(objects: tuple[Document, ...]) -> tuple[str, ...]:
     return tuple(sorted(str(each["metadata"]["name"]) for each in objects))
+
+
+# ---- NamespacedGPUPolicies ------------------------------------------------------------------------------------------
+
+
+def namespaced(observed: InstallationState) -> Iterator[Row]:
+    """Yield the report's line about the NamespacedGPUPolicies of the cluster; nothing if the cluster has none."""
+    objects = observed.namespaced
+    if isinstance(objects, Unread):
+        yield unread("namespaced", objects)
+        return
+    if not objects:
+        return
+    if _follows_cluster(observed) is False:
+        yield _not_followed("namespaced", "NamespacedGPUPolicy", tuple(sorted(map(_with_namespace, objects))))
+        return
+    states = ("active", "disabled", "broken", "waiting")
+    names = {state: tuple(sorted(map(_with_namespace, _of_state(objects, state)))) for state in states}
+    places = {name.partition("/")[0] for name in names["active"]}
+    parts = [f"{len(names['active'])} active in {counted(len(places), 'namespace')}"]
+    parts += [f"disabled: {named(names['disabled'])}"] if names["disabled"] else []
+    parts += [f"without effect: {named(names['broken'])}; see their status"] if names["broken"] else []
+    parts += [f"not read since they were changed: {named(names['waiting'])}"] if names["waiting"] else []
+    yield Row("namespaced", "attention" if names["broken"] or names["waiting"] else "ok", ", ".join(parts), {**names})
+
+
+def _with_namespace(policy: Document) -> str:
+    return "{namespace}/{name}".format(**policy["metadata"])

@@ -6,11 +6,10 @@ from .certificates import certificates
 from .denials import denied
 from .exceptions import exceptions
 from .installed import installed
-from .namespaced import namespaced
 from .nodes import topology
-from .observation import InstallationState, Row, Section, StatusReport
+from .observation import InstallationState, Row, StatusReport
 from .outage import outage
-from .policies import policies
+from .policies import namespaced, policies
 
 _SECTIONS: Mapping[str, Callable[[InstallationState], Iterable[Row]]] = {
     "installed": installed,
@@ -24,5 +23,5 @@ _SECTIONS: Mapping[str, Callable[[InstallationState], Iterable[Row]]] = {
 
 def judge(observed: InstallationState) -> StatusReport:
     """Return the status report about the observed state of an installation."""
-    sections = tuple(Section(name, tuple(rows(observed))) for name, rows in _SECTIONS.items())
+    sections = {name: tuple(rows(observed)) for name, rows in _SECTIONS.items()}
     return StatusReport(observed.now, observed.kubernetes, sections)

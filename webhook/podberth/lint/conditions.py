@@ -8,7 +8,7 @@ error.
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, get_args
 
@@ -33,6 +33,7 @@ from .formula import (
     possible,
 )
 
+_PREFIX: Final = "variables."
 _INT64 = range(-(2**63), 2**63)
 
 _NUMBERS: Mapping[str, Callable[[int, int], int]] = {"_+_": operator.add, "_-_": operator.sub, "_*_": operator.mul}
@@ -42,6 +43,11 @@ _TEXTS: Mapping[str, Callable[[str, str], str | bool]] = {
     "endsWith": lambda text, part: text.endswith(part),
     "startsWith": lambda text, part: text.startswith(part),
 }
+
+
+def variable(tree: Tree) -> str:
+    """Return the name of the policy's variable that an expression consists of; empty for any other expression."""
+    return tree.name.removeprefix(_PREFIX) if isinstance(tree, Name) and tree.name.startswith(_PREFIX) else ""
 
 
 def folded(tree: Tree) -> Tree:  # noqa: PLR0911 - one for each kind of call
@@ -67,7 +73,6 @@ def folded(tree: Tree) -> Tree:  # noqa: PLR0911 - one for each kind of call
             return tree
 
 
-_PREFIX: Final = "variables."
 _RELATIONS: Final[Mapping[str, Relation]] = {
     "_==_": "==",
     "_!=_": "!=",
@@ -166,10 +171,8 @@ class Conditions:
 
         An expression that is only a variable of the policy is replaced by the variable's expression first.
         """
-        while isinstance(tree, Name) and tree.name.removeprefix(_PREFIX) in self.variables:
-            if not tree.name.startswith(_PREFIX):
-                break
-            tree = self.variables[tree.name.removeprefix(_PREFIX)]
+        while (name := variable(tree)) in self.variables:
+            tree = self.variables[name]
         return folded(tree)
 
     def _compares(self, relation: Relation, left: Tree, right: Tree, wanted: bool) -> Formula:
@@ -214,17 +217,11 @@ class Conditions:
         if where is None:
             return _at_least_nothing(term, fact)
         if where[0] not in ("object", "oldObject"):
-            return _about(where, fact)
-        there = AllOf((Holds(PresentTerm(where)), _about(where, fact)))
+            return replace(fact, term=where)
+        there = AllOf((Holds(PresentTerm(where)), replace(fact, term=where)))
         if isinstance(default, Literal) and default.value is not None:
             return AnyOf((there, AllOf((Holds(PresentTerm(where), wanted=False), _fold_fact(default.value, fact)))))
         return there if default is None else AnyOf((there, Holds(PresentTerm(where), wanted=False)))
-
-
-def _about(term: Path, fact: Compares | Among) -> Formula:
-    if isinstance(fact, Among):
-        return Among(term, fact.values, fact.wanted)
-    return Compares(term, fact.relation, fact.value)
 
 
 def _at_least_nothing(term: Tree, fact: Compares | Among) -> Formula:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from ..cel.engine import Environment
-from ..cel.tree import Name, Tree, tree_of, walk
+from ..cel.tree import Tree, tree_of, walk
 from ..conventions import Conventions
 from ..errors import Problem
 from ..kube.paths import Path
@@ -20,9 +20,8 @@ from ..policy.expressions import Placed, expressions_of
 from ..policy.model import Leaf, Mutation, Spec, leaves_of
 from ..policy.parse import ParsedPolicy
 from ..topology.node import Node
-from .conditions import Conditions
-
-_PREFIX = "variables."
+from .conditions import Conditions, variable
+from .formula import TRUE, Formula
 
 
 class Level(IntEnum):
@@ -119,9 +118,8 @@ class Linted:
         while waiting:
             path, tree = waiting.pop()
             yield path, tree
-            for part in walk(tree):
-                name = part.name.removeprefix(_PREFIX) if isinstance(part, Name) else ""
-                if name in self.variables and name not in seen and isinstance(part, Name) and part.name != name:
+            for name in map(variable, walk(tree)):
+                if name in self.variables and name not in seen:
                     seen.add(name)
                     waiting.append((self.places[name], self.variables[name]))
 
@@ -158,6 +156,11 @@ class LintedMutation:
         """The syntax tree of the mutation's condition ``when``; None if the mutation has no condition."""
         return None if self.source.when is None else self.policy.tree(self.source.when)
 
+    @property
+    def applies(self) -> Formula:
+        """The formula that the mutation's condition ``when`` is true; TRUE if the mutation has no condition."""
+        return TRUE if self.when is None else self.policy.conditions.says(self.when)
+
     def placed(self, leaf: Leaf) -> tuple[Path, Tree]:
         """Return (path in the policy's document, syntax tree) of an expression of the mutation.
 
@@ -165,7 +168,7 @@ class LintedMutation:
         """
         place: Path = (*self.path, *leaf.path)
         tree = self.policy.tree(leaf.source)
-        while isinstance(tree, Name) and (name := tree.name.removeprefix(_PREFIX)) in self.policy.variables:
+        while (name := variable(tree)) in self.policy.variables:
             place, tree = self.policy.places[name], self.policy.variables[name]
         return place, tree
 
@@ -201,24 +204,27 @@ class Library:
         for policy in self.policies:
             yield from policy.mutations
 
+    def leaves(self, *concerns: str) -> Iterator[tuple[LintedMutation, Leaf]]:
+        """Yield every expression of the mutations that belong to a concern, such as ``tolerations``."""
+        for mutation in self.mutations:
+            yield from ((mutation, leaf) for leaf in mutation.leaves if mutation.source.concern in concerns)
+
     def parts(self, *concerns: str) -> Iterator[tuple[LintedMutation, Path, Tree]]:
         """Yield every subexpression of the mutations that belong to a concern, such as ``tolerations``.
 
         Subexpressions of the variables that these mutations need are yielded, too. Each item is (mutation, path of the
         whole expression in the policy's document, subexpression).
         """
-        for mutation in self.mutations:
-            for leaf in mutation.leaves if mutation.source.concern in concerns else ():
-                for path, tree in mutation.policy.reached(leaf.source):
-                    place = path or (*mutation.path, *leaf.path)
-                    yield from ((mutation, place, part) for part in walk(tree))
+        for mutation, leaf in self.leaves(*concerns):
+            for path, tree in mutation.policy.reached(leaf.source):
+                place = path or (*mutation.path, *leaf.path)
+                yield from ((mutation, place, part) for part in walk(tree))
 
 
 class RuleModule(Protocol):
     """The interface of a lint rule's module; the module's docstring is the rule's manual."""
 
     __name__: str
-    LEVEL: Level
 
     def check(self, library: Library) -> Iterator[Problem]:
         """Yield the problems that the rule finds in the policies."""
@@ -226,9 +232,11 @@ class RuleModule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LintRule:
-    """A lint rule, made from a rule's module."""
+    """A lint rule: a module, and the severity of its findings."""
 
     module: RuleModule
+    level: Level
+    """The severity of the rule's findings."""
 
     @property
     def name(self) -> str:
@@ -236,15 +244,6 @@ class LintRule:
         return self.module.__name__.rpartition(".")[2].replace("_", "-")
 
     @property
-    def level(self) -> Level:
-        """The severity of the rule's findings."""
-        return self.module.LEVEL
-
-    @property
     def manual(self) -> str:
         """The rule's manual: a summary line, the reason for the rule, a bad and a good example."""
         return inspect.cleandoc(self.module.__doc__ or "")
-
-    def check(self, library: Library) -> Iterator[Problem]:
-        """Yield the problems that the rule finds."""
-        return self.module.check(library)

@@ -8,6 +8,7 @@ from ..cel.typing import VARIABLES
 from ..kube.paths import ELEMENT, FieldPath
 from ..kube.schema import PodSchema, Schema
 from ..kube.typed import MisfitError, type_at
+from .conditions import variable
 from .findings import Linted
 
 Scope: TypeAlias = Mapping[str, FieldPath]
@@ -17,7 +18,6 @@ for.
 An empty path: the variable stands for no field.
 """
 
-_PREFIX: Final = "variables."
 _STEPS: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 _SAME: Final = frozenset({"orValue", "dyn", "optional.of", "value"})
 """The functions that return their first operand or, if it has no value, a default."""
@@ -44,8 +44,8 @@ def where(policy: Linted, tree: Tree, scope: Scope) -> FieldPath | None:  # noqa
     match tree:
         case Name(name=name) if name in scope:
             return scope[name] or None
-        case Name(name=name) if name.removeprefix(_PREFIX) in policy.variables and name.startswith(_PREFIX):
-            return where(policy, policy.variables[name.removeprefix(_PREFIX)], _NOBODY)
+        case Name() if (name := variable(tree)) in policy.variables:
+            return where(policy, policy.variables[name], _NOBODY)
         case Name(name=name) if name.partition(".")[0] in VARIABLES:
             return tuple(name.split("."))
         case Select(operand=operand, field=field, asks=False):

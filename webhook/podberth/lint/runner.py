@@ -69,7 +69,7 @@ def lint(
     findings = [
         LintFinding(problem=problem, rule=rule.name, level=rule.level)
         for rule in RULES
-        for problem in rule.check(library)
+        for problem in rule.module.check(library)
     ]
     kept, silenced = _unsilenced(findings, texts)
     return LintReport(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from ..errors import TopologyError
 from ..kube.paths import Path
+from ..kube.unchecked import at
 from ..policy.parse import ParsedPolicies
 from ..topology.shapes import simulate
 from ..wellknown import NAMESPACE, PARAMS_LABEL
@@ -72,7 +73,7 @@ def _nodes(path: Path, group: Nodes) -> Iterator[Document]:
 
 def _namespace(suite: Suite, case: Case, name: str, given: Iterable[Document]) -> Iterator[Document]:
     """Yield the Namespace object of the pod, unless ``given`` already includes that object."""
-    known = any(item.get("kind") == "Namespace" and _name(item) == name for item in given)
+    known = any(item.get("kind") == "Namespace" and at(item, "metadata", "name") == name for item in given)
     own = case.namespace.labels if case.namespace is not None and case.namespace.name == name else {}
     if known and own:
         path = ("cases", suite.cases.index(case), "namespace")
@@ -80,8 +81,3 @@ def _namespace(suite: Suite, case: Case, name: str, given: Iterable[Document]) -
     if name and not known:
         labels = {"kubernetes.io/metadata.name": name, **own}
         yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
-
-
-def _name(document: Document) -> object:
-    metadata = document.get("metadata")
-    return metadata.get("name") if isinstance(metadata, dict) else None

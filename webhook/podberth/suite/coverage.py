@@ -30,31 +30,28 @@ class Observed:
     answer: Any | EvaluationError
 
 
+@dataclass(slots=True, kw_only=True)
 class Observer:
     """Records the policies that apply in a suite's cases and, with ``keep_answers``, the result of each expression.
 
-    The evaluation of a policy calls the observer's methods.
+    The evaluation of a policy calls the observer's methods. Coverage and cost are computed from the results. The
+    recorded results keep every pod of the suite in memory.
     """
 
-    def __init__(self, *, keep_answers: bool = False) -> None:
-        """Create the observer; with ``keep_answers``, the observer also records every expression's result.
-
-        Coverage and cost are computed from the results. The recorded results keep every pod of the suite in memory.
-        """
-        self.matched_policies: set[str] = set()
-        """The names of the policies that applied in at least one case."""
-        self.policies: dict[str, CompiledPolicy] = {}
-        """The compiled policies of the suite, by name."""
-        self.answers: list[Observed] = []
-        self._keep = keep_answers
-        self._of_kinds: dict[str, Observer] = {}
+    keep_answers: bool = False
+    matched_policies: set[str] = field(default_factory=set)
+    """The names of the policies that applied in at least one case."""
+    policies: dict[str, CompiledPolicy] = field(default_factory=dict)
+    """The compiled policies of the suite, by name."""
+    answers: list[Observed] = field(default_factory=list)
+    _of_kinds: dict[str, "Observer"] = field(default_factory=dict)
 
     def of_kind(self, kind: str) -> "Observer":
         """Return the observer of the native policies of a Kubernetes kind, such as ValidatingAdmissionPolicy.
 
         The names of policies are unique only within a kind.
         """
-        return self._of_kinds.setdefault(kind, Observer(keep_answers=self._keep))
+        return self._of_kinds.setdefault(kind, Observer(keep_answers=self.keep_answers))
 
     def passed_over(self, policy: CompiledPolicy, why: str) -> None:
         """Record nothing, because a case does not cover a policy that does not apply."""
@@ -67,7 +64,7 @@ class Observer:
         self, policy: CompiledPolicy, expression: Expression, activation: Activation, answer: Any | EvaluationError
     ) -> None:
         """Record an expression's result, if the observer keeps results."""
-        if self._keep:
+        if self.keep_answers:
             self.answers.append(Observed(policy=policy, expression=expression, activation=activation, answer=answer))
 
 

@@ -4,6 +4,7 @@ Native policies are ValidatingAdmissionPolicies and MutatingAdmissionPolicies.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from ..native.model import MUTATING, VALIDATING
 from ..native.mutating import Mutated
 from ..native.rbac import Rights, is_rbac, rights_of
 from ..policy.parse import ParsedPolicies
+from ..workload.defaults import apply_defaults
 from .case_cluster import UnusableError
 from .case_file import Case, Document, Suite
 from .coverage import Covered, Observer, coverage
@@ -52,10 +54,13 @@ class SuiteNatives:
         kind = (str(document.get("apiVersion") or "").rpartition("/")[0], document.get("kind"))
         return is_rbac(document) or document.get("kind") == "CustomResourceDefinition" or kind in self._param_kinds
 
-    def in_case(self, case: Case, snapshot: Snapshot, objects: Sequence[Document], namespace: str) -> "CaseNatives":
+    def in_case(
+        self, case: Case, place: Path, snapshot: Snapshot, objects: Sequence[Document], namespace: str
+    ) -> "CaseNatives":
         """Return the native policies for one case, whose cluster has ``objects``.
 
-        ``namespace`` is used for objects that name no namespace.
+        ``place`` is the path of the case's object in the suite. ``namespace`` is used for objects that name no
+        namespace.
         """
         facts = snapshot.facts
         user = {"username": AUTHOR} if case.user is None else case.user.model_dump(mode="json")
@@ -65,7 +70,7 @@ class SuiteNatives:
             namespace=namespace,
             requester=Requester(user=user, rights=self._rights(objects)),
         )
-        return CaseNatives(self.judge.within(surroundings))
+        return CaseNatives(self.judge.within(surroundings), place)
 
     def _rights(self, objects: Sequence[Document]) -> Rights | None:
         """Return the RBAC rights that the roles and bindings in ``objects`` grant; None if there are no such objects.
@@ -116,28 +121,32 @@ class NativelyMutated:
 
 @dataclass(frozen=True, slots=True)
 class CaseNatives:
-    """The native policies of a suite in the cluster of one case."""
+    """The native policies of a suite in the cluster of one case; ``_place`` is the path of its object in the suite."""
 
     _judge: NativeJudge
+    _place: Path
 
-    def refuse(self, request: AdmissionRequest, place: Path) -> None:
-        """Raise an error for a request that is not a creation, if a native policy may match the request.
+    def mutate_pod(self, request: AdmissionRequest) -> NativelyMutated | None:
+        """Return the pod of a request after MutatingAdmissionPolicies; None if the request creates no pod.
 
         podberth evaluates native policies on creations alone.
 
         Raises:
-            UnusableError: the request is no creation, and a native policy may match the request.
+            UnusableError: the request is no creation, and a native policy may match the request; or podberth cannot
+                predict the pod that the API server would make of it.
         """
+        if request.object is None:
+            return None
+        if request.operation == "CREATE" and not request.sub_resource:
+            return self.mutate(request.object)
         route = (request.operation, request.group, request.version, request.resource, request.sub_resource)
-        names = [] if route[0] == "CREATE" and not route[-1] else list(self._judge.matching(route))
-        if names:
+        if name := next(self._judge.matching(route), None):
             asked = " of ".join((request.operation, "/".join(filter(None, route[3:]))))
-            raise UnusableError(place, f"got {asked}, which {names[0]} may match; podberth judges creations alone")
+            raise UnusableError(self._place, f"got {asked}, which {name} may match; podberth judges creations alone")
+        return None
 
-    def mutate(self, given: Document, place: Path) -> NativelyMutated:
+    def mutate(self, given: Document) -> NativelyMutated:
         """Return the object ``given`` with the changes of MutatingAdmissionPolicies, or unchanged if one denies it.
-
-        ``place`` is the path of the object in the suite, for messages.
 
         Raises:
             UnusableError: podberth cannot predict the object that the API server would make of it.
@@ -145,48 +154,51 @@ class CaseNatives:
         mutated = self._judge.mutated(given)
         if mutated is None:
             return NativelyMutated(object=given)
-        _want_judged(place, mutated.decisions)
+        self._want_judged(mutated.decisions)
         denials = _texts(mutated.decisions, "deny")
         after = given
         for each in mutated.writes:
             try:
                 after = carry(after, each.before, each.after)
             except NotCarriedError as error:
-                raise UnusableError(place, f"{each.reason} writes on what the case does not state: {error}") from error
+                message = f"{each.reason} writes on what the case does not state: {error}"
+                raise UnusableError(self._place, message) from error
         return NativelyMutated(
             object=given if denials else after, denials=denials, wrote=bool(mutated.writes), mutated=mutated
         )
 
-    def ask_again(self, before: NativelyMutated, after: Document, place: Path) -> None:
-        """Evaluate the native policies that the API server evaluates again after podberth's webhook.
+    def judge_pod(self, before: NativelyMutated, pod: Document) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return (denials, warnings) of ValidatingAdmissionPolicies for ``pod``, as podberth's webhook leaves it.
 
-        ``before`` is the result of ``mutate``, and ``after`` the pod as podberth's webhook and the API server's
-        defaults change it. ``place`` is the path of the object in the suite, for messages.
+        ``before`` is the result of ``mutate_pod``. First, the native policies are evaluated that the API server
+        evaluates again after podberth's webhook and its own defaults.
 
         Raises:
-            UnusableError: a policy would change ``after`` once more.
+            UnusableError: a policy would change the pod once more, or podberth cannot predict the decision.
         """
         if before.mutated is not None:
-            _want_judged(place, self._judge.asked_again(before.mutated, after))
+            defaulted = deepcopy(pod)
+            apply_defaults(defaulted)
+            self._want_judged(self._judge.asked_again(before.mutated, defaulted))
+        return self.judge(pod)
 
-    def judge(self, document: Mapping[str, Any], place: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return (denials, warnings) of ValidatingAdmissionPolicies for an object; ``place`` is its path in the suite.
+    def judge(self, document: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return (denials, warnings) of ValidatingAdmissionPolicies for an object.
 
         Raises:
             UnusableError: podberth cannot predict the API server's decision.
         """
         judged = self._judge.judged(document)
         if judged.problems:
-            raise UnusableError(place, f"not judged by native policies: {'; '.join(judged.problems)}")
-        _want_judged(place, judged.decisions)
+            raise UnusableError(self._place, f"not judged by native policies: {'; '.join(judged.problems)}")
+        self._want_judged(judged.decisions)
         return _texts(judged.decisions, "deny"), _texts(judged.decisions, "warn")
+
+    def _want_judged(self, decisions: Iterable[NativeDecision]) -> None:
+        unjudged = next(iter(_texts(decisions, "unjudged")), None)
+        if unjudged is not None:
+            raise UnusableError(self._place, unjudged)
 
 
 def _texts(decisions: Iterable[NativeDecision], action: str) -> tuple[str, ...]:
     return tuple(each.text for each in decisions if each.action == action)
-
-
-def _want_judged(place: Path, decisions: Iterable[NativeDecision]) -> None:
-    unjudged = next((each for each in decisions if each.action == "unjudged"), None)
-    if unjudged is not None:
-        raise UnusableError(place, unjudged.text)

@@ -25,6 +25,7 @@ from ..kube.patch import apply
 from ..kube.paths import Path
 from ..kube.quantity import write_quantities
 from ..kube.scalars import kind_of
+from ..kube.unchecked import at
 from ..policy.exceptions import NEVER
 from ..policy.parse import ParsedPolicies
 from ..policy.wording import shown
@@ -33,7 +34,7 @@ from ..workload.defaults import apply_defaults
 from .case_cluster import UnusableError, documents, with_values
 from .case_file import Case, Document, Suite
 from .coverage import Observer
-from .natives import CaseNatives, NativelyMutated, SuiteNatives
+from .natives import CaseNatives, SuiteNatives
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,13 +141,13 @@ class _Runner:
         result = CaseResult(name=case.name, index=index, verdict="")
         try:
             if case.object is not None:
-                result, findings = self._of_object(result, case.object, (path, case)), []
+                result, findings = self._of_object(result, case.object, case), []
             else:
                 request = _request(place, case)
-                snapshot, natives = self._cluster(path, case, request.namespace)
+                snapshot, natives = self._cluster(place, case, request.namespace)
                 own = snapshot.namespaced.get(request.namespace, ())
                 self.observer.policies.update((policy.name, policy) for policy in (*snapshot.policies, *own))
-                result = self._decide(result, request, snapshot, _Asked(natives, place))
+                result = self._decide(result, request, snapshot, natives)
                 findings = [*_second_pass(request, result, snapshot)]
             findings += _compare(case, result)
             if case.expect.golden is not None:
@@ -159,14 +160,14 @@ class _Runner:
         return replace(result, violations=tuple(self._violation((*path, *at), message) for at, message in findings))
 
     def _decide(
-        self, result: CaseResult, request: AdmissionRequest, snapshot: Snapshot, natives: "_Asked"
+        self, result: CaseResult, request: AdmissionRequest, snapshot: Snapshot, natives: CaseNatives | None
     ) -> CaseResult:
         """Return ``result`` with the outcome of /mutate for the request, and of /validate for the mutated pod.
 
         Native policies are evaluated in the API server's order: mutating policies before /mutate, and validating
         policies before /validate.
         """
-        before = natives.mutate(request)
+        before = natives.mutate_pod(request) if natives else None
         if before is not None and before.denials:
             return replace(result, verdict="denied", denial="; ".join(before.denials))
         given = request.object if before is None else before.object
@@ -174,7 +175,7 @@ class _Runner:
         if mutated.denial:
             return replace(result, verdict="denied", warnings=mutated.warnings, denial=mutated.denial)
         pod = written(apply(given, mutated.patch)) if given is not None else None
-        denials, warnings = natives.judge(before, pod)
+        denials, warnings = natives.judge_pod(before, pod) if natives and before and pod is not None else ((), ())
         validated = decide.validate(replace(request, object=pod), snapshot, self.observer)
         denial = "; ".join(filter(None, (*denials, validated.denial)))
         changed = mutated.patch or (before is not None and before.wrote)
@@ -182,32 +183,27 @@ class _Runner:
         warnings = (*mutated.warnings, *warnings, *validated.warnings)
         return replace(result, verdict=verdict, warnings=warnings, denial=denial, pod=pod)
 
-    def _of_object(self, result: CaseResult, given: Document, of: tuple[Path, Case]) -> CaseResult:
-        """Return ``result`` with the decisions of native policies on ``given``, the object of a case that has no pod.
-
-        ``of`` is (the path of the case in the suite, the case).
-        """
-        path, case = of
-        place, metadata = (*path, "object"), given.get("metadata")
+    def _of_object(self, result: CaseResult, given: Document, case: Case) -> CaseResult:
+        """Return ``result`` with the decisions of native policies on ``given``, the object of a case without a pod."""
+        place: Path = ("cases", result.index, "object")
         if (given.get("apiVersion"), given.get("kind")) == ("v1", "Pod"):
             raise UnusableError(place, "got a Pod; write it as pod, so that podberth's policies decide on it, too")
-        own = metadata.get("namespace") if isinstance(metadata, dict) else None
-        namespace = case.namespace.name if case.namespace else own or DEFAULT_NAMESPACE
-        _, natives = self._cluster(path, case, str(namespace))
+        own = at(given, "metadata", "namespace") or DEFAULT_NAMESPACE
+        _, natives = self._cluster(place, case, case.namespace.name if case.namespace else str(own))
         if natives is None:
             raise UnusableError(place, "no native policy is beside the suite, and podberth's own judge pods alone")
-        before = natives.mutate(given, place)
+        before = natives.mutate(given)
         if before.denials:
             return replace(result, verdict="denied", denial="; ".join(before.denials))
-        denials, warnings = natives.judge(before.object, place)
+        denials, warnings = natives.judge(before.object)
         verdict = "denied" if denials else "mutated" if before.wrote else "unchanged"
         return replace(result, verdict=verdict, warnings=warnings, denial="; ".join(denials), pod=before.object)
 
     def _violation(self, path: Path, message: str) -> Problem:
         return self.suite.source.positions.problem(self.suite.file, path, message)
 
-    def _cluster(self, path: Path, case: Case, namespace: str) -> tuple[Snapshot, CaseNatives | None]:
-        """Return the snapshot and the native policies for the cluster of a case.
+    def _cluster(self, place: Path, case: Case, namespace: str) -> tuple[Snapshot, CaseNatives | None]:
+        """Return the snapshot and the native policies for the cluster of a case; ``place`` is the path of its object.
 
         The snapshot has the compiled policies and the objects of the case's cluster. The native policies are None if
         the suite has no native policies.
@@ -215,13 +211,13 @@ class _Runner:
         given = documents(self.suite, case, namespace)
         natives = self.settings.natives
         own = [each for each in given if natives is None or not natives.needs(each)]
-        snapshot = self._snapshot(path, case, own, namespace)
-        return snapshot, None if natives is None else natives.in_case(case, snapshot, given, namespace)
+        snapshot = self._snapshot(place, case, own, namespace)
+        return snapshot, None if natives is None else natives.in_case(case, place, snapshot, given, namespace)
 
-    def _snapshot(self, path: Path, case: Case, given: Sequence[Document], namespace: str) -> Snapshot:
+    def _snapshot(self, place: Path, case: Case, given: Sequence[Document], namespace: str) -> Snapshot:
         objects = collect(given, now=None)
         if objects.problems:
-            raise UnusableError(path, "; ".join(objects.problems))
+            raise UnusableError(place[:-1], "; ".join(objects.problems))
         params = with_values(self.suite, case, self.policies, namespace)
         topology = TopologyIndex.build(objects.nodes, self.settings.conventions)
         known = self._compiled.with_workloads(objects).with_topology(topology)
@@ -234,35 +230,6 @@ class _Runner:
         return load_snapshot(self.policies, ClusterFacts(), self.environment, self.settings.conventions)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """The native policies that are evaluated on the pod of one case; ``natives`` is None if the suite has none.
-
-    ``place`` is the path of the pod in the suite.
-    """
-
-    natives: CaseNatives | None
-    place: Path
-
-    def mutate(self, request: AdmissionRequest) -> NativelyMutated | None:
-        if self.natives is None or request.object is None:
-            return None
-        self.natives.refuse(request, self.place)
-        return self.natives.mutate(request.object, self.place) if _creates(request) else None
-
-    def judge(self, before: NativelyMutated | None, pod: Document | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        if self.natives is None or before is None or pod is None:
-            return (), ()
-        defaulted = deepcopy(pod)
-        apply_defaults(defaulted)
-        self.natives.ask_again(before, defaulted, self.place)
-        return self.natives.judge(pod, self.place)
-
-
-def _creates(request: AdmissionRequest) -> bool:
-    return request.operation == "CREATE" and not request.sub_resource
-
-
 # ---- one case ------------------------------------------------------------------------------------------------------
 
 
@@ -273,8 +240,7 @@ def _request(place: Path, case: Case) -> AdmissionRequest:
     )
     namespace = {} if case.namespace is None else {"namespace": case.namespace.name}
     user = {} if case.user is None else {"userInfo": case.user.model_dump(mode="json")}
-    metadata = (given.get("object") or {}).get("metadata") if isinstance(given.get("object"), dict) else None
-    own = metadata.get("namespace") if isinstance(metadata, dict) else None
+    own = at(given, "object", "metadata", "namespace")
     if case.namespace is not None and own not in (None, case.namespace.name):
         message = f"got {case.namespace.name!r}, and the pod is of namespace {own!r}; leave one of them out"
         raise UnusableError((*place[:-1], "namespace"), message)

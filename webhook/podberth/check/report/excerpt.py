@@ -5,13 +5,12 @@ has a thousand results. So only the items of a long list or map that contain a c
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from ...kube.json_patch import steps_of
+from ...kube.json_patch import edit, steps_of
 from ...kube.paths import pointer
 from ..result import DocumentChange, Result
-from .results import patched
+from .results import operations
 
 # The lists of documents that people write by hand (containers, variables, roles) are shorter, and are not cut.
 _LONG: Final = 64
@@ -29,7 +28,8 @@ class _Cut(NamedTuple):
 def excerpts(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Return (document before the changes, document after the changes), with long lists and maps shortened.
 
-    The result is None if the document is not available.
+    The document before the changes already has the changes of the document's earlier templates. The result is None if
+    the document is not available.
 
     Raises:
         PatchError: a change does not apply to the document.
@@ -40,9 +40,14 @@ def excerpts(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
     short = _shortened(result.source.document, [steps_of(each.path) for each in result.changes], (), cuts)
     earlier = _inside(result.earlier, cuts)
     if not cuts or earlier is None:
-        return patched(result)
-    found = patched(replace(result, source=replace(result.source, document=short), earlier=earlier))
-    return None if found is None else (_without_gaps(found[0]), _without_gaps(found[1]))
+        before = _edited(result.source.document, result.earlier)
+        return before, _edited(before, result.changes)
+    before = _edited(short, earlier)
+    return _without_gaps(before), _without_gaps(_edited(before, result.changes))
+
+
+def _edited(document: dict[str, Any], changes: Sequence[DocumentChange]) -> dict[str, Any]:
+    return edit(document, operations(changes), lambda _path, _value: None) if changes else document
 
 
 def _shortened(value: Any, paths: Sequence[Sequence[str]], at: tuple[str, ...], cuts: list[_Cut]) -> Any:

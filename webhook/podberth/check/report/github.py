@@ -23,7 +23,7 @@ def render(report: Report) -> str:
         if commands:
             # sorted() is stable: the order of lines stays within each level
             commands.sort(key=_gravity)
-            lines += [f"::group::{escaped(shown(file))}", *commands, "::endgroup::"]
+            lines += [f"::group::{_escaped(shown(file))}", *commands, "::endgroup::"]
     lines.append(_plain(f"podberth check: {summary(report)}"))
     if skipped(report):
         lines.append(_plain(f"podberth check: not checked: {skipped(report)}"))
@@ -44,26 +44,29 @@ def _finding(level: str, result: Result, finding: Finding) -> str:
 
 
 def _command(level: str, result: Result, line: int, head: str, text: str) -> str:
-    where = {} if result.file == STDIN else {"file": result.file.removeprefix("./"), "line": str(line) if line else ""}
-    properties = ",".join(
-        f"{key}={escaped_property(value)}" for key, value in {**where, "title": head}.items() if value
-    )
-    return f"::{level} {properties}::{escaped(text)}"
+    where = {} if result.file == STDIN else {"file": result.file.removeprefix("./"), "line": str(line or "")}
+    return command(level, text, **where, title=head)
+
+
+def command(level: str, text: str, **properties: str) -> str:
+    """Return the workflow command that shows a text; a property with an empty value is left out."""
+    listed = ",".join(f"{key}={_escaped_property(value)}" for key, value in properties.items() if value)
+    return f"::{level} {listed}::{_escaped(text)}"
 
 
 def _gravity(command: str) -> int:
     return ("::error", "::warning", "::notice").index(command.partition(" ")[0])
 
 
-def escaped(text: str) -> str:
+def _escaped(text: str) -> str:
     """Return a text escaped for the message of a workflow command."""
     shown = visible(text, keep="\r\n").replace("%", "%25")
     return shown.replace("\r", "%0D").replace("\n", "%0A")
 
 
-def escaped_property(text: str) -> str:
+def _escaped_property(text: str) -> str:
     """Return a text escaped for a property of a workflow command."""
-    return escaped(text).replace(":", "%3A").replace(",", "%2C")
+    return _escaped(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def _plain(text: str) -> str:

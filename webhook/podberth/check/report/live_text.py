@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from ..result import Finding, Live, PolicyCount, Report, Result
 from .results import number, title
@@ -11,14 +11,6 @@ from .styled_lines import Line, Span
 _INDENT: Final = "  "
 _HANGING: Final = 6
 _ALL: Final = 100
-
-
-class _Said(NamedTuple):
-    """An effect of one policy on one workload, with the reason for the effect."""
-
-    policy: str
-    workload: str
-    why: str
 
 
 _KINDS: Final = (("denied", "bold red"), ("changed", "bold green"), ("warned", "yellow"), ("audited", "dim"))
@@ -52,11 +44,12 @@ def headline(live: Live) -> str:
     return text + (f"; {live.error} could not be checked" if live.error else "")
 
 
-def _said(kind: str, results: Sequence[Result]) -> list[_Said]:
+def _said(kind: str, results: Sequence[Result]) -> list[tuple[str, str, str]]:
+    """Return (policy, workload, reason) for each effect of the kind ``kind``, such as "denied"."""
     if kind == "changed":
-        return [_Said(each.policy, _name(result), each.reason) for result in results for each in result.wrote]
+        return [(each.policy, _name(result), each.reason) for result in results for each in result.wrote]
     findings = {"denied": "denials", "warned": "warnings", "audited": "audits"}[kind]
-    return [_Said(each.policy, _name(result), _where(each)) for result in results for each in getattr(result, findings)]
+    return [(each.policy, _name(result), _where(each)) for result in results for each in getattr(result, findings)]
 
 
 def _name(result: Result) -> str:
@@ -68,14 +61,14 @@ def _where(finding: Finding) -> str:
     return f"{finding.field}: {finding.message}" if finding.field else finding.message
 
 
-def _section(kind: str, style: str, said: Sequence[_Said]) -> Iterator[Line]:
+def _section(kind: str, style: str, said: Sequence[tuple[str, str, str]]) -> Iterator[Line]:
     """Yield the lines about one effect, such as "denied": each policy with its workloads.
 
     The policy with the most workloads is first.
     """
     by_policy: dict[str, dict[tuple[str, str], None]] = {}
-    for each in said:
-        by_policy.setdefault(each.policy, {})[each.workload, each.why] = None
+    for policy, workload, why in said:
+        by_policy.setdefault(policy, {})[workload, why] = None
     for policy, found in sorted(by_policy.items(), key=lambda item: (-len(item[1]), item[0])):
         yield Line(())
         count = len({workload for workload, _ in found})

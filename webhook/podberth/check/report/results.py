@@ -1,9 +1,8 @@
-"""Functions that several output formats share: a result's name, patched document, and findings as text."""
+"""Functions that several output formats share: a result's name, changes as a patch, and findings as text."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from ...kube.json_patch import Operation, edit, steps_of
+from ...kube.json_patch import Operation, steps_of
 from ..result import VERDICTS, DocumentChange, Finding, Report, Result
 
 STDIN = "-"
@@ -35,30 +34,7 @@ def sentence(finding: Finding) -> str:
 
 def operations(changes: Sequence[DocumentChange]) -> list[Operation]:
     """Return the changes as operations of a JSON Patch."""
-    return [
-        Operation(each.op, steps_of(each.path))
-        if each.op == "remove"
-        else Operation(each.op, steps_of(each.path), value=each.value)
-        for each in changes
-    ]
-
-
-def patched(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return (document before the changes, document after the changes) of a result; None if there is no document.
-
-    The document before the changes already has the changes of the document's earlier templates.
-
-    Raises:
-        PatchError: a change does not apply to the document.
-    """
-    if result.source is None:
-        return None
-    before = _edited(result.source.document, result.earlier)
-    return before, _edited(before, result.changes)
-
-
-def _edited(document: dict[str, Any], changes: Sequence[DocumentChange]) -> dict[str, Any]:
-    return edit(document, operations(changes), lambda _path, _value: None) if changes else document
+    return [Operation(each.op, steps_of(each.path), value=each.value) for each in changes]
 
 
 def reasons(result: Result) -> list[tuple[str, str]]:

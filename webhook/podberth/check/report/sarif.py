@@ -6,7 +6,7 @@ denial and an error have the level ``error``, a warning ``warning``, a policy's 
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -14,7 +14,7 @@ from ..result import Report, Result
 from .results import STDIN, reasons, title
 from .styled_lines import visible
 
-SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _OWN_RULE: Final = "podberth"
 """The id of the SARIF rule for podberth's own findings, such as invalid YAML or a wrong type."""
 _OWN_DESCRIPTION: Final = "The manifest can be read, and its pods can be checked"
@@ -30,18 +30,19 @@ def as_sarif(report: Report, version: str, descriptions: Mapping[str, str]) -> d
     """
     results = [found for result in report.results for found in _results(result)]
     names = sorted({found["ruleId"] for found in results} | descriptions.keys())
-    numbers = {name: number for number, name in enumerate(names)}
-    driver = {
-        "name": "podberth",
-        "version": version,
-        "rules": [_rule(name, {_OWN_RULE: _OWN_DESCRIPTION, **descriptions}.get(name, name)) for name in names],
-    }
+    rules = [_rule(name, {_OWN_RULE: _OWN_DESCRIPTION, **descriptions}.get(name, name)) for name in names]
+    return log("podberth", version, rules, results)
+
+
+def log(tool: str, version: str, rules: list[dict[str, Any]], results: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return the SARIF log of one run of a tool, with the number of its rule in each result."""
+    numbers = {rule["id"]: number for number, rule in enumerate(rules)}
     run = {
-        "tool": {"driver": driver},
+        "tool": {"driver": {"name": tool, "version": version, "rules": rules}},
         "columnKind": "unicodeCodePoints",
         "results": _distinct([{**found, "ruleIndex": numbers[found["ruleId"]]} for found in results]),
     }
-    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 def _rule(name: str, description: str) -> dict[str, Any]:
@@ -61,9 +62,7 @@ def _results(result: Result) -> Iterator[dict[str, Any]]:
 
 def _result(result: Result, level: str, policy: str, line: int, message: str) -> dict[str, Any]:
     rule, text = policy or _OWN_RULE, visible(f"{title(result)}: {message}", keep="\n")
-    location: dict[str, Any] = {"artifactLocation": {"uri": uri(result.file)}}
-    if line:
-        location["region"] = {"startLine": line}
+    location = located(result.file, {"startLine": line})
     return {
         "ruleId": rule,
         "level": level,
@@ -83,10 +82,16 @@ def _distinct(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """
     seen: dict[str, int] = {}
     for each in results:
-        prints = each["partialFingerprints"]
-        count = seen[prints[_FINGERPRINT]] = seen.get(prints[_FINGERPRINT], 0) + 1
-        prints[_FINGERPRINT] += f":{count}"
+        [(name, own)] = each["partialFingerprints"].items()
+        seen[own] = seen.get(own, 0) + 1
+        each["partialFingerprints"] = {name: f"{own}:{seen[own]}"}
     return results
+
+
+def located(file: str, region: Mapping[str, int]) -> dict[str, Any]:
+    """Return a place in a file as a physical location; if the line in ``region`` is 0, the place is the whole file."""
+    whole = {"artifactLocation": {"uri": uri(file)}}
+    return {**whole, "region": region} if region["startLine"] else whole
 
 
 def digest(*parts: str) -> str:

@@ -23,10 +23,8 @@ Good:
 from collections.abc import Iterator
 
 from ...errors import Problem
-from ..findings import Level, Library
+from ..findings import Library
 from ..formula import possible
-
-LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:

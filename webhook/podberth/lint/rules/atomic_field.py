@@ -23,9 +23,7 @@ from ...errors import Problem
 from ...kube.schema import PodSchema, Schema
 from ...kube.typed import POD_TYPE, MisfitError, step
 from ...kube.typed import check as check_type
-from ..findings import Level, Library
-
-LEVEL = Level.ERROR
+from ..findings import Library
 
 
 def check(library: Library) -> Iterator[Problem]:
@@ -33,12 +31,10 @@ def check(library: Library) -> Iterator[Problem]:
 
     The part can only be replaced as a whole, has a wrong type, or is no field of a Pod.
     """
-    for mutation in library.mutations:
-        if mutation.source.apply_configuration is not None:
-            policy, path = mutation.policy, (*mutation.path, "applyConfiguration")
-            tree = policy.tree(mutation.source.apply_configuration)
-            for part, message in _wrong(policy.environment.schema, POD_TYPE, tree, "applyConfiguration"):
-                yield policy.within(path, part, message)
+    for mutation, leaf in library.leaves("applyConfiguration"):
+        policy, tree = mutation.policy, mutation.policy.tree(leaf.source)
+        for part, message in _wrong(policy.environment.schema, POD_TYPE, tree, "applyConfiguration"):
+            yield policy.within((*mutation.path, *leaf.path), part, message)
 
 
 def _wrong(schema: PodSchema, kind: Schema, tree: Tree, where: str) -> Iterator[tuple[Tree, str]]:

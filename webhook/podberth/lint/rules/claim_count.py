@@ -23,17 +23,16 @@ Good:
     - resourceClaims: "[{'name': 'pair', 'template': 'pair', 'instead': 'nvidia.com/gpu'}]"
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from ...cel.tree import Entries, Items, Literal, Tree
 from ...devices.claims import KnownDevices, read_claim
 from ...devices.resources import COUNTED_KINDS, recognise
 from ...errors import Problem
-from ..findings import Level, Library, LintedMutation
-from ..formula import TRUE, Compares, Formula
+from ..findings import Library, LintedMutation
+from ..formula import Compares
 
-LEVEL = Level.WARNING
 _COUNT: Final = ("gpu", "count")
 
 
@@ -60,12 +59,12 @@ def _wrong(mutation: LintedMutation, devices: KnownDevices, part: Tree) -> str:
     A number is wrong if no pod that ``mutation`` applies to requests it, or if it is unknown. ``devices`` has the
     policy's claim templates. The result is empty if the number is right, or if the item is computed.
     """
-    texts = _texts(part)
-    template, resource = texts.get("template", ""), texts.get("instead", "")
+    if not isinstance(part, Entries):
+        return ""
+    template, resource = _text(part.get("template")), _text(part.get("instead"))
     accelerator = recognise(resource)
     if template not in devices.declared or accelerator is None or accelerator.kind not in COUNTED_KINDS:
         return ""
-    assert isinstance(part, Entries)  # noqa: S101 - or it had no texts
     requests, containers = part.get("requests"), part.get("containers")
     named = _constants(requests)
     if requests is not None and not named:
@@ -75,25 +74,13 @@ def _wrong(mutation: LintedMutation, devices: KnownDevices, part: Tree) -> str:
         return f"how many devices {template} has cannot be known, so nothing is written; want exactly, with a count"
     # Without names of containers, the claim is written only if a single container asks for the resource.
     asks = Compares(_COUNT, "==" if containers is None else ">=", got)
-    if got and _may_pass(mutation, asks):
+    if got and mutation.policy.conditions.can_hold(mutation.applies, asks):
         return ""
     return f"got {got} for {resource} in {template}, which no pod asks for that the conditions let pass"
 
 
-def _may_pass(mutation: LintedMutation, asks: Formula) -> bool:
-    conditions = mutation.policy.conditions
-    when = TRUE if mutation.when is None else conditions.says(mutation.when)
-    return conditions.can_hold(when, asks)
-
-
-def _texts(part: Tree) -> Mapping[str, str]:
-    if not isinstance(part, Entries):
-        return {}
-    return {
-        str(key.value): value.value
-        for key, value in part.entries
-        if isinstance(key, Literal) and isinstance(value, Literal) and isinstance(value.value, str)
-    }
+def _text(part: Tree | None) -> str:
+    return part.value if isinstance(part, Literal) and isinstance(part.value, str) else ""
 
 
 def _constants(part: Tree | None) -> tuple[str, ...]:

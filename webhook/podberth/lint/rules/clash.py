@@ -32,9 +32,7 @@ from collections.abc import Iterator
 
 from ...errors import Problem
 from ...policy.clashes import clashes
-from ..findings import Level, Library
-
-LEVEL = Level.WARNING
+from ..findings import Library
 
 
 def check(library: Library) -> Iterator[Problem]:

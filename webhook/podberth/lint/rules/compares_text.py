@@ -26,10 +26,8 @@ from typing import Final
 from ...cel.tree import Call
 from ...errors import Problem
 from ...kube.paths import ELEMENT, FieldPath
-from ..findings import Level, Library
+from ..findings import Library
 from ..places import parts_of, where
-
-LEVEL = Level.WARNING
 
 _WANT: Final = "want quantity(a).compareTo(quantity(b)) <= 0, or isGreaterThan()"
 _ORDERS: Final = frozenset({"_<_", "_<=_", "_>_", "_>=_"})

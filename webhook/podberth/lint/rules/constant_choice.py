@@ -21,9 +21,7 @@ from collections.abc import Iterator
 
 from ...cel.tree import Call, walk
 from ...errors import Problem
-from ..findings import Level, Library
-
-LEVEL = Level.WARNING
+from ..findings import Library
 
 
 def check(library: Library) -> Iterator[Problem]:

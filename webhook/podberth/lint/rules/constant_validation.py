@@ -22,9 +22,7 @@ from collections.abc import Iterator
 
 from ...cel.tree import Literal
 from ...errors import Problem
-from ..findings import Level, Library
-
-LEVEL = Level.WARNING
+from ..findings import Library
 
 
 def check(library: Library) -> Iterator[Problem]:

@@ -25,10 +25,8 @@ from collections.abc import Iterator
 
 from ...admission.messages import MAX_LINE
 from ...errors import Problem
-from ..findings import Level, Library
+from ..findings import Library
 from ..line_lengths import shortest_lines
-
-LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:

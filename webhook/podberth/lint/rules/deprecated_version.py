@@ -26,9 +26,7 @@ Good:
 from collections.abc import Iterator, Mapping
 
 from ...errors import Problem
-from ..findings import Level, Library
-
-LEVEL = Level.WARNING
+from ..findings import Library
 
 # Group and version, with the release from which on no kind of that version is served
 _REMOVED: Mapping[tuple[str, str], str] = {

@@ -21,28 +21,21 @@ from ...cel.tree import Entries, Items, Literal, Tree
 from ...errors import Problem
 from ...kube.json_patch import PatchError, steps_of
 from ...mutation.forbidden_fields import FORBIDDEN
-from ..findings import Level, Library
-
-LEVEL = Level.ERROR
+from ..findings import Library
 
 _READS = ("test",)
 
 
 def check(library: Library) -> Iterator[Problem]:
     """Yield a problem for each place where a policy writes a field that no policy may write."""
-    for mutation in library.mutations:
-        for leaf in mutation.leaves:
-            tree = mutation.policy.tree(leaf.source)
-            written: Iterator[tuple[Tree, tuple[str, ...]]] = iter(())
-            if mutation.source.concern == "applyConfiguration":
-                written = _set(tree, ())
-            elif mutation.source.concern == "jsonPatch":
-                written = _patched(tree)
-            for part, path in written:
-                for forbidden in FORBIDDEN:
-                    if path[: len(forbidden)] == forbidden:
-                        message = f"may not write {'.'.join(map(str, forbidden))}; no policy may"
-                        yield mutation.policy.within((*mutation.path, *leaf.path), part, message)
+    for mutation, leaf in library.leaves("applyConfiguration", "jsonPatch"):
+        tree = mutation.policy.tree(leaf.source)
+        written = _set(tree, ()) if mutation.source.concern == "applyConfiguration" else _patched(tree)
+        for part, path in written:
+            for forbidden in FORBIDDEN:
+                if path[: len(forbidden)] == forbidden:
+                    message = f"may not write {'.'.join(map(str, forbidden))}; no policy may"
+                    yield mutation.policy.within((*mutation.path, *leaf.path), part, message)
 
 
 def _set(tree: Tree, path: tuple[str, ...]) -> Iterator[tuple[Tree, tuple[str, ...]]]:

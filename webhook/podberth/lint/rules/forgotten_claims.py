@@ -24,10 +24,8 @@ from typing import Final
 
 from ...cel.tree import Call, Select, Tree
 from ...errors import Problem
-from ..findings import Level, Library, Linted
+from ..findings import Library, Linted
 from ..places import Scope, parts_of, where
-
-LEVEL = Level.NOTE
 
 _DEVICES: Final = ("gpu", "devices")
 _CLAIMS: Final = ("gpu", "claims")

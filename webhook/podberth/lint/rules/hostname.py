@@ -22,9 +22,7 @@ from collections.abc import Iterator
 from ...cel.tree import Entries, Literal
 from ...errors import Problem
 from ...wellknown import HOSTNAME_LABEL
-from ..findings import Level, Library
-
-LEVEL = Level.ERROR
+from ..findings import Library
 
 
 def check(library: Library) -> Iterator[Problem]:

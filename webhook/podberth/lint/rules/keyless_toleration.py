@@ -19,9 +19,7 @@ from collections.abc import Iterator
 
 from ...cel.tree import Entries, Literal
 from ...errors import Problem
-from ..findings import Level, Library
-
-LEVEL = Level.ERROR
+from ..findings import Library
 
 _FIELDS = frozenset({"operator", "effect", "value", "tolerationSeconds"})
 

@@ -24,10 +24,8 @@ from collections.abc import Iterator
 
 from ...admission.messages import MAX_LINE
 from ...errors import Problem
-from ..findings import Level, Library
+from ..findings import Library
 from ..line_lengths import shortest_lines
-
-LEVEL = Level.NOTE
 
 MAX_COMFORTABLE = 120
 """The most characters of a line that is comfortable to read: docs/rules.md, rule 14."""

@@ -19,9 +19,7 @@ Good:
 from collections.abc import Iterator
 
 from ...errors import Problem
-from ..findings import Level, Library
-
-LEVEL = Level.WARNING
+from ..findings import Library
 
 
 def check(library: Library) -> Iterator[Problem]:

@@ -22,9 +22,7 @@ from collections.abc import Iterator
 
 from ...errors import Problem
 from ..costs import problems_of
-from ..findings import Level, Library
-
-LEVEL = Level.NOTE
+from ..findings import Library
 
 
 def check(library: Library) -> Iterator[Problem]:

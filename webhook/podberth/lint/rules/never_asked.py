@@ -25,9 +25,7 @@ from collections.abc import Iterator
 
 from ...errors import Problem
 from ...policy.match import Route, applies_statically
-from ..findings import Level, Library
-
-LEVEL = Level.WARNING
+from ..findings import Library
 
 _MUTATED: tuple[Route, ...] = (("CREATE", "", "v1", "pods", ""),)
 _VALIDATED: tuple[Route, ...] = (

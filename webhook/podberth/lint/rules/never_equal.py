@@ -29,10 +29,8 @@ from ...kube.paths import ELEMENT, FieldPath
 from ...workload.gpus import Kind
 from ...workload.memberships import MEMBERSHIPS
 from ...workload.systems import PLAIN, SYSTEMS
-from ..findings import Level, Library, Linted
+from ..findings import Library, Linted
 from ..places import Scope, holder, parts_of, shown, where
-
-LEVEL = Level.WARNING
 
 _VENDORS: Final = frozenset({"", "mixed", *(each.vendor for each in (*TABLE.values(), *DEVICE_CLASSES.values()))})
 _OURS: Final[Mapping[FieldPath, frozenset[str]]] = {

@@ -27,10 +27,8 @@ from ...kube.paths import Path
 from ...mutation.concerns.scheduler_name import DEFAULT_SCHEDULER
 from ...policy.model import Leaf
 from ..conditions import PresentTerm
-from ..findings import Level, Library, LintedMutation
+from ..findings import Library, LintedMutation
 from ..formula import AnyOf, Compares, Formula, Holds
-
-LEVEL = Level.WARNING
 
 _SCHEDULER: Path = ("object", "spec", "schedulerName")
 _RUNTIME: Path = ("object", "spec", "runtimeClassName")
@@ -106,7 +104,6 @@ def _taken(mutation: LintedMutation, leaf: Leaf) -> str:
     else:
         return ""
     conditions = mutation.policy.conditions
-    applies = (conditions.says(mutation.when),) if mutation.when is not None else ()
-    if not conditions.can_hold(*applies) or conditions.can_hold(unset, *applies):
+    if not conditions.can_hold(mutation.applies) or conditions.can_hold(unset, mutation.applies):
         return ""
     return "it applies only where the user has set a value, and the user's stays"

@@ -22,9 +22,7 @@ from collections.abc import Iterator
 
 from ...cel.tree import Name, walk
 from ...errors import Problem
-from ..findings import Level, Library, Linted
-
-LEVEL = Level.NOTE
+from ..findings import Library, Linted
 
 _OURS = ("gpu", "gang", "topology", "mig")
 _THEIRS = ("applyConfiguration", "jsonPatch")

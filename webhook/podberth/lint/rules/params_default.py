@@ -40,9 +40,7 @@ from ...cel.tree import Call, Literal, Name, Select, Tree, walk
 from ...errors import Problem
 from ...kube.paths import Path
 from ...wellknown import PARAMS_LABEL
-from ..findings import Level, Library, Linted
-
-LEVEL = Level.WARNING
+from ..findings import Library, Linted
 
 _INDEX = frozenset({"_[_]", "_[?_]"})
 

@@ -27,10 +27,8 @@ from ...cel.types import Want
 from ...errors import EvaluationError, Problem
 from ...topology.index import TopologyIndex
 from ...topology.need import Need
-from ..findings import Level, Library
+from ..findings import Library
 from ..places import parts_of
-
-LEVEL = Level.ERROR
 
 # Each function with the text that it wants. ``cel.constants`` has the functions whose literals the compiler checks.
 _READERS: Final[Mapping[str, str]] = {

@@ -15,8 +15,7 @@ Good:
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final, get_args
+from typing import Any, Final, TypeAlias, get_args
 
 from ...cel.engine import ReviewContext
 from ...cel.tree import Call, Entries, Items, Literal, Loop, Tree
@@ -31,39 +30,30 @@ from ...mutation.concern import Surroundings
 from ...mutation.membership import NOTHING_KNOWN
 from ...topology.index import TopologyIndex
 from ...topology.need import Need
-from ..findings import Level, Library, LintedMutation
+from ..findings import Library, LintedMutation
 
-LEVEL = Level.ERROR
+_Shape: TypeAlias = "Mapping[str, frozenset[str] | _Shape | None]"
+"""The fields of the maps in a mutation's list, each with the allowed values, or the shape of the maps in its own list.
 
-
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """The fields of the maps in a mutation's list, and the allowed values of fields with a fixed set of values."""
-
-    keys: frozenset[str]
-    words: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    below: Mapping[str, "_Shape"] = field(default_factory=dict)
-    """The shape of the maps in a list, by the field that contains the list."""
-
+None if the field may have any value.
+"""
 
 # kubernetes/api core/v1 types.go: TolerationOperator, TaintEffect and NodeSelectorOperator, and the fields beside them.
-_REQUIREMENT: Final = _Shape(
-    frozenset({"key", "operator", "values"}),
-    {"operator": frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})},
-)
+_REQUIREMENT: Final[_Shape] = {
+    "key": None,
+    "operator": frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"}),
+    "values": None,
+}
 _SHAPES: Final[Mapping[str, _Shape]] = {
-    "tolerations": _Shape(
-        frozenset({"key", "operator", "value", "effect", "tolerationSeconds"}),
-        {
-            "operator": frozenset({"Exists", "Equal"}),
-            "effect": frozenset({"", "NoSchedule", "PreferNoSchedule", "NoExecute"}),
-        },
-    ),
-    "nodeAffinity": _Shape(
-        frozenset({"matchExpressions", "matchFields"}),
-        below={"matchExpressions": _REQUIREMENT, "matchFields": _REQUIREMENT},
-    ),
-    "jsonPatch": _Shape(frozenset({"op", "path", "from", "value"}), {"op": frozenset(get_args(Verb))}),
+    "tolerations": {
+        "key": None,
+        "operator": frozenset({"Exists", "Equal"}),
+        "value": None,
+        "effect": frozenset({"", "NoSchedule", "PreferNoSchedule", "NoExecute"}),
+        "tolerationSeconds": None,
+    },
+    "nodeAffinity": {"matchExpressions": _REQUIREMENT, "matchFields": _REQUIREMENT},
+    "jsonPatch": {"op": frozenset(get_args(Verb)), "path": None, "from": None, "value": None},
 }
 
 
@@ -129,19 +119,18 @@ def _wrong(schema: PodSchema, shape: _Shape, item: Entries) -> Iterator[tuple[Tr
     for key, value in item.entries:
         if not isinstance(key, Literal) or not isinstance(key.value, str):
             continue
-        name = key.value
-        if name not in shape.keys:
-            near = did_you_mean(name, shape.keys) or f"; want one of {', '.join(sorted(shape.keys))}"
+        name, known = key.value, shape.get(key.value)
+        if name not in shape:
+            near = did_you_mean(name, shape) or f"; want one of {', '.join(sorted(shape))}"
             yield key, f"unknown field {name!r}{near}"
-        elif name in shape.below:
+        elif isinstance(known, Mapping):
             for each in _items(value):
-                yield from _wrong(schema, shape.below[name], each)
+                yield from _wrong(schema, known, each)
         elif isinstance(value, Literal) and isinstance(value.value, str):
-            known = shape.words.get(name, frozenset({value.value}))
-            if value.value not in known:
+            if known is not None and value.value not in known:
                 want = did_you_mean(value.value, known) or f", want one of {', '.join(sorted(filter(None, known)))}"
                 yield value, f"{name}: got {value.value!r}{want}"
-            if "op" in shape.keys and name in ("path", "from") and (said := _no_such_path(schema, value.value)):
+            if "op" in shape and name in ("path", "from") and (said := _no_such_path(schema, value.value)):
                 yield value, said
 
 

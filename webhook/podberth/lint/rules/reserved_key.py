@@ -19,21 +19,16 @@ Good:
 from collections.abc import Iterator
 
 from ...errors import Problem
-from ..findings import Level, Library
-
-LEVEL = Level.WARNING
+from ..findings import Library
 
 _RESERVED = ("kubernetes.io", "k8s.io", "podberth.io")
 
 
 def check(library: Library) -> Iterator[Problem]:
     """Yield a problem for each key with a reserved prefix that a mutation writes."""
-    for mutation in library.mutations:
-        if mutation.source.concern not in ("labels", "annotations"):
-            continue
-        for leaf in mutation.leaves:
-            domain = leaf.name.rpartition("/")[0]
-            taken = next((each for each in _RESERVED if domain == each or domain.endswith(f".{each}")), None)
-            if taken:
-                message = f"{taken} is not the policy's to write under; use a domain of your own"
-                yield mutation.policy.problem((*mutation.path, *leaf.path), message, of_key=True)
+    for mutation, leaf in library.leaves("labels", "annotations"):
+        domain = leaf.name.rpartition("/")[0]
+        taken = next((each for each in _RESERVED if domain == each or domain.endswith(f".{each}")), None)
+        if taken:
+            message = f"{taken} is not the policy's to write under; use a domain of your own"
+            yield mutation.policy.problem((*mutation.path, *leaf.path), message, of_key=True)

@@ -25,12 +25,10 @@ from typing import TYPE_CHECKING, Final
 from ...cel.functions import FUNCTIONS
 from ...cel.tree import Call, Entries, Literal, Name, Tree, walk
 from ...errors import Problem
-from ..findings import Level, Library, Linted, LintedMutation
+from ..findings import Library, Linted, LintedMutation
 
 if TYPE_CHECKING:
     from ...kube.paths import Path
-
-LEVEL = Level.WARNING
 
 _BY_TOLERATIONS: Final = frozenset(
     (each.parameters[0].removeprefix("podberth.").lower(), each.name)
@@ -46,7 +44,8 @@ def check(library: Library) -> Iterator[Problem]:
     for policy in library.policies:
         writers = [each for each in policy.mutations if _writes_its_own(each, marks)]
         for mutation in policy.mutations if writers else ():
-            writer = next((each for each in writers if each is not mutation and _together(each, mutation)), None)
+            others = (each for each in writers if each is not mutation)
+            writer = next((each for each in others if policy.conditions.can_hold(each.applies, mutation.applies)), None)
             if writer is not None:
                 yield from _questions(policy, mutation, writer)
 
@@ -69,12 +68,6 @@ def _of_a_mark(toleration: Entries, marks: Mapping[str, str | None]) -> bool:
         return False
     wanted = marks[key.value]
     return wanted is None or (isinstance(value, Literal) and value.value == wanted)
-
-
-def _together(one: LintedMutation, other: LintedMutation) -> bool:
-    """Return whether the mutations ``one`` and ``other`` may both apply to one pod."""
-    conditions = one.policy.conditions
-    return conditions.can_hold(*(conditions.says(each.when) for each in (one, other) if each.when is not None))
 
 
 def _questions(policy: Linted, mutation: LintedMutation, writer: LintedMutation) -> Iterator[Problem]:

@@ -24,10 +24,8 @@ from typing import Final
 from ...cel.tree import Call, Literal, Loop, Select, Tree
 from ...errors import Problem
 from ...kube.paths import ELEMENT, FieldPath
-from ..findings import Level, Library, Linted
+from ..findings import Library, Linted
 from ..places import Scope, holder, is_map, parts_of, shown, where
-
-LEVEL = Level.WARNING
 
 _OPTIONAL: Final = frozenset({"_?._", "_[?_]"})
 _NAME: Final[FieldPath] = ("object", "metadata", "name")

@@ -28,9 +28,7 @@ from ...cel.tree import Entries, Literal, plain
 from ...errors import Problem
 from ...kube.selector import node_selector_matches
 from ...topology.node import Node
-from ..findings import Level, Library
-
-LEVEL = Level.WARNING
+from ..findings import Library
 
 _WANT_THE_LABEL = frozenset({"In", "Exists", "Gt", "Lt"})
 
@@ -44,13 +42,12 @@ def check(library: Library) -> Iterator[Problem]:
         message = _of_term(part, nodes) if isinstance(part, Entries) else ""
         if message:
             yield mutation.policy.within(place, part, message)
-    for mutation in library.mutations:
-        for leaf in mutation.leaves if mutation.source.concern == "nodeSelector" else ():
-            tree = mutation.resolved(leaf)
-            value = tree.value if isinstance(tree, Literal) else None
-            wanted = {"key": leaf.name, "operator": "In", "values": [value]} if isinstance(value, str) else None
-            if message := _unmet(leaf.name, wanted, nodes):
-                yield mutation.policy.problem((*mutation.path, *leaf.path), message)
+    for mutation, leaf in library.leaves("nodeSelector"):
+        tree = mutation.resolved(leaf)
+        value = tree.value if isinstance(tree, Literal) else None
+        wanted = {"key": leaf.name, "operator": "In", "values": [value]} if isinstance(value, str) else None
+        if message := _unmet(leaf.name, wanted, nodes):
+            yield mutation.policy.problem((*mutation.path, *leaf.path), message)
 
 
 def _of_term(part: Entries, nodes: Sequence[Node]) -> str:

@@ -19,9 +19,7 @@ from collections.abc import Iterator
 
 from ...cel.tree import Call, Literal, Tree
 from ...errors import Problem, did_you_mean
-from ..findings import Level, Library
-
-LEVEL = Level.WARNING
+from ..findings import Library
 
 
 def check(library: Library) -> Iterator[Problem]:
@@ -29,14 +27,13 @@ def check(library: Library) -> Iterator[Problem]:
     if not library.nodes:
         return
     known = {*library.conventions.levels, *(key for node in library.nodes for key in node.labels)}
-    for mutation in library.mutations:
-        for leaf in mutation.leaves if mutation.source.concern == "topology" else ():
-            place, tree = mutation.placed(leaf)
-            for level in _results(tree) if leaf.name == "level" else ():
-                key = str(level.value)
-                if key not in ("", *known):
-                    meant = did_you_mean(key, sorted(known)) or "; want a label key of the nodes"
-                    yield mutation.policy.within(place, level, f"no known node has the label {key}{meant}")
+    for mutation, leaf in library.leaves("topology"):
+        place, tree = mutation.placed(leaf)
+        for level in _results(tree) if leaf.name == "level" else ():
+            key = str(level.value)
+            if key not in ("", *known):
+                meant = did_you_mean(key, sorted(known)) or "; want a label key of the nodes"
+                yield mutation.policy.within(place, level, f"no known node has the label {key}{meant}")
 
 
 def _results(tree: Tree) -> Iterator[Literal]:

@@ -18,9 +18,7 @@ from collections.abc import Iterator
 
 from ...cel.tree import Entries, Literal
 from ...errors import Problem, did_you_mean
-from ..findings import Level, Library
-
-LEVEL = Level.NOTE
+from ..findings import Library
 
 
 def check(library: Library) -> Iterator[Problem]:

@@ -25,10 +25,8 @@ Good:
 from collections.abc import Iterator
 
 from ...errors import Problem
-from ..findings import Level, Library, Linted
+from ..findings import Library, Linted
 from ..formula import possible
-
-LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
@@ -57,7 +55,7 @@ def _conditions(policy: Linted) -> Iterator[Problem]:
 
 def _whens(policy: Linted) -> Iterator[Problem]:
     for mutation in policy.mutations:
-        if mutation.when is not None and not policy.conditions.can_hold(policy.conditions.says(mutation.when)):
-            alone = possible(policy.conditions.says(mutation.when))
+        if not policy.conditions.can_hold(mutation.applies):
+            alone = possible(mutation.applies)
             why = " where the matchConditions hold" if alone and policy.spec.match_conditions else ""
             yield policy.problem((*mutation.path, "when"), f"it is never true{why}, so nothing is ever written")

@@ -24,9 +24,7 @@ from difflib import get_close_matches
 
 from ...cel.tree import Entries, Literal, Tree, walk
 from ...errors import Problem
-from ..findings import Level, Library, Linted
-
-LEVEL = Level.WARNING
+from ..findings import Library, Linted
 
 
 def check(library: Library) -> Iterator[Problem]:

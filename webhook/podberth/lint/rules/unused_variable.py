@@ -21,9 +21,7 @@ Good:
 from collections.abc import Iterator
 
 from ...errors import Problem
-from ..findings import Level, Library, Linted
-
-LEVEL = Level.WARNING
+from ..findings import Library, Linted
 
 
 def check(library: Library) -> Iterator[Problem]:
