@@ -15,8 +15,8 @@ from ..kube.patch import Draft
 from ..mutation import pipeline, record
 from ..mutation.change import Change, Proposal, Record
 from ..mutation.concern import Surroundings
+from ..mutation.conflict import NodeChoice
 from ..mutation.membership import NOTHING_KNOWN
-from ..mutation.narrowing import NodeChoice
 from ..mutation.standing import stand
 from ..policy.clashes import comes_first
 from ..policy.compile import CompiledMutation, CompiledPolicy
@@ -50,14 +50,14 @@ def forecasts(
     for name, index, proposal in constants:
         trial = draft.fork()
         try:
-            standing = stand(draft, proposal, name, known, NodeChoice(lambda _: 0))
-            change = standing.proposal and pipeline.apply(trial, standing.proposal, surroundings)
+            conflicts, remains = stand(draft, proposal, name, known, NodeChoice(lambda _: 0))
+            change = remains and pipeline.apply(trial, remains, surroundings)
         except EvaluationError:
             continue
         side = [side for side in ("required", "preferred") if side in proposal.leaves]
         notes += [
             places[name].problem(("spec", "mutations", index, proposal.concern, *side), 1, 1, comes_first(each.other))
-            for each in standing.conflicts
+            for each in conflicts
         ]
         if isinstance(change, Change):
             draft, known = trial, record.add(known, name, [change])

@@ -16,8 +16,8 @@ from ..kube.paths import Path
 from ..mutation import pipeline, record
 from ..mutation.change import Change, Proposal, Record, Skipped
 from ..mutation.concern import Surroundings
+from ..mutation.conflict import NodeChoice
 from ..mutation.earlier import EarlierChanges
-from ..mutation.narrowing import NodeChoice
 from ..mutation.seal import bearer_of
 from ..mutation.standing import revived, stand, undone
 from ..policy.compile import CompiledPolicy
@@ -233,12 +233,12 @@ class Writing:
         A decision is added for each conflict.
         """
         proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves)
-        standing = stand(step.draft, proposal, policy.name, self.record, self.nodes)
-        for each in standing.conflicts:
+        conflicts, remains = stand(step.draft, proposal, policy.name, self.record, self.nodes)
+        for each in conflicts:
             step.note(policy, "conflict", str(each))
-        if standing.proposal is not proposal:
+        if remains is not proposal:
             self._build(step.draft.fork(), proposal)  # raises the error of an invalid mutation, conflicts or not
-        return standing.proposal
+        return remains
 
     def _prove_stable(self, matched: Matched, step: _Step) -> None:
         """Check that a policy whose mutations can write any field would change nothing when applied a second time.

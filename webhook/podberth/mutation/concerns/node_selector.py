@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from ...kube.patch import Draft
-from ...kube.paths import pointer
 from .. import affinity, leaf, narrowing
 from ..change import Change, Proposal, Skipped
 from ..concern import Concern, Present, Surroundings, is_string_map
-from ..conflict import Conflict, ConflictCase, Resolution
+from ..conflict import ConflictCase, Resolution
 
 _PATH = affinity.SELECTOR
 
@@ -64,10 +63,8 @@ def _conflicts(case: ConflictCase) -> Resolution:
     found = case.fields({(*_PATH, key): value for key, value in values.items()})
     present = case.draft.get(_PATH) or {}
     ours = {key: value for key, value in values.items() if isinstance(value, str) and key not in present}
-    rival = narrowing.rival(case.draft, {"required": affinity.as_terms(ours)}, case.others, case.nodes)
-    if rival is None:
-        return found, case.proposal
-    return [*found, Conflict(pointer(_PATH), rival.policy, rival.why)], None
+    rival = narrowing.rival(case, {"required": affinity.as_terms(ours)}, _PATH)
+    return (found, case.proposal) if rival is None else ([*found, rival], None)
 
 
 def _restore(draft: Draft, before: Draft, changes: Sequence[dict[str, str]]) -> bool:
