@@ -191,18 +191,8 @@ def add(record: Record, policy: str, changes: Iterable[Change]) -> Record:
     """Return ``record`` with the changes of a policy added; several changes by one mutation are combined."""
     concerns = dict(record.get(policy, {}))
     for change in changes:
-        concerns[change.concern] = _joined(concerns.get(change.concern), change.wrote)
+        concerns[change.concern] = joined(concerns.get(change.concern), change.wrote)
     return {**record, policy: concerns} if concerns else record
-
-
-def joined(first: Record, second: Record) -> Record:
-    """Return one record with the changes in both records.
-
-    Lists are joined without duplicates. If both records have a single value under equal keys, the second record's value
-    is used.
-    """
-    both: Record = _joined(first, second)
-    return both
 
 
 def write(draft: Draft, record: Record, found: FoundRecord, seal: Callable[[str], str]) -> str:
@@ -235,10 +225,14 @@ def write(draft: Draft, record: Record, found: FoundRecord, seal: Callable[[str]
     return text
 
 
-def _joined(before: Any, wrote: Any) -> Any:
+def joined(before: Any, wrote: Any) -> Any:
+    """Return one record, or a part of a record, with the changes in both.
+
+    Lists are joined without duplicates. If both have a single value under equal keys, the second value is used.
+    """
     if isinstance(before, list) and isinstance(wrote, list):
         return [*before, *(item for item in wrote if item not in before)]
     if isinstance(before, dict) and isinstance(wrote, dict):
         keys = [*before, *(key for key in wrote if key not in before)]
-        return {key: _joined(before.get(key), wrote[key]) if key in wrote else before[key] for key in keys}
+        return {key: joined(before.get(key), wrote[key]) if key in wrote else before[key] for key in keys}
     return wrote

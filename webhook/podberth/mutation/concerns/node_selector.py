@@ -42,11 +42,7 @@ def _build(draft: Draft, proposal: Proposal, around: Surroundings) -> Change | S
     if partly is not None and not around.nodes_left(trial) and around.nodes_left(draft):
         return Skipped("nodeSelector", f"{partly}; no known node meets the rest")
     _write(draft, wrote)
-    return Change("nodeSelector", wrote, lambda: "requires node label " + _phrase(wrote))
-
-
-def _phrase(wrote: Mapping[str, str]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in wrote.items())
+    return Change("nodeSelector", wrote, lambda: "requires node label " + leaf.pairs(wrote))
 
 
 def _write(draft: Draft, values: Mapping[str, str]) -> None:
