@@ -34,7 +34,7 @@ def restored(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     review = checked(request)
     if review.excess:
         return answering.unread(request, f"nothing is restored: {review.excess}")
-    draft = Draft(review.pod)
+    draft = Draft(review.object or {})
     found = record.find(request.old_object, request.namespace, snapshot.sealer)
     # The pod's record may name policies that do not exist; such names must not get into metrics and logs.
     names = {policy.name for policy in snapshot.policies}
