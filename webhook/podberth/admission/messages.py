@@ -85,11 +85,6 @@ def changes(decisions: Iterable[Decision], room: int = MAX_LINE) -> str:
     return "; ".join([*phrases[:1], *([f"and {len(phrases) - 1} more"] if len(phrases) > 1 else ())])
 
 
-def joined(lines: Sequence[str], last: Sequence[str] = ()) -> str:
-    """Return the message of a denial: the lines, then ``last``, joined by newlines and cut as in ``within_budget``."""
-    return "\n".join(within_budget(lines, last))
-
-
 def _rank(action: Action) -> int:
     return _RANKS.index(action) if action in _RANKS else len(_RANKS)
 

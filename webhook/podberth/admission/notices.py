@@ -121,14 +121,11 @@ def _words(decision: Decision, distrust: Snapshot | None) -> str:
 
     A general text then replaces a message that is not fixed in the policy.
     """
-    if distrust is None or decision.message in _own_words(decision.policy, distrust):
+    if distrust is None:
         return decision.message
-    return _IN_OTHER_WORDS[decision.action]
-
-
-def _own_words(name: str, snapshot: Snapshot) -> set[str]:
-    """Return the fixed messages of a policy's validations; messages that expressions compute are left out."""
-    return {each.fixed_message for policy in snapshot.policies if policy.name == name for each in policy.validations}
+    policies = (policy for policy in distrust.policies if policy.name == decision.policy)
+    fixed = {each.fixed_message for policy in policies for each in policy.validations}
+    return decision.message if decision.message in fixed else _IN_OTHER_WORDS[decision.action]
 
 
 def note(text: str) -> str:
