@@ -27,8 +27,9 @@ from ..telemetry.metrics import OTHER_PATH, Phases
 from ..telemetry.reviews import ReviewRecorder
 from ..telemetry.traces import ReviewTracer, TracedReview
 from .body import Body, keep_body, read_body
+from .judge import Judgement
 from .listen import connection_of
-from .state import Decider, Deciders, PendingDecision, ServingState
+from .state import Decider, Deciders, ServingState
 
 # ---- the target of a request: the decider that its path names, and the deadline in its query -------------------------
 
@@ -124,7 +125,7 @@ class ReviewHandler:
         target = self._resolve(request.raw_path)
         review: AdmissionRequest | None = None
         hold = Hold(self._budget, proven=connection.proven)
-        elsewhere: PendingDecision | None = None
+        elsewhere: Judgement | None = None
         try:
             deadline = started + target.budget_seconds
             check_head(request, target, connection.stranger)
@@ -170,7 +171,7 @@ class ReviewHandler:
             else:
                 elsewhere.when_ended(hold.release)
 
-    def _decide(self, review: AdmissionRequest, target: Target, deadline: float) -> Outcome | PendingDecision:
+    def _decide(self, review: AdmissionRequest, target: Target, deadline: float) -> Outcome | Judgement:
         snapshot = self._state.present()
         if snapshot is None or target.decider is None:
             raise ReviewError(503, "policies and topology are not loaded")
@@ -212,7 +213,7 @@ def _behind(hold: Hold, call: Callable[..., object], *arguments: object) -> None
         asyncio.get_running_loop().call_soon(call, *arguments)
 
 
-async def in_time(outcome: PendingDecision, deadline: float) -> Outcome:
+async def in_time(outcome: Judgement, deadline: float) -> Outcome:
     """Wait for a decision that is made outside the event loop, but only until the caller stops waiting.
 
     Raises:
