@@ -11,11 +11,10 @@ from ..policy.evaluate import Watch
 from . import answering
 from .asking import Asking
 from .checked import checked
-from .excepting import decision_of
 from .floor import after_floor, before_floor
 from .groups import wrong_in_pod
 from .judging import judge
-from .matching import Excepted, Fault, Matched, Matching
+from .matching import Fault, Matched, Matching
 from .outcome import NOT_JUDGED, Decision, Judged, Outcome, Written
 from .replay import KeptDecision, keep, key_of
 from .restore import restored
@@ -137,8 +136,8 @@ def _written(matching: Matching, writing: Writing) -> Outcome:
     if matching.under.repeats_a_name:
         return answering.unchanged(request)
     for item in matching:
-        if isinstance(item, Excepted):
-            writing.decisions.append(decision_of(item.policy.name, item.exception))
+        if isinstance(item, Decision):
+            writing.decisions.append(item)
             continue
         fault = item if isinstance(item, Fault) else _write(matching.asking, item, writing)
         if fault is not None:

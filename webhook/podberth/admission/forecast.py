@@ -6,7 +6,7 @@ policies would rewrite. ``policy.clashes`` compares mutations by the texts of th
 report notes, never errors.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..cel.engine import Environment, ReviewContext
@@ -19,7 +19,7 @@ from ..mutation.conflict import NodeChoice
 from ..mutation.membership import NOTHING_KNOWN
 from ..mutation.standing import stand
 from ..policy.clashes import comes_first
-from ..policy.compile import CompiledMutation, CompiledPolicy
+from ..policy.compile import CompiledPolicy
 from ..policy.parse import ParsedPolicy
 from ..wellknown import GANG_LABEL
 
@@ -68,19 +68,15 @@ def _constants(
     policy: CompiledPolicy, environment: Environment, review: ReviewContext
 ) -> Iterator[tuple[int, Proposal]]:
     """Yield (index in the policy, the mutation's values) for each mutation that has only constant expressions."""
+    nothing = environment.activation({}, review)
     for index, mutation in enumerate(policy.mutations):
         reads = mutation.facts or any(bound.reads for bound in mutation.leaves.values())
         if pipeline.CONCERNS[mutation.concern].forecast and not reads:
             try:
-                leaves = _values(mutation, environment, review)
+                leaves = {name: bound.expression.evaluate(nothing) for name, bound in mutation.leaves.items()}
             except EvaluationError:
                 continue
             yield index, Proposal(concern=mutation.concern, leaves={**leaves, **mutation.literals})
-
-
-def _values(mutation: CompiledMutation, environment: Environment, review: ReviewContext) -> Mapping[str, Any]:
-    nothing = environment.activation({}, review)
-    return {name: bound.expression.evaluate(nothing) for name, bound in mutation.leaves.items()}
 
 
 def _pod(proposals: Iterable[Proposal]) -> dict[str, Any]:

@@ -66,9 +66,6 @@ class FoundRecord:
         return {} if self.sent else self.record
 
 
-_NONE = FoundRecord()
-# ``managedFields`` name a record that the pod lacks: another webhook removed it, or the client's fields are old.
-_TAKEN = FoundRecord(sent=True)
 # https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
 _FIELDS = ("fieldsV1", "f:metadata", "f:annotations", f"f:{APPLIED_ANNOTATION}")
 
@@ -78,7 +75,9 @@ def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> FoundRecord:
     annotation = ((pod.get("metadata") or {}).get("annotations") or {}).get(APPLIED_ANNOTATION)
     sent = False if sealer.offline else _is_sent(pod)
     if annotation is None:
-        return _TAKEN if sent else _NONE
+        # ``managedFields`` may name a record that the pod lacks: another webhook removed it, or the client's fields are
+        # old.
+        return FoundRecord(sent=bool(sent))
     text, seal = _unsealed(annotation)
     if not text or not sealer.believes(seal, bearer_of(pod, namespace), text):
         return FoundRecord(there=True, sent=sent)

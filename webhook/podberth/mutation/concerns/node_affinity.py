@@ -48,10 +48,10 @@ def _preferred(draft: Draft) -> frozenset[bytes]:
 def _holds(there: Present, wrote: dict[str, Any]) -> bool:
     if not all(key_of(item) in there.read(_preferred) for item in wrote.get("preferred", ())):
         return False
+    if "required" not in wrote:
+        return True
     try:
-        return "required" not in wrote or affinity.is_required(
-            there.draft, wrote["required"], there.read(affinity.known)
-        )
+        return affinity.require(there.draft.fork(), wrote["required"], there.read(affinity.known)) is None
     except EvaluationError:
         return False
 
