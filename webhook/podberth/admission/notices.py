@@ -7,7 +7,7 @@ Jobs, StatefulSets and DaemonSets report denials as Events (FailedCreate).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 
 from ..kube import pod as pods
 from ..kube.object_names import is_api_version, is_kind, is_label, is_subdomain, is_uid
@@ -26,8 +26,6 @@ _IN_OTHER_WORDS: Final[Mapping[Action, str]] = {
     "warn": f"it warns of a pod; {_LEFT_OUT}",
     "error": f"it has an error on a pod; {_LEFT_OUT}",
 }
-
-NoticeType: TypeAlias = Literal["Normal", "Warning"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +58,7 @@ class Notice:
     """The content of one Event: the object, the reason and the text. Equal notices become one Event with a count."""
 
     regarding: Regarding
-    type: NoticeType
+    type: Literal["Normal", "Warning"]
     reason: str
     """The reason of the Event: one word in CamelCase."""
     action: str

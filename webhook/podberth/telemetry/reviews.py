@@ -92,14 +92,11 @@ def _line(level: Level, path: str, request: AdmissionRequest | None) -> dict[str
 
     Values that may be long are shortened.
     """
+    line = {"time": datetime.now(UTC), "level": level, "msg": "review", "path": path}
     if request is None:
-        return {"time": datetime.now(UTC), "level": level, "msg": "review", "path": path}
+        return line
     user = request.envelope.get("userInfo") or {}
-    return {
-        "time": datetime.now(UTC),
-        "level": level,
-        "msg": "review",
-        "path": path,
+    return line | {
         "uid": request.uid,
         "operation": request.operation,
         "kind": request.kind,
