@@ -9,12 +9,11 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from ..devices.gpu_models import MODEL_LABELS, model_of
+from ..kube.selector import integer
 
 Term: TypeAlias = Mapping[str, Any]
 """A NodeSelectorTerm: ``{"matchExpressions": [...], "matchFields": [...]}``; both keys are optional."""
 
-# The scheduler reads Gt and Lt as 64-bit integers (apimachinery pkg/labels, strconv.ParseInt).
-_MOST_DIGITS = 18
 _MOST_MODELS = 8
 """The maximum number of values of an expression whose GPU models are read (``Fact.models``)."""
 _POSITIVE = ("In", "Exists", "Gt", "Lt")
@@ -65,10 +64,10 @@ class Fact:
             return self.has(value) == (self.operator == "In")
         if self.operator not in ("Gt", "Lt") or len(self.values) != 1:
             return False
-        than = self.values[0]
-        if not (_is_integer(value) and _is_integer(than)):
+        left, right = integer(value), integer(self.values[0])
+        if left is None or right is None:
             return False
-        return int(value) > int(than) if self.operator == "Gt" else int(value) < int(than)
+        return left > right if self.operator == "Gt" else left < right
 
 
 class KnownTerm:
@@ -241,8 +240,3 @@ def _excludes(one: Fact, other: Fact) -> bool:
         if either.operator == "In":
             return against.operator != "Exists" and not any(map(against.is_met_by, either.values))
     return False
-
-
-def _is_integer(text: str) -> bool:
-    digits = text.removeprefix("-")
-    return digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS
