@@ -10,7 +10,6 @@ import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
 from time import perf_counter, time_ns
 from urllib.parse import parse_qs
 
@@ -83,8 +82,6 @@ def timeout_seconds(query: str) -> float:
 
 _JSON = "application/json"
 _JSON_BYTES = _JSON.encode()
-# The apiserver sends one target for each webhook entry; targets of strangers must not stay in memory.
-_REMEMBERED_TARGETS = 64
 # How long the first pod of a new Namespace or Job waits for the watch to report that object: events are passed on
 # together after a tenth of a second. The API server waits 50 ms in the same situation and then asks etcd
 # (missingNamespaceWait, apiserver pkg/admission/plugin/namespace/lifecycle). The shortest timeout of podberth's webhook
@@ -114,7 +111,7 @@ class ReviewHandler:
         self._state = state
         self._recorder = recorder
         self._budget = budget
-        self._resolve = lru_cache(_REMEMBERED_TARGETS)(partial(resolve, deciders))
+        self._deciders = deciders
 
     async def __call__(self, request: web.BaseRequest) -> WholeAnswer:
         """Answer one request; a bug becomes an answer with status 500."""
@@ -122,7 +119,7 @@ class ReviewHandler:
         started = connection.read_at
         state = self._state
         state.in_flight += 1
-        target = self._resolve(request.raw_path)
+        target = resolve(self._deciders, request.raw_path)
         review: AdmissionRequest | None = None
         hold = Hold(self._budget, proven=connection.proven)
         elsewhere: Judgement | None = None
