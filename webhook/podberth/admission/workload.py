@@ -60,8 +60,9 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
         return answering.unchanged(request)
     if excess := request.excess or excess_of_workload(request.object or {}):
         return answering.unread(request, f"{excess}; for all of it: podberth check")
-    if not _changes_pods(request):
-        return answering.unchanged(request)
+    spec, before = (mapping_at(each).get("spec") for each in (request.object, request.old_object))
+    if request.operation == "UPDATE" and before == spec:
+        return answering.unchanged(request)  # only a change of the spec can affect the workload's pods
     found, left_out = _judged(each_template(request.object or {}, namespace=request.namespace))
     named = Counter(each.role for each in found)
     too_large = [f"{_place(each, named)}: {each.too_large}" for each in found if each.too_large]
@@ -175,12 +176,6 @@ def decide_on(
         return list(mutated.decisions), template.pod
     final = apply(template.pod, mutated.patch)
     return [*mutated.decisions, *validate(replace(pod_request, object=final), known).decisions], final
-
-
-def _changes_pods(request: AdmissionRequest) -> bool:
-    """Return whether a workload's review can affect the workload's pods: a creation, or a change of the spec."""
-    spec, before = (mapping_at(each).get("spec") for each in (request.object, request.old_object))
-    return request.operation == "CREATE" or before != spec
 
 
 def _place(template: Template, among: Counter[str]) -> str:

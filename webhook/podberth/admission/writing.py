@@ -110,7 +110,7 @@ class Writing:
             is_claimless=snapshot.facts.is_claimless,
             namespace=request.namespace,
             nodes_left=self._nodes_left,
-            record=self._record_with_step,
+            record=lambda: record.add(self.record, "", self.step.changes),
         )
         held = record.held(self.draft, under.found.record)
         self.before = held if under.found.standing else {}
@@ -264,10 +264,6 @@ class Writing:
 
     def _build(self, draft: Draft, proposal: Proposal) -> Change | Skipped | None:
         return pipeline.apply(draft, proposal, self.surroundings)
-
-    def _record_with_step(self) -> Record:
-        """Return the record of all changes so far, including the changes of the policy that is being applied."""
-        return record.add(self.record, "", self.step.changes)
 
     def _nodes_left(self, draft: Draft) -> int:
         """Return the number of known nodes, transient nodes aside, that could run the pod of the draft."""

@@ -9,15 +9,13 @@ from ..kube.paths import Path, pointer
 from .change import Proposal, Record
 from .earlier import EarlierChanges
 
-Left: TypeAlias = Callable[[Draft], int]
-"""Returns the number of known nodes that could run the pod of a draft; 0 if no node is known."""
-
 
 @dataclass(frozen=True, slots=True)
 class NodeChoice:
     """The function that counts known nodes, and the record that the pod arrived with."""
 
-    left: Left
+    left: Callable[[Draft], int]
+    """Returns the number of known nodes that could run the pod of a draft; 0 if no node is known."""
     before: Record = field(default_factory=dict)
     """The record that the pod arrived with: the changes of policies before a reinvocation in the same request."""
 

@@ -12,7 +12,7 @@ from ..kube.patch import Draft
 from ..kube.paths import Path, pointer
 from . import affinity
 from .change import Change, Record
-from .conflict import Conflict, ConflictCase, Left
+from .conflict import Conflict, ConflictCase
 from .earlier import EarlierChanges
 from .terms import expressions
 
@@ -42,8 +42,11 @@ def rival(case: ConflictCase, leaves: Mapping[str, Any], field: Path) -> Conflic
         return None
 
     def emptied(pod: Draft) -> bool:
-        opposition = affinity.opposed(pod, ours, f"nodeAffinity.{side}")
-        return opposition is not None or (side == "required" and _none_left(pod, ours, nodes.left))
+        if affinity.opposed(pod, ours, f"nodeAffinity.{side}") is not None:
+            return True
+        trial = pod.fork()
+        restricts = side == "required" and isinstance(affinity.require(trial, ours), Change)
+        return restricts and nodes.left(trial) == 0 and nodes.left(pod) != 0
 
     if not emptied(draft):
         return None
@@ -101,11 +104,6 @@ def _without(draft: Draft, rivals: Collection[str], wrote: Record, came_with: Co
         for key in wrote[name].get("nodeSelector", {}):
             base.remove((*affinity.SELECTOR, key))
     return base
-
-
-def _none_left(draft: Draft, ours: Any, left: Left) -> bool:
-    trial = draft.fork()
-    return isinstance(affinity.require(trial, ours), Change) and left(trial) == 0 and left(draft) != 0
 
 
 def _why(theirs: list[dict[str, Any]], ours: Any) -> str:

@@ -96,17 +96,13 @@ def _line(level: Level, path: str, request: AdmissionRequest | None) -> dict[str
     if request is None:
         return line
     user = request.envelope.get("userInfo") or {}
+    metadata = mapping_at(request.object, "metadata")
     return line | {
         "uid": request.uid,
         "operation": request.operation,
         "kind": request.kind,
         "namespace": request.namespace,
-        "name": request.name or _generate_name(request),
+        "name": request.name or text(metadata.get("name") or metadata.get("generateName"))[:MAX_TEXT],
         "user": (user.get("username") or "")[:MAX_TEXT],
         "dry_run": request.dry_run,
     }
-
-
-def _generate_name(request: AdmissionRequest) -> str:
-    metadata = mapping_at(request.object, "metadata")
-    return text(metadata.get("name") or metadata.get("generateName"))[:MAX_TEXT]
