@@ -48,8 +48,6 @@ class PodUnderReview:
         self.native_groups = snapshot.facts.native_groups.get(request.namespace, frozenset())
         """The names of the native PodGroups in the pod's namespace."""
         self._described = undescribed(snapshot) if request.excess else describe(pod, request.namespace, snapshot)
-        self.beyond_bounds = bool(request.excess)
-        """Whether the pod exceeds the size bounds, so that only its labels were read."""
         gpu, gang = self._described.gpu, self._described.gang
         self.excess = request.excess or beyond(GPUS, len(gpu.requests)) or beyond(DEVICES, len(gpu.claims))
         """The reason why no expression is evaluated for this pod; empty if the pod is within the bounds

@@ -4,7 +4,7 @@ If one mutation of a policy fails, no mutation of the policy is applied. If a mu
 earlier policy, the policy's other mutations are still applied.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -120,12 +120,12 @@ class Writing:
         self.nodes = NodeChoice(self._nodes_left, self.before)
         self.step = _Step(self.draft)
 
-    def write(self, matched: Matched, asked: Sequence[Asked]) -> Fault | None:
+    def write(self, matched: Matched) -> Fault | None:
         """Apply the mutations of one policy and return None; if one fails, apply none and return the fault."""
         policy = matched.policy
         self.step = step = _Step(self.draft.fork())
         try:
-            for each in asked:
+            for each in self.asking.mutations(policy, matched.params):
                 self._apply(policy, each, step)
             if any(change.concern in pipeline.ANYTHING for change in step.changes):
                 self._prove_stable(matched, step)
@@ -144,11 +144,6 @@ class Writing:
             self.record = record.add(self.record, policy.name, step.changes)
             self.under.wrote(step.draft.document, tuple(step.touched))
         return None
-
-    def fault(self, fault: Fault) -> None:
-        """Add the decision on a failed policy: a denial under failurePolicy Fail, else an error that admits the pod."""
-        action: Action = "deny" if fault.fatal else "error"
-        self.decisions.append(Decision(fault.policy.name, action, fault.message, fault=True))
 
     def finish(self) -> Patch:
         """Write the record annotation, after all policies have been applied, and return the patch of the pod.
