@@ -65,8 +65,8 @@ class Matching:
     def __iter__(self) -> Iterator[Matched | Fault | Decision]:
         """Yield each policy that applies, once for each params object; a ``Fault`` if the policy cannot be evaluated.
 
-        If an exception excludes the policy for the pod, the object that is yielded is the decision that records it. The
-        policy's constraints and conditions are then not evaluated.
+        If an exception excludes the policy for the pod, the decision that says so is yielded. The policy's constraints
+        and conditions are then not evaluated.
         """
         for index, policy in enumerate(self.plan.policies):
             if not self._in_scope(policy):

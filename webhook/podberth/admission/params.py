@@ -62,10 +62,10 @@ class KnownParams:
         if not found and reference.parameter_not_found_action == "Deny":
             raise SetUpError(f"params: {missing(policy, namespace)}")
         if len(found) > 1 and len(found) > policy.most_params:
-            got, time = f"got {len(found):,} ConfigMaps", f"{MAX_MICROSECONDS // 1000} ms"
+            got, limit = f"got {len(found):,} ConfigMaps", f"{MAX_MICROSECONDS // 1000} ms"
             raise EvaluationError(
                 f"paramRef.selector: {got} in namespace {namespace}, want {policy.most_params:,} at most (the policy "
-                f"may take {time} with all of them); select fewer, or make the policy cheaper"
+                f"may take {limit} with all of them); select fewer, or make the policy cheaper"
             )
         return found
 

@@ -43,7 +43,7 @@ class Opposition:
 def require(draft: Draft, value: object, own: list[terms.KnownTerm] | None = None) -> Change | Skipped | None:
     """Restrict the pod to the nodes that ``value``, a list of nodeSelectorTerms, selects among the user's choice.
 
-    ``own`` are the user's terms, if the caller has parsed them already (``known``).
+    ``own`` are the user's terms, if the caller has parsed them already (``known``); None if not.
 
     Returns:
         The change; None if the user's nodeSelector and terms already imply podberth's terms. Skipped in three cases:

@@ -18,10 +18,6 @@ Deciders: TypeAlias = Mapping[str, Decider]
 """The decider for each URL path, such as ``/mutate``."""
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(slots=True)
 class ServingState:
     """The shared state of one server, changed only by the event loop's thread.
@@ -38,7 +34,7 @@ class ServingState:
     """Returns the resources of the cluster that must be listed before the server is ready, and are not listed yet."""
     awaited: Awaited | None = None
     """Returns the unknown objects of a review that may still arrive; None: no review ever waits for objects."""
-    clock: Callable[[], datetime] = _now
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     """Returns the present time, with a time zone."""
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
