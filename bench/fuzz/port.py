@@ -225,7 +225,7 @@ async def _over_tls(handler: ReviewHandler, budget: MemoryBudget, folder: Path) 
     _, certificate, key = read_pair(files)
     tls.show(certificate, key, str(files.certificate))
     port = ReviewPort(handler, tls.context, budget)
-    address = await port.start(Address("127.0.0.1", 0))
+    address = port.start(Address("127.0.0.1", 0))
     try:
         yield TlsPort(address, ssl.create_default_context(cafile=str(folder / "ca.crt")))
     finally:

@@ -19,7 +19,8 @@ from podberth.admission.snapshot import Snapshot
 from podberth.admission.workload import validate_workload
 from podberth.errors import ReviewError
 from podberth.kube.patch import apply
-from podberth.server.state import Decider, Deciders, PendingDecision
+from podberth.server.judge import Judgement
+from podberth.server.state import Decider, Deciders
 
 from .port import Answer, Served
 from .tally import Check, Row, Tally
@@ -188,7 +189,7 @@ class Stage:
             if _frozen(request) != before:
                 self.changed.append(f"{path}: the object, the old one or the envelope")
 
-        def decide_on(request: AdmissionRequest, snapshot: Snapshot) -> Outcome | PendingDecision:
+        def decide_on(request: AdmissionRequest, snapshot: Snapshot) -> Outcome | Judgement:
             before = _frozen(request)
             try:
                 outcome = decider(request, snapshot)

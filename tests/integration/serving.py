@@ -264,7 +264,7 @@ async def serving(
     budget = budget or MemoryBudget()
     handler = ReviewHandler(deciders, state, ReviewRecorder(metrics, Log(lines)), budget, tracer)
     port = ReviewPort(handler, tls.context, budget, clients)
-    address = await port.start(Address("127.0.0.1", 0))
+    address = port.start(Address("127.0.0.1", 0))
     try:
         yield Serving(address, state, metrics, lines, tls, files, directory / "ca.crt", port)
     finally:

@@ -148,7 +148,7 @@ def test_a_newcomer_without_a_place_waits_for_one(tmp_path: Path) -> None:
             async with server.connect() as first:
                 assert (await first.ask(post(body("u-1")))).uid == "u-1"
                 waiting = asyncio.create_task(server.ask(post(body("u-2"))))
-                await until_reached("it waits", lambda: server.port._listener._waiting, lambda: None)
+                await until_reached("it waits", lambda: server.port._waiting, lambda: None)
                 assert not waiting.done()
             assert (await waiting).uid == "u-2"
 

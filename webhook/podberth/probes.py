@@ -15,7 +15,6 @@ from .port.answer import WholeAnswer
 from .port.connection import BoundedConnection
 from .port.listener import Listener
 from .port.slots import Places
-from .settings import Address
 from .telemetry.metrics import CONTENT_TYPE
 
 # The kubelet opens a connection for each probe, Prometheus keeps one; strangers displace each other.
@@ -59,8 +58,10 @@ class SharedPage:
             self._not_before = perf_counter() + _REST * (thread_time() - began)
 
 
-class ProbePort:
+class ProbePort(Listener):
     """The HTTP server for probes and metrics. The server listens from the call of ``start`` to the call of ``stop``."""
+
+    flag = "--metrics-listen"
 
     def __init__(self, unready: Callable[[], Sequence[str]], page: Callable[[], bytes]) -> None:
         """Create the server; call ``start`` to make the server listen. The caller must be inside a running event loop.
@@ -72,11 +73,8 @@ class ProbePort:
         self._unready = unready
         self._page = SharedPage(page)
         self._pages = {"/livez": self._livez, "/readyz": self._readyz, "/metrics": self._metrics}
-        self._web = web.Server(self._answer)
-        places = Places(most=_MOST_CONNECTIONS)
-        loop = asyncio.get_running_loop()
-        make = partial(BoundedConnection, self._web, places=places, loop=loop, keepalive_timeout=_KEEPALIVE_SECONDS)
-        self._listener = Listener(make, places)
+        connection = partial(BoundedConnection, keepalive_timeout=_KEEPALIVE_SECONDS)
+        super().__init__(self._answer, connection, Places(most=_MOST_CONNECTIONS))
 
     async def _livez(self) -> WholeAnswer:
         # It is enough that the loop answers: a restart fixes neither policies nor certificates.
@@ -99,17 +97,3 @@ class ProbePort:
         if request.method not in (hdrs.METH_GET, hdrs.METH_HEAD):
             return WholeAnswer(400, b"want GET\n", close=True)
         return await page()
-
-    def start(self, address: Address) -> Address:
-        """Start to listen, and return the address with the port number that is in use.
-
-        Raises:
-            UsageError: the process cannot listen on the address.
-        """
-        return self._listener.start(address, "--metrics-listen")
-
-    async def stop(self) -> None:
-        """Close the port and every connection."""
-        await self._listener.stop()
-        self._web.pre_shutdown()
-        await self._web.shutdown(0)

@@ -118,10 +118,6 @@ def parse_path(text: str) -> Path:
     return Path(text)
 
 
-def _path_or_cluster(text: str) -> Path | Literal["cluster"]:
-    return "cluster" if text == "cluster" else parse_path(text)
-
-
 @dataclass(frozen=True, slots=True)
 class Option:
     """One option of ``podberth serve``."""
@@ -168,7 +164,7 @@ class Settings:
     )
     topology: Topology | None = _option(
         "SNAPSHOT",
-        _path_or_cluster,
+        lambda text: text if text == "cluster" else parse_path(text),
         "file or directory of what `kubectl get nodes,configmaps,... -o yaml` prints, or the word cluster: watch nodes "
         "and the documents of their agents; without it no node is known",
     )

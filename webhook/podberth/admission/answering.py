@@ -81,7 +81,7 @@ def of_validations(
     audit = {**judged.audit, **exceptions_in(decisions)}
     reasons = (*judged.reasons, *own.reasons)
     if reasons:
-        message = messages.joined(of_cluster["deny"], of_namespace["deny"])
+        message = "\n".join(messages.within_budget(of_cluster["deny"], of_namespace["deny"]))
         body = response.denied(request.uid, message, reason=reasons[0], warnings=warnings, audit=audit)
     else:
         body = response.allowed(request.uid, warnings, audit)

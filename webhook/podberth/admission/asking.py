@@ -5,7 +5,7 @@ returned for a later pod with an equal fingerprint. Audit annotations are not ca
 decision, nothing is cached, because the watch has to see every evaluation.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -59,7 +59,7 @@ class Asking:
         Raises:
             EvaluationError: no condition is false, and at least one condition failed.
         """
-        read = self.plan.condition_footprints[policy.name]
+        read = self.plan.footprint_of_conditions(policy)
         self.asked_again.append(read)
         question = ("matches", policy.name, identity(params))
         return self._recall(question, read, lambda: self._with_params(policy, params, Evaluation.conditions))
@@ -71,7 +71,7 @@ class Asking:
             EvaluationError: an expression of a mutation failed; then none of the policy's mutations applies.
         """
         self.asked.add(policy.name)
-        question, read = (policy.name, identity(params)), self.plan.footprints[policy.name]
+        question, read = (policy.name, identity(params)), self.plan.footprint_of(policy)
         asked = self._recall(question, read, lambda: self._with_params(policy, params, Evaluation.mutations))
         return [self._with_facts(entry) for entry in asked]
 
@@ -90,8 +90,13 @@ class Asking:
 
     def failures(self, policy: CompiledPolicy, params: Params | None) -> list[Failure]:
         """Return a failure for each validation of the policy that is false for the pod or could not be evaluated."""
-        question, read = ("validations", policy.name, identity(params)), self.plan.footprints[policy.name]
-        return self._recall(question, read, lambda: self._failures(policy, params), _messages)
+        question, read = ("validations", policy.name, identity(params)), self.plan.footprint_of(policy)
+        return self._recall(
+            question,
+            read,
+            lambda: self._failures(policy, params),
+            lambda failures: (each.message for each in failures),
+        )
 
     def audit_annotations(self, policy: CompiledPolicy, params: Params | None) -> Mapping[str, str | EvaluationError]:
         """Return a mapping from the key of each of the policy's audit annotations to the value, or to the error."""
@@ -147,7 +152,3 @@ class Asking:
         under = self.under
         values = fingerprint(under, read) if self.watch is None else None
         return under.snapshot.recall.answer(None if values is None else (question, values), ask, texts)
-
-
-def _messages(failures: Iterable[Failure]) -> Iterator[str]:
-    return (each.message for each in failures)

@@ -5,7 +5,7 @@ of the pod.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from ..errors import ReviewError
@@ -23,37 +23,22 @@ _MOST_SHOWN = 5
 _ROOM_FOR_POLICIES = 65_536
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedReview:
-    """A review whose pod has been checked: the pod has the shape of a Pod, and does not exceed the size bounds."""
-
-    request: AdmissionRequest
-    """The review. If an object exceeds the size bounds, the object and the old object have only their labels, which
-    matching needs."""
-    pod: dict[str, Any]
-    """The pod that is decided on: the field ``object`` of the review."""
-    excess: str = ""
-    """The message about the size bound that the pod, the old pod or the review's text exceeds; empty if all are in
-    bounds."""
-
-
-def checked(request: AdmissionRequest) -> CheckedReview:
+def checked(request: AdmissionRequest) -> AdmissionRequest:
     """Check the size and the shape of a review's object and old object, and return the checked review.
 
-    If an object or the review itself is too large, the result has the message about the size, and only the labels of
-    the object and the old object.
+    If an object or the review itself is too large, the result has the message about the size in ``excess``, and only
+    the labels of the object and the old object, which matching needs. Otherwise, the result is ``request`` itself.
 
     Raises:
         ReviewError: one of the objects is not a Pod; the message names the first fields that are wrong.
     """
     if request.object is not None and (found := request.excess or excess_of(request)):
         old = request.old_object
-        outlined = replace(request, object=_outline(request.object), old_object=old and _outline(old))
-        return CheckedReview(outlined, outlined.object or {}, found)
-    pod = checked_pod(request)
+        return replace(request, object=_outline(request.object), old_object=old and _outline(old), excess=found)
+    checked_pod(request)
     if request.old_object is not None and (wrong := shape_problems(request.old_object)):
         raise ReviewError(400, "; ".join(f"request.oldObject: {problem}" for problem in wrong[:_MOST_SHOWN]))
-    return CheckedReview(request, pod)
+    return request
 
 
 def excess_of(request: AdmissionRequest) -> str:

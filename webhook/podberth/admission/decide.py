@@ -6,17 +6,15 @@ validations), and ``answering`` makes the outcome. /mutate denies for one reason
 failurePolicy Fail could not be evaluated.
 """
 
-from ..errors import EvaluationError
 from ..policy.evaluate import Watch
 from . import answering
 from .asking import Asking
 from .checked import checked
-from .excepting import decision_of
 from .floor import after_floor, before_floor
 from .groups import wrong_in_pod
 from .judging import judge
-from .matching import Excepted, Fault, Matched, Matching
-from .outcome import NOT_JUDGED, Decision, Judged, Outcome, Written
+from .matching import Fault, Matching
+from .outcome import NOT_JUDGED, Action, Decision, Judged, Outcome, Written
 from .replay import KeptDecision, keep, key_of
 from .restore import restored
 from .review import AdmissionRequest
@@ -74,7 +72,7 @@ def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None 
     matching = _matching("validate", request, snapshot, watch)
     under = matching.under
     problems = [*under.description.gpu.problems, *under.description.gang.problems]
-    if request.operation == "CREATE" and not request.sub_resource and not under.beyond_bounds:
+    if request.operation == "CREATE" and not request.sub_resource and not under.request.excess:
         problems += wrong_in_pod(under.pod, under.description, request.namespace, snapshot)
     judged = judge(matching)
     decisions = [*(Decision("", "warn", problem) for problem in problems), *judged.decisions]
@@ -137,20 +135,13 @@ def _written(matching: Matching, writing: Writing) -> Outcome:
     if matching.under.repeats_a_name:
         return answering.unchanged(request)
     for item in matching:
-        if isinstance(item, Excepted):
-            writing.decisions.append(decision_of(item.policy.name, item.exception))
+        if isinstance(item, Decision):
+            writing.decisions.append(item)
             continue
-        fault = item if isinstance(item, Fault) else _write(matching.asking, item, writing)
+        fault = item if isinstance(item, Fault) else writing.write(item)
         if fault is not None:
-            writing.fault(fault)
+            action: Action = "deny" if fault.fatal else "error"
+            writing.decisions.append(Decision(fault.policy.name, action, fault.message, fault=True))
             if fault.fatal:
                 return answering.of_fault(request, writing.decisions, fault.policy.name, fault.message)
     return answering.of_mutations(request, writing.decisions, writing.finish())
-
-
-def _write(asking: Asking, matched: Matched, writing: Writing) -> Fault | None:
-    try:
-        asked = asking.mutations(matched.policy, matched.params)
-    except EvaluationError as error:
-        return Fault(matched.policy, str(error))
-    return writing.write(matched, asked)

@@ -140,11 +140,7 @@ def parts_of(reads: frozenset[tuple[str, ...]]) -> tuple[Path, ...]:
 
 def meets(written: Iterable[Path], parts: Iterable[Path]) -> bool:
     """Return whether one of the paths ``written`` is equal to, above or below one of the paths ``parts``."""
-    for path in written:
-        for part in parts:
-            if path[: len(part)] == part[: len(path)]:
-                return True
-    return False
+    return any(path[: len(part)] == part[: len(path)] for path in written for part in parts)
 
 
 def gang_in(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> Gang:

@@ -13,7 +13,6 @@ from ..kube import pod as pods
 from ..policy.compile import CompiledPolicy
 from ..policy.exceptions import CompiledException
 from .fingerprint import fingerprint
-from .outcome import Decision
 from .recall import footprint, read_of_pod
 from .under_review import PodUnderReview
 
@@ -45,11 +44,6 @@ def excepted(under: PodUnderReview, policies: Iterable[CompiledPolicy]) -> Mappi
             found.update((name, each) for name in each.policies if name in wanted)
             wanted.difference_update(each.policies)
     return found
-
-
-def decision_of(policy: str, exception: CompiledException) -> Decision:
-    """Return the decision that records that a policy was not evaluated because of the exception."""
-    return Decision(policy, "except", text_of(exception), exception=exception.name)
 
 
 def text_of(exception: CompiledException) -> str:

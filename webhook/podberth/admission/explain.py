@@ -7,7 +7,7 @@ values of an expression's parts are evaluated separately, by the same CEL engine
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from ..cel.engine import Activation, Environment, Expression
 from ..cel.trace import ExpressionResult, Traced, Tracer
@@ -28,6 +28,7 @@ Verdict: TypeAlias = Literal["mutated", "unchanged", "denied"]
 
 _RULES = "matchConstraints: its rules do not name the creation of pods"
 _DENIED = "not asked: the pod was denied before"
+_PHASES: tuple[Phase, ...] = get_args(Phase)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,9 +126,6 @@ def explain(
         pod=pod,
         policies=tuple(_explained(each, asked, outcomes, written) for each in explained),
     )
-
-
-_PHASES: tuple[Phase, ...] = ("mutate", "validate")
 
 
 def _explained(

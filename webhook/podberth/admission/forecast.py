@@ -6,7 +6,7 @@ policies would rewrite. ``policy.clashes`` compares mutations by the texts of th
 report notes, never errors.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..cel.engine import Environment, ReviewContext
@@ -15,11 +15,11 @@ from ..kube.patch import Draft
 from ..mutation import pipeline, record
 from ..mutation.change import Change, Proposal, Record
 from ..mutation.concern import Surroundings
+from ..mutation.conflict import NodeChoice
 from ..mutation.membership import NOTHING_KNOWN
-from ..mutation.narrowing import NodeChoice
 from ..mutation.standing import stand
 from ..policy.clashes import comes_first
-from ..policy.compile import CompiledMutation, CompiledPolicy
+from ..policy.compile import CompiledPolicy
 from ..policy.parse import ParsedPolicy
 from ..wellknown import GANG_LABEL
 
@@ -50,14 +50,14 @@ def forecasts(
     for name, index, proposal in constants:
         trial = draft.fork()
         try:
-            standing = stand(draft, proposal, name, known, NodeChoice(lambda _: 0))
-            change = standing.proposal and pipeline.apply(trial, standing.proposal, surroundings)
+            conflicts, remains = stand(draft, proposal, name, known, NodeChoice(lambda _: 0))
+            change = remains and pipeline.apply(trial, remains, surroundings)
         except EvaluationError:
             continue
         side = [side for side in ("required", "preferred") if side in proposal.leaves]
         notes += [
             places[name].problem(("spec", "mutations", index, proposal.concern, *side), comes_first(each.other))
-            for each in standing.conflicts
+            for each in conflicts
         ]
         if isinstance(change, Change):
             draft, known = trial, record.add(known, name, [change])
@@ -68,19 +68,15 @@ def _constants(
     policy: CompiledPolicy, environment: Environment, review: ReviewContext
 ) -> Iterator[tuple[int, Proposal]]:
     """Yield (index in the policy, the mutation's values) for each mutation that has only constant expressions."""
+    nothing = environment.activation({}, review)
     for index, mutation in enumerate(policy.mutations):
         reads = mutation.facts or any(each.reads for each in mutation.leaves.values())
         if pipeline.CONCERNS[mutation.concern].forecast and not reads:
             try:
-                leaves = _values(mutation, environment, review)
+                leaves = {name: each.evaluate(nothing) for name, each in mutation.leaves.items()}
             except EvaluationError:
                 continue
             yield index, Proposal(concern=mutation.concern, leaves={**leaves, **mutation.literals})
-
-
-def _values(mutation: CompiledMutation, environment: Environment, review: ReviewContext) -> Mapping[str, Any]:
-    nothing = environment.activation({}, review)
-    return {name: each.evaluate(nothing) for name, each in mutation.leaves.items()}
 
 
 def _pod(proposals: Iterable[Proposal]) -> dict[str, Any]:

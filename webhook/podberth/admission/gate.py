@@ -50,7 +50,10 @@ def _of_accounted(policy: CompiledPolicy, mutation: CompiledMutation, gang: Gang
     if mutation.concern == "tolerations" and BY_NAME[gang.system].tolerates:
         return None
     depends = mutation.reads_snapshot or any(map(depends_on_snapshot, policy.conditions_read))
-    return _moments(mutation.concern, gang.system) if depends else None
+    if not depends:
+        return None
+    why = f"{gang.system} has accounted the pod already, and here it depends on the cluster"
+    return f"{mutation.concern} left out: {why}; write it in the workload"
 
 
 def refusal_of_writes(gang: Gang, written: Iterable[Path]) -> str:
@@ -81,11 +84,6 @@ def _advice(gang: Gang, draft: Draft) -> str:
 
 def _accounted(system: str) -> str:
     return f"{system} has accounted this pod's resources already: write the wanted resource in the workload"
-
-
-def _moments(concern: str, system: str) -> str:
-    why = f"{system} has accounted the pod already, and here it depends on the cluster"
-    return f"{concern} left out: {why}; write it in the workload"
 
 
 def _is_accounted(path: Path) -> bool:

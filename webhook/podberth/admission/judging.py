@@ -12,9 +12,8 @@ from typing import Final
 from ..errors import EvaluationError
 from ..policy.evaluate import Failure
 from .asking import Asking
-from .excepting import decision_of
 from .fingerprint import fingerprint
-from .matching import Excepted, Fault, Matched, Matching
+from .matching import Fault, Matched, Matching
 from .outcome import Action, Decision, Judged
 from .recall import Footprint, footprint
 
@@ -63,16 +62,16 @@ def _judged(matching: Matching) -> Judged:
 
 
 def _judge(
-    asking: Asking, item: Matched | Fault | Excepted, audit: dict[str, list[str]]
+    asking: Asking, item: Matched | Fault | Decision, audit: dict[str, list[str]]
 ) -> Iterable[tuple[Decision, str]]:
     """Yield (decision, status reason) for each decision of a policy.
 
     The policy's audit annotations are added to ``audit``.
     """
-    policy = item.policy
-    if isinstance(item, Excepted):
-        yield decision_of(policy.name, item.exception), ""
+    if isinstance(item, Decision):
+        yield item, ""
         return
+    policy = item.policy
     audits = "Audit" in policy.source.spec.validation_actions
     if isinstance(item, Fault):
         yield from _enforce(Failure(item.message, "Invalid", EvaluationError(item.message)), item)

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from ..errors import EvaluationError
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Params, combine
-from ..policy.exceptions import CompiledException
 from ..policy.match import MatchRequest, SetUpError, mismatch
 from .asking import Asking
 from .description import meets, parts_of
 from .excepting import excepted, text_of
+from .outcome import Decision
 from .params import missing
 from .rollout import rolled_out, rollout_key
-
-_CONDITION_FALSE = "matchConditions: one is false"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +46,6 @@ class Fault:
         return self.policy.source.spec.failure_policy == "Fail"
 
 
-@dataclass(frozen=True, slots=True)
-class Excepted:
-    """A policy that is not evaluated for the pod under review, because of an exception."""
-
-    policy: CompiledPolicy
-    exception: CompiledException
-
-
 class Matching:
     """Finds the policies that apply to the pod under review, among the policies that can match the review.
 
@@ -72,11 +62,11 @@ class Matching:
         if not self.under.excess and any(map(self._in_scope, self.plan.policies)):
             self._answers = asking.all_conditions()
 
-    def __iter__(self) -> Iterator[Matched | Fault | Excepted]:
+    def __iter__(self) -> Iterator[Matched | Fault | Decision]:
         """Yield each policy that applies, once for each params object; a ``Fault`` if the policy cannot be evaluated.
 
-        If an exception excludes the policy for the pod, the object that is yielded holds the policy and the exception.
-        The policy's constraints and conditions are then not evaluated.
+        If an exception excludes the policy for the pod, the decision that says so is yielded. The policy's constraints
+        and conditions are then not evaluated.
         """
         for index, policy in enumerate(self.plan.policies):
             if not self._in_scope(policy):
@@ -85,8 +75,9 @@ class Matching:
                 self._pass_over(policy, f"scope: GPU, and the pod {has}")
                 continue
             if (exception := self._excepted.get(policy.name)) is not None:
-                self._pass_over(policy, text_of(exception))
-                yield Excepted(policy, exception)
+                why = text_of(exception)
+                self._pass_over(policy, why)
+                yield Decision(policy.name, "except", why, exception=exception.name)
                 continue
             try:
                 yield from self._matches(index, policy)
@@ -172,7 +163,7 @@ class Matching:
             yield Fault(policy, str(error))
             return
         if not holds:
-            self._pass_over(policy, _CONDITION_FALSE)
+            self._pass_over(policy, "matchConditions: one is false")
             return
         namespace = self.under.request.namespace
         if policy.reads_namespace and namespace not in self.under.snapshot.facts.namespaces:

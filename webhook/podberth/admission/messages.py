@@ -8,7 +8,7 @@ runes, and shortens each line.
 from collections.abc import Iterable, Sequence
 
 from ..kube.patch import Patch
-from .outcome import Action, Decision
+from .outcome import Decision
 
 MAX_LINE = 256
 MAX_TOTAL = 2048
@@ -62,7 +62,10 @@ def _fitting(unique: Sequence[str], room: int) -> tuple[str, ...]:
 
 def of_mutations(decisions: Sequence[Decision], patch: Patch) -> tuple[str, ...]:
     """Return the warnings of /mutate: errors first, then conflicts and skipped writes, and one line of all changes."""
-    shown = sorted((item for item in decisions if item.action not in _SILENT), key=lambda item: _rank(item.action))
+    shown = sorted(
+        (item for item in decisions if item.action not in _SILENT),
+        key=lambda item: _RANKS.index(item.action) if item.action in _RANKS else len(_RANKS),
+    )
     changed = changes(decisions) if patch else ""
     return within_budget(
         [*(line(item.policy, item.message) for item in shown), *([line("", changed)] if changed else ())]
@@ -83,15 +86,6 @@ def changes(decisions: Iterable[Decision], room: int = MAX_LINE) -> str:
         if len(text) <= room:
             return text
     return "; ".join([*phrases[:1], *([f"and {len(phrases) - 1} more"] if len(phrases) > 1 else ())])
-
-
-def joined(lines: Sequence[str], last: Sequence[str] = ()) -> str:
-    """Return the message of a denial: the lines, then ``last``, joined by newlines and cut as in ``within_budget``."""
-    return "\n".join(within_budget(lines, last))
-
-
-def _rank(action: Action) -> int:
-    return _RANKS.index(action) if action in _RANKS else len(_RANKS)
 
 
 def _rest(count: int) -> str:

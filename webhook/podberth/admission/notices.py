@@ -7,7 +7,7 @@ Jobs, StatefulSets and DaemonSets report denials as Events (FailedCreate).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 
 from ..kube import pod as pods
 from ..kube.object_names import is_api_version, is_kind, is_label, is_subdomain, is_uid
@@ -26,8 +26,6 @@ _IN_OTHER_WORDS: Final[Mapping[Action, str]] = {
     "warn": f"it warns of a pod; {_LEFT_OUT}",
     "error": f"it has an error on a pod; {_LEFT_OUT}",
 }
-
-NoticeType: TypeAlias = Literal["Normal", "Warning"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +58,7 @@ class Notice:
     """The content of one Event: the object, the reason and the text. Equal notices become one Event with a count."""
 
     regarding: Regarding
-    type: NoticeType
+    type: Literal["Normal", "Warning"]
     reason: str
     """The reason of the Event: one word in CamelCase."""
     action: str
@@ -121,14 +119,11 @@ def _words(decision: Decision, distrust: Snapshot | None) -> str:
 
     A general text then replaces a message that is not fixed in the policy.
     """
-    if distrust is None or decision.message in _own_words(decision.policy, distrust):
+    if distrust is None:
         return decision.message
-    return _IN_OTHER_WORDS[decision.action]
-
-
-def _own_words(name: str, snapshot: Snapshot) -> set[str]:
-    """Return the fixed messages of a policy's validations; messages that expressions compute are left out."""
-    return {each.fixed_message for policy in snapshot.policies if policy.name == name for each in policy.validations}
+    policies = (policy for policy in distrust.policies if policy.name == decision.policy)
+    fixed = {each.fixed_message for policy in policies for each in policy.validations}
+    return decision.message if decision.message in fixed else _IN_OTHER_WORDS[decision.action]
 
 
 def note(text: str) -> str:

@@ -62,7 +62,11 @@ class KnownParams:
         if not found and reference.parameter_not_found_action == "Deny":
             raise SetUpError(f"params: {missing(policy, namespace)}")
         if len(found) > 1 and len(found) > policy.most_params:
-            raise EvaluationError(_too_many(policy, len(found), namespace))
+            got, limit = f"got {len(found):,} ConfigMaps", f"{MAX_MICROSECONDS // 1000} ms"
+            raise EvaluationError(
+                f"paramRef.selector: {got} in namespace {namespace}, want {policy.most_params:,} at most (the policy "
+                f"may take {limit} with all of them); select fewer, or make the policy cheaper"
+            )
         return found
 
     def key(self, policy: CompiledPolicy, namespace: str) -> Hashable:
@@ -136,10 +140,3 @@ def called(params: Params) -> str:
     """Return the name of a params object for messages, as "ConfigMap NAMESPACE/NAME"."""
     namespace, name = (text_at(params, "metadata", field) for field in ("namespace", "name"))
     return f"ConfigMap {namespace}/{name}"
-
-
-def _too_many(policy: CompiledPolicy, got: int, namespace: str) -> str:
-    return (
-        f"paramRef.selector: got {got:,} ConfigMaps in namespace {namespace}, want {policy.most_params:,} at most (the "
-        f"policy may take {MAX_MICROSECONDS // 1000} ms with all of them); select fewer, or make the policy cheaper"
-    )

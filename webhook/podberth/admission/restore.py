@@ -7,12 +7,9 @@ has a ``restore`` function are restored, and only to the values of the old pod. 
 change these fields in any other way.
 """
 
-from typing import Any
-
 from ..errors import ReviewError
 from ..kube.patch import Draft
 from ..mutation import record
-from ..mutation.change import Record
 from ..mutation.pipeline import PIPELINE
 from . import answering
 from .checked import checked
@@ -34,26 +31,15 @@ def restored(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     review = checked(request)
     if review.excess:
         return answering.unread(request, f"nothing is restored: {review.excess}")
-    draft = Draft(review.pod)
+    draft, before = Draft(review.object or {}), Draft(request.old_object)
     found = record.find(request.old_object, request.namespace, snapshot.sealer)
+    held = record.held(before, found.lasting)
     # The pod's record may name policies that do not exist; such names must not get into metrics and logs.
     names = {policy.name for policy in snapshot.policies}
-    phrases = restore(draft, request.old_object, found.lasting)
-    decisions = tuple(Decision(policy, "restore", text) for policy, text in phrases if policy in names)
-    return answering.of_patch(request, decisions, draft.patch())
-
-
-def restore(draft: Draft, old: dict[str, Any], known: Record) -> list[tuple[str, str]]:
-    """Restore in the updated pod ``draft`` the writes that the record ``known`` lists and that the pod ``old`` has.
-
-    Returns:
-        A pair (the name of the policy, a phrase for the user) for each field that was restored.
-    """
-    before = Draft(old)
-    held = record.held(before, known)
-    restored: list[tuple[str, str]] = []
+    decisions: list[Decision] = []
     for concern in PIPELINE:
         changes = {policy: concerns[concern.name] for policy, concerns in held.items() if concern.name in concerns}
         if changes and concern.restore is not None and concern.restore(draft, before, list(changes.values())):
-            restored += [(policy, f"{concern.name} restored") for policy in changes]
-    return restored
+            text = f"{concern.name} restored"
+            decisions += [Decision(policy, "restore", text) for policy in changes if policy in names]
+    return answering.of_patch(request, tuple(decisions), draft.patch())

@@ -62,7 +62,8 @@ class AdmissionRequest:
     excess: str = ""
     """The message about a size bound that the review's text or envelope exceeds (``kube.review_limits``); else empty.
 
-    If the message is not empty, ``envelope`` has none of the lists of the request.
+    If the message is not empty, ``envelope`` has none of the lists of the request. In a review that ``checked`` has
+    returned, the message may also be about a size bound of the pod or the old pod.
     """
     unparsed: bool = False
     """Whether the review's text has too many values to be parsed completely; then the objects are empty and the labels

@@ -5,11 +5,10 @@ only values that are computed from the snapshot itself.
 """
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
-from operator import attrgetter
+from functools import cache
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from ..cel.engine import Batch, Environment, Expression, ReviewContext
@@ -65,12 +64,13 @@ class Plan:
     batch: Batch | None
     batch_reads: Footprint | None
     slices: tuple[slice | None, ...]
-    footprints: Mapping[str, Footprint | None]
-    """The fields of a pod that each policy's mutations (or validations) read, by the policy's name; None if the
-    mutations (or validations) may read any field.
+    footprint_of: Callable[[CompiledPolicy], Footprint | None]
+    """Returns the fields of a pod that a policy's mutations (or validations) read; None if they may read any field.
+
+    The result is computed when it is first needed, because it compiles the policy.
     """
-    condition_footprints: Mapping[str, Footprint | None]
-    """The footprint of each policy's matchConditions, by the policy's name; None if the footprint cannot be bounded."""
+    footprint_of_conditions: Callable[[CompiledPolicy], Footprint | None]
+    """Returns the footprint of a policy's matchConditions; None if the footprint cannot be bounded."""
     with_namespace_params: tuple[CompiledPolicy, ...]
     """The policies whose params may differ between namespaces, or change while answers are remembered."""
     read_of_pod: Tree | None
@@ -135,7 +135,7 @@ class Snapshot:
     def __post_init__(self) -> None:
         """Compute the fields ``owners``, ``devices`` and ``params`` from the other fields."""
         # A cluster may have tens of thousands of owners. They are not copied to add the few of one workload.
-        owners = ChainMap(cast("dict[str, Any]", self.predicted), *_layers(self.facts.owners))
+        owners = ChainMap(cast("dict[str, Any]", self.predicted), cast("dict[str, Any]", self.facts.owners))
         object.__setattr__(self, "owners", owners if self.predicted else self.facts.owners)
         object.__setattr__(self, "params", KnownParams(self.facts.config_maps, self.followed_params))
         object.__setattr__(self, "devices", replace(self.facts.devices, declared=self.declared))
@@ -294,8 +294,8 @@ class Snapshot:
             batch=self.environment.batch(expressions) if expressions else None,
             batch_reads=footprint(frozenset().union(*asked_together)),
             slices=tuple(slices),
-            footprints=_Footprints(partial(_reads, phase), policies),
-            condition_footprints=_Footprints(_CONDITIONS_READ, policies),
+            footprint_of=cache(lambda policy: footprint(_reads(phase, policy))),
+            footprint_of_conditions=cache(lambda policy: footprint(policy.conditions_read)),
             with_namespace_params=tuple(each for each in policies if reads_namespace_params(each)),
             read_of_pod=read_of_pod(frozenset().union(*map(_all_reads, policies)))
             if all(policy.is_compiled for policy in policies)
@@ -344,27 +344,9 @@ def _all_reads(policy: CompiledPolicy) -> frozenset[tuple[str, ...]]:
     return policy.conditions_read.union(*parts)
 
 
-class _Footprints(dict[str, Footprint | None]):
-    """A mapping from policy names to the fields of a pod that each policy reads; each value is computed when needed."""
-
-    def __init__(
-        self, reads: Callable[[CompiledPolicy], frozenset[tuple[str, ...]]], policies: Iterable[CompiledPolicy]
-    ) -> None:
-        super().__init__()
-        self._reads = reads
-        self._policies = {policy.name: policy for policy in policies}
-
-    def __missing__(self, name: str) -> Footprint | None:
-        self[name] = found = footprint(self._reads(self._policies[name]))
-        return found
-
-
 def _reads(phase: Phase, policy: CompiledPolicy) -> frozenset[tuple[str, ...]]:
     entries = policy.mutations if phase == "mutate" else policy.validations
     return frozenset().union(*(entry.reads for entry in entries))
-
-
-_CONDITIONS_READ: Callable[[CompiledPolicy], frozenset[tuple[str, ...]]] = attrgetter("conditions_read")
 
 
 def load_snapshot(
@@ -445,8 +427,3 @@ def _seen_beside(snapshot: Snapshot) -> tuple[object, ...]:
     classes = (facts.default_priority_class, facts.priority_classes)
     claims = (facts.class_resources, devices.resources, devices.others, facts.is_claimless)
     return facts.native_groups, joined, claims, classes
-
-
-def _layers(owners: Mapping[str, Mapping[str, Any]]) -> list[MutableMapping[str, Mapping[str, Any]]]:
-    """Return the ``maps`` of a ChainMap of owners; for any other mapping, a list of only that mapping."""
-    return owners.maps if isinstance(owners, ChainMap) else [cast("MutableMapping[str, Mapping[str, Any]]", owners)]

@@ -16,8 +16,8 @@ from ..kube.pod_limits import DEVICES, GPUS, beyond
 from ..kube.pruned import Tree, pruned
 from ..mutation import record
 from ..mutation.membership import GangFacts
-from .checked import CheckedReview
 from .description import Description, describe, describe_again, undescribed
+from .review import AdmissionRequest
 from .snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ class PodUnderReview:
     After a write, the pod's description is computed again at the next use.
     """
 
-    def __init__(self, review: CheckedReview, snapshot: Snapshot) -> None:
-        """Describe the pod of the review; a pod that exceeds the size bounds is not read."""
-        request, pod = review.request, review.pod
+    def __init__(self, request: AdmissionRequest, snapshot: Snapshot) -> None:
+        """Describe the pod of the checked review; a pod that exceeds the size bounds is not read."""
+        pod = request.object or {}
         self.request = request
         self.snapshot = snapshot
         self.pod = pod
@@ -47,11 +47,9 @@ class PodUnderReview:
         """The record annotation that was found on the pod in the request; empty if the pod exceeds the size bounds."""
         self.native_groups = snapshot.facts.native_groups.get(request.namespace, frozenset())
         """The names of the native PodGroups in the pod's namespace."""
-        self._described = undescribed(snapshot) if review.excess else describe(pod, request.namespace, snapshot)
-        self.beyond_bounds = bool(review.excess)
-        """Whether the pod exceeds the size bounds, so that only its labels were read."""
+        self._described = undescribed(snapshot) if request.excess else describe(pod, request.namespace, snapshot)
         gpu, gang = self._described.gpu, self._described.gang
-        self.excess = review.excess or beyond(GPUS, len(gpu.requests)) or beyond(DEVICES, len(gpu.claims))
+        self.excess = request.excess or beyond(GPUS, len(gpu.requests)) or beyond(DEVICES, len(gpu.claims))
         """The reason why no expression is evaluated for this pod; empty if the pod is within the bounds
         (``kube.pod_limits``)."""
         self._sized_by_owner = gang.name if gang.sized_by_owner else ""

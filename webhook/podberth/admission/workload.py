@@ -60,8 +60,9 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
         return answering.unchanged(request)
     if excess := request.excess or excess_of_workload(request.object or {}):
         return answering.unread(request, f"{excess}; for all of it: podberth check")
-    if not _changes_pods(request):
-        return answering.unchanged(request)
+    spec, before = (mapping_at(each).get("spec") for each in (request.object, request.old_object))
+    if request.operation == "UPDATE" and before == spec:
+        return answering.unchanged(request)  # only a change of the spec can affect the workload's pods
     found, left_out = _judged(each_template(request.object or {}, namespace=request.namespace))
     named = Counter(each.role for each in found)
     too_large = [f"{_place(each, named)}: {each.too_large}" for each in found if each.too_large]
@@ -70,28 +71,19 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     if problems:
         raise ReviewError(400, "; ".join(problems[:5]))
     made = [(each, *decide_on(each, request, snapshot)) for each in found]
-    decisions = [(each, item) for each, items, _ in made for item in items]
     pods = [(each, pod) for each, _, pod in made]
     # Only all roles together show whether a group is too small, or whether a launcher is not counted.
-    wrong = (
-        ()
-        if left_out or too_large
-        else [
-            Decision("", "warn", str(each))
-            for each in wrong_in_workload(request.object or {}, pods, request.namespace, snapshot)
-        ]
-    )
+    complete = not (left_out or too_large)
+    groups = wrong_in_workload(request.object or {}, pods, request.namespace, snapshot) if complete else ()
+    wrong = [Decision("", "warn", str(each)) for each in groups]
+    places = [(_place(each, named), items) for each, items, _ in made]
     of_cluster, of_namespace = (
-        list(
-            _lines(
-                [(_place(each, named), [one for one in items if one.of_namespace == own]) for each, items, _ in made]
-            )
-        )
+        list(_lines([(place, [one for one in items if one.of_namespace == own]) for place, items in places]))
         for own in (False, True)
     )
     return answering.of_warnings(
         request,
-        [*(Decision("", "warn", each) for each in too_large), *(item for _, item in decisions), *wrong],
+        [*(Decision("", "warn", each) for each in too_large), *(one for _, items in places for one in items), *wrong],
         # The problems of groups come before other warnings: in a group that never starts, nothing else matters.
         [
             *([messages.line("", left_out)] if left_out else ()),
@@ -132,51 +124,36 @@ def _joined(places: Sequence[str]) -> str:
 def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
     """Return (the pod templates to decide on, a message about templates that are left out).
 
-    The message is empty if no template is left out. The search stops at the first template that is left out.
+    The message is empty if no template is left out. The search stops at the first template that is left out: with it,
+    all templates so far exceed a limit together. The limits are for the numbers of templates, of list and map items in
+    the templates, of requests for accelerators, and of different node searches.
     """
-    judged, together = list[Template](), _Together()
+    judged = list[Template]()
+    entries = values = requests = 0
+    choices, accelerated = set[bytes](), set[bytes]()
     for each in found:
-        if beyond := together.beyond(each):
+        usable = not (each.too_large or each.problems)
+        gpu = gpu_facts(each.pod) if usable else GpuFacts()
+        choice = _choice(each, gpu) if usable else b""
+        entries += entries_in(each.own)
+        values += 0 if each.too_large else values_in(each.own)
+        requests += len(gpu.requests)
+        choices.add(choice)
+        if gpu.kind != "none":
+            accelerated.add(choice)
+        beyond = ""
+        if len(judged) >= MOST_ROLES:
+            beyond = _MANY
+        elif judged and (entries > MOST_ENTRIES or values > MOST_VALUES_TOGETHER):
+            beyond = _LONG
+        elif judged and requests > GPU_REQUESTS:
+            beyond = _ASKING
+        elif len(choices) > MOST_CHOICES or len(accelerated) > MOST_ACCELERATED:
+            beyond = _UNLIKE
+        if beyond:
             return judged, beyond.format(len(judged))
         judged.append(each)
     return judged, ""
-
-
-class _Together:
-    """Compares the sum over all pod templates of one object with limits.
-
-    The limits are for the numbers of templates, of list and map items in the templates, of requests for accelerators,
-    and of different node searches.
-    """
-
-    def __init__(self) -> None:
-        self._templates = self._entries = self._values = self._requests = 0
-        self._choices: set[bytes] = set()
-        self._accelerated: set[bytes] = set()
-
-    def beyond(self, template: Template) -> str:
-        """Count one more pod template of the object.
-
-        Return the message about a limit that all templates so far exceed together; empty if no limit is exceeded.
-        """
-        first, usable = not self._templates, not (template.too_large or template.problems)
-        gpu = gpu_facts(template.pod) if usable else GpuFacts()
-        choice = _choice(template, gpu) if usable else b""
-        self._templates += 1
-        self._entries += entries_in(template.own)
-        self._values += 0 if template.too_large else values_in(template.own)
-        self._requests += len(gpu.requests)
-        self._choices.add(choice)
-        if gpu.kind != "none":
-            self._accelerated.add(choice)
-        if self._templates > MOST_ROLES:
-            return _MANY
-        if not first and (self._entries > MOST_ENTRIES or self._values > MOST_VALUES_TOGETHER):
-            return _LONG
-        if not first and self._requests > GPU_REQUESTS:
-            return _ASKING
-        unlike = len(self._choices) > MOST_CHOICES or len(self._accelerated) > MOST_ACCELERATED
-        return _UNLIKE if unlike else ""
 
 
 def _choice(template: Template, gpu: GpuFacts) -> bytes:
@@ -199,12 +176,6 @@ def decide_on(
         return list(mutated.decisions), template.pod
     final = apply(template.pod, mutated.patch)
     return [*mutated.decisions, *validate(replace(pod_request, object=final), known).decisions], final
-
-
-def _changes_pods(request: AdmissionRequest) -> bool:
-    """Return whether a workload's review can affect the workload's pods: a creation, or a change of the spec."""
-    spec, before = (mapping_at(each).get("spec") for each in (request.object, request.old_object))
-    return request.operation == "CREATE" or before != spec
 
 
 def _place(template: Template, among: Counter[str]) -> str:

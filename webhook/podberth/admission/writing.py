@@ -4,7 +4,7 @@ If one mutation of a policy fails, no mutation of the policy is applied. If a mu
 earlier policy, the policy's other mutations are still applied.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -16,8 +16,8 @@ from ..kube.paths import Path
 from ..mutation import pipeline, record
 from ..mutation.change import Change, Proposal, Record, Skipped
 from ..mutation.concern import Surroundings
+from ..mutation.conflict import NodeChoice
 from ..mutation.earlier import EarlierChanges
-from ..mutation.narrowing import NodeChoice
 from ..mutation.seal import bearer_of
 from ..mutation.standing import revived, stand, undone
 from ..policy.compile import CompiledPolicy
@@ -110,7 +110,7 @@ class Writing:
             is_claimless=snapshot.facts.is_claimless,
             namespace=request.namespace,
             nodes_left=self._nodes_left,
-            record=self._record_with_step,
+            record=lambda: record.add(self.record, "", self.step.changes),
         )
         held = record.held(self.draft, under.found.record)
         self.before = held if under.found.standing else {}
@@ -120,12 +120,12 @@ class Writing:
         self.nodes = NodeChoice(self._nodes_left, self.before)
         self.step = _Step(self.draft)
 
-    def write(self, matched: Matched, asked: Sequence[Asked]) -> Fault | None:
+    def write(self, matched: Matched) -> Fault | None:
         """Apply the mutations of one policy and return None; if one fails, apply none and return the fault."""
         policy = matched.policy
         self.step = step = _Step(self.draft.fork())
         try:
-            for each in asked:
+            for each in self.asking.mutations(policy, matched.params):
                 self._apply(policy, each, step)
             if any(change.concern in pipeline.ANYTHING for change in step.changes):
                 self._prove_stable(matched, step)
@@ -145,11 +145,6 @@ class Writing:
             self.under.wrote(step.draft.document, tuple(step.touched))
         return None
 
-    def fault(self, fault: Fault) -> None:
-        """Add the decision on a failed policy: a denial under failurePolicy Fail, else an error that admits the pod."""
-        action: Action = "deny" if fault.fatal else "error"
-        self.decisions.append(Decision(fault.policy.name, action, fault.message, fault=True))
-
     def finish(self) -> Patch:
         """Write the record annotation, after all policies have been applied, and return the patch of the pod.
 
@@ -161,7 +156,7 @@ class Writing:
 
     def _final_record(self) -> Record:
         """Return the record of all changes, without changes whose values a later policy has replaced."""
-        written = record.joined(record.held(self.draft, self.kept), self.record) if self.kept else self.record
+        written: Record = record.joined(record.held(self.draft, self.kept), self.record)
         if not any(concern in pipeline.ANYTHING for concerns in written.values() for concern in concerns):
             return written
         return record.held(self.draft, written)
@@ -233,12 +228,12 @@ class Writing:
         A decision is added for each conflict.
         """
         proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves)
-        standing = stand(step.draft, proposal, policy.name, self.record, self.nodes)
-        for each in standing.conflicts:
+        conflicts, remains = stand(step.draft, proposal, policy.name, self.record, self.nodes)
+        for each in conflicts:
             step.note(policy, "conflict", str(each))
-        if standing.proposal is not proposal:
+        if remains is not proposal:
             self._build(step.draft.fork(), proposal)  # raises the error of an invalid mutation, conflicts or not
-        return standing.proposal
+        return remains
 
     def _prove_stable(self, matched: Matched, step: _Step) -> None:
         """Check that a policy whose mutations can write any field would change nothing when applied a second time.
@@ -264,10 +259,6 @@ class Writing:
 
     def _build(self, draft: Draft, proposal: Proposal) -> Change | Skipped | None:
         return pipeline.apply(draft, proposal, self.surroundings)
-
-    def _record_with_step(self) -> Record:
-        """Return the record of all changes so far, including the changes of the policy that is being applied."""
-        return record.add(self.record, "", self.step.changes)
 
     def _nodes_left(self, draft: Draft) -> int:
         """Return the number of known nodes, transient nodes aside, that could run the pod of the draft."""

@@ -139,7 +139,7 @@ async def _serve(settings: Settings, log: Log, tracer: ReviewTracer | None) -> N
         port = ReviewPort(handler, tls.context, budget, settings.client_name)
         places = port.places
         PortMetrics(metrics.registry, budget.used, budget.refused, lambda: (len(places), places.displaced))
-        listening_at = await port.start(settings.listen)
+        listening_at = port.start(settings.listen)
         state.listening = True
         log.event("info", "serving", listen=list(listening_at), metrics=list(probes_at), paths=list(DECIDERS))
         watching = asyncio.create_task(watch(watched, settings.reload_seconds, metrics, log))

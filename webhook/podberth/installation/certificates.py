@@ -58,7 +58,7 @@ def _trusted(registrations: Sequence[Registration], now: datetime) -> Row:
     if newest is None:
         problems = problems or ["caBundle: got no certificate"]
         return Row("trusted", "attention", f"no authority: {problems[0]}", {"certificates": 0})
-    if len({each.trusted for each in registrations}) > 1:
+    if len({frozenset(each.trusted) for each in registrations}) > 1:
         problems.append("caBundle: the two configurations trust different authorities; see podberth serve's log")
     elif not problems and (why := expiring(newest, now)):
         problems.append(f"caBundle: {name(newest)} {why}; it was not renewed")

@@ -40,8 +40,10 @@ class Opposition:
         return f"it wants {self.mine}, and the pod's {self.place} says {self.theirs}"
 
 
-def require(draft: Draft, value: object) -> Change | Skipped | None:
+def require(draft: Draft, value: object, own: list[terms.KnownTerm] | None = None) -> Change | Skipped | None:
     """Restrict the pod to the nodes that ``value``, a list of nodeSelectorTerms, selects among the user's choice.
+
+    ``own`` are the user's terms, if the caller has parsed them already (``known``); None if not.
 
     Returns:
         The change; None if the user's nodeSelector and terms already imply podberth's terms. Skipped in three cases:
@@ -56,7 +58,7 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
     if ours and not users and draft.get(REQUIRED[:-1]) is not None:
         # "A null or empty node selector term matches no objects" (core/v1 NodeSelector), and the API server refuses it.
         return Skipped("nodeAffinity", "the pod requires node affinity without a term, which selects no node")
-    wanted = _Compared(known(draft), ours)
+    wanted = _Compared(known(draft) if own is None else own, ours)
     if not ours or (not users and wanted.is_given):
         return None
     if reason := wanted.too_many or wanted.opposition():
@@ -89,19 +91,6 @@ def as_terms(labels: Mapping[str, str]) -> list[dict[str, Any]]:
 def is_given(users: list[terms.KnownTerm], ours: list[dict[str, Any]]) -> bool:
     """Return whether each of the user's terms implies a term of ``ours``; False for too many pairs of terms."""
     return _Compared(users, ours).is_given
-
-
-def is_required(draft: Draft, value: object, users: list[terms.KnownTerm]) -> bool:
-    """Return whether the pod already requires the node selector terms ``value``. ``users`` are the user's terms.
-
-    Raises:
-        EvaluationError: ``value`` is not a list of terms.
-    """
-    ours, required = _terms(value, "nodeAffinity.required"), draft.get(REQUIRED)
-    wanted = _Compared(users, ours)
-    if not ours or (not required and wanted.is_given):
-        return True
-    return bool(required) and not wanted.too_many and wanted.opposition() is None and wanted.joined == required
 
 
 def prefer(draft: Draft, value: object, weight: int) -> Change | Skipped | None:

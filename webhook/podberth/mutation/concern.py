@@ -68,7 +68,6 @@ class Present:
 Builder: TypeAlias = Callable[[Draft, Proposal, Surroundings], Change | Skipped | None]
 Holds: TypeAlias = Callable[[Present, Any], bool]
 Decides: TypeAlias = Literal["placement", "grouping", "accounting", ""]
-Restorer: TypeAlias = Callable[[Draft, Draft, Sequence[Any]], bool]
 Paths: TypeAlias = tuple[tuple[str, ...], ...]
 Leaves: TypeAlias = Mapping[str, tuple[str, str] | None]
 """The expressions of a policy's entry of ``mutations``, by name.
@@ -110,7 +109,7 @@ class Concern:
 
     None: the mutation never conflicts.
     """
-    restore: Restorer | None = None
+    restore: Callable[[Draft, Draft, Sequence[Any]], bool] | None = None
     """Restores recorded changes on the draft of an updated pod, from the pod before the update.
 
     The function returns whether the draft changed. None: nothing is restored.

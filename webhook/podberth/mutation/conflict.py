@@ -1,14 +1,23 @@
 """A conflict of a policy's proposal with an earlier policy, and the data from which mutations find conflicts."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from ..kube.patch import Draft
 from ..kube.paths import Path, pointer
-from .change import Proposal
+from .change import Proposal, Record
 from .earlier import EarlierChanges
-from .narrowing import NodeChoice
+
+
+@dataclass(frozen=True, slots=True)
+class NodeChoice:
+    """The function that counts known nodes, and the record that the pod arrived with."""
+
+    left: Callable[[Draft], int]
+    """Returns the number of known nodes that could run the pod of a draft; 0 if no node is known."""
+    before: Record = field(default_factory=dict)
+    """The record that the pod arrived with: the changes of policies before a reinvocation in the same request."""
 
 
 @dataclass(frozen=True, slots=True)

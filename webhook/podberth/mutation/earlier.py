@@ -44,10 +44,8 @@ class EarlierChanges:
         ``path`` itself or an object that contains it.
         """
         where = pointer(path)
-        for name in self.record:
-            if any("/resources" in each["path"] and _is_below(where, each["path"]) for each in self._anything(name)):
-                return name
-        return None
+        found = (name for name, each in self._all() if "/resources" in each["path"] and _is_below(where, each["path"]))
+        return next(found, None)
 
     def operations(self, policy: str, path: Path) -> list[Mapping[str, Any]]:
         """Return the recorded JSON Patch operations of a policy at, above or below a path."""
@@ -58,7 +56,7 @@ class EarlierChanges:
 
     def removals(self) -> list[tuple[str, Mapping[str, Any]]]:
         """Return (policy, operation) for each recorded JSON Patch operation that removed a field."""
-        return [(name, each) for name in self.record for each in self._anything(name) if each["op"] == "remove"]
+        return [(name, each) for name, each in self._all() if each["op"] == "remove"]
 
     def item_writer(self, path: Path, items: Sequence[Any], item_name: str) -> str | None:
         """Return the name of the first policy whose recorded operations wrote an item of a list; None if no policy did.
@@ -68,18 +66,20 @@ class EarlierChanges:
             items: the list as the pod has it now; if an operation names an index, the item is looked up in this list.
             item_name: the value of the item's key ``name``.
         """
-        for policy in self.record:
-            for each in self._anything(policy):
-                if not _is_below(each["path"], pointer(path)):
-                    continue
-                below = parse_pointer(each["path"])[len(path) :]
-                if below and below[0].isdecimal():
-                    written = items[int(below[0]) : int(below[0]) + 1]
-                else:
-                    written = each["value"] if isinstance(each.get("value"), list) else [each.get("value")]
-                if any(isinstance(item, dict) and item.get("name") == item_name for item in written):
-                    return policy
+        for policy, each in self._all():
+            if not _is_below(each["path"], pointer(path)):
+                continue
+            below = parse_pointer(each["path"])[len(path) :]
+            if below and below[0].isdecimal():
+                written = items[int(below[0]) : int(below[0]) + 1]
+            else:
+                written = each["value"] if isinstance(each.get("value"), list) else [each.get("value")]
+            if any(isinstance(item, dict) and item.get("name") == item_name for item in written):
+                return policy
         return None
+
+    def _all(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        return ((policy, each) for policy in self.record for each in self._anything(policy))
 
     def _anything(self, policy: str) -> list[Mapping[str, Any]]:
         return [each for concern in self.anything for each in self.record[policy].get(concern, ())]

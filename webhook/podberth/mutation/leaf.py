@@ -91,3 +91,8 @@ def kind(value: object) -> str:
     """Return a value as text to follow "got" in a message: "a map", "a list", "null" or the value, cut if long."""
     names = {dict: "a map", list: "a list", bool: str(value).lower(), type(None): "null"}
     return names.get(type(value)) or repr(value)[:40]
+
+
+def pairs(wrote: Mapping[str, str]) -> str:
+    """Return the written values by key as text for a message: ``a=1, b=2``."""
+    return ", ".join(f"{key}={value}" for key, value in wrote.items())

@@ -25,8 +25,15 @@ def concern(field: str, word: str, check: Callable[[str, object], object] = lamb
         for key, value in values.items():
             if value is not None:
                 check(key, value)
-        wrote = _set(draft, field, values)
-        return Change(field, wrote, lambda: f"{word} {_phrase(wrote)}") if wrote else None
+        wrote: dict[str, str] = {}
+        for key, value in sorted(values.items()):
+            if value is None or draft.get(("metadata", field, key)) is not None:
+                continue
+            if not isinstance(value, str):
+                raise EvaluationError(f"{field}[{key}]: got {leaf.kind(value)}, want a string")
+            draft.set(("metadata", field, key), value)
+            wrote[key] = value
+        return Change(field, wrote, lambda: f"{word} {leaf.pairs(wrote)}") if wrote else None
 
     def holds(there: Present, wrote: dict[str, str]) -> bool:
         present = there.draft.get(("metadata", field)) or {}
@@ -48,19 +55,3 @@ def concern(field: str, word: str, check: Callable[[str, object], object] = lamb
         wrote_at=wrote_at,
         conflicts=conflicts,
     )
-
-
-def _set(draft: Draft, field: str, values: Mapping[str, object]) -> dict[str, str]:
-    wrote: dict[str, str] = {}
-    for key, value in sorted(values.items()):
-        if value is None or draft.get(("metadata", field, key)) is not None:
-            continue
-        if not isinstance(value, str):
-            raise EvaluationError(f"{field}[{key}]: got {leaf.kind(value)}, want a string")
-        draft.set(("metadata", field, key), value)
-        wrote[key] = value
-    return wrote
-
-
-def _phrase(wrote: Mapping[str, str]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in wrote.items())

@@ -4,39 +4,21 @@ Contradictions are found by comparing the terms. Terms that no known node satisf
 nodes. If the user's own terms alone exclude every node, no policy is the cause.
 """
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
 
 from ..kube.patch import Draft
+from ..kube.paths import Path, pointer
 from . import affinity
 from .change import Change, Record
+from .conflict import Conflict, ConflictCase
 from .earlier import EarlierChanges
 from .terms import expressions
 
-Left: TypeAlias = Callable[[Draft], int]
-"""Returns the number of known nodes that could run the pod of a draft; 0 if no node is known."""
 
-
-@dataclass(frozen=True, slots=True)
-class NodeChoice:
-    """The function that counts known nodes, and the record that the pod arrived with."""
-
-    left: Left
-    before: Record = field(default_factory=dict)
-    """The record that the pod arrived with: the changes of policies before a reinvocation in the same request."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rival:
-    """An earlier policy whose terms, together with a later policy's terms, exclude every node."""
-
-    policy: str
-    why: str
-
-
-def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes: NodeChoice) -> Rival | None:
-    """Return the earlier policy whose node affinity, combined with the later policy's, excludes every node.
+def rival(case: ConflictCase, leaves: Mapping[str, Any], field: Path) -> Conflict | None:
+    """Return the conflict with the earlier policy whose node affinity, combined with the later's, excludes every node.
 
     None if some node is left. The terms of the earlier policies are added to the user's, one policy after the other.
     The result is the first policy with which no node is left. If no recorded terms explain why no node is left, the
@@ -45,14 +27,14 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes
     required terms is a conflict.
 
     Args:
-        draft: the pod, with the writes of the earlier policies.
+        case: the proposal of the later policy, with the pod and the changes of the earlier policies.
         leaves: the later policy's terms, under the key "required" or "preferred".
-        others: the changes of the earlier policies.
-        nodes: the function that counts nodes, and the record that the pod arrived with.
+        field: the path of the pod's field that the later policy writes.
 
     Raises:
         EvaluationError: the later policy's terms are not a list of terms.
     """
+    draft, others, nodes = case.draft, case.others, case.nodes
     before = _requirements(others)
     side = "required" if "required" in leaves else "preferred"
     ours = leaves[side]
@@ -60,8 +42,11 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes
         return None
 
     def emptied(pod: Draft) -> bool:
-        opposition = affinity.opposed(pod, ours, f"nodeAffinity.{side}")
-        return opposition is not None or (side == "required" and _none_left(pod, ours, nodes.left))
+        if affinity.opposed(pod, ours, f"nodeAffinity.{side}") is not None:
+            return True
+        trial = pod.fork()
+        restricts = side == "required" and isinstance(affinity.require(trial, ours), Change)
+        return restricts and nodes.left(trial) == 0 and nodes.left(pod) != 0
 
     if not emptied(draft):
         return None
@@ -72,11 +57,11 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes
         if theirs:
             affinity.require(base, theirs)
             if emptied(base):
-                return Rival(name, _why(theirs, ours))
+                return Conflict(pointer(field), name, _why(theirs, ours))
     # Policies without terms in the record: their operations wrote node affinity, joined with all other terms.
     unsaid = [name for name, theirs in before.items() if not theirs]
     if unsaid or affinity.opposed(draft, ours) is None:
-        return Rival((unsaid or list(before))[-1], "no known node meets both")
+        return Conflict(pointer(field), (unsaid or list(before))[-1], "no known node meets both")
     return None
 
 
@@ -119,11 +104,6 @@ def _without(draft: Draft, rivals: Collection[str], wrote: Record, came_with: Co
         for key in wrote[name].get("nodeSelector", {}):
             base.remove((*affinity.SELECTOR, key))
     return base
-
-
-def _none_left(draft: Draft, ours: Any, left: Left) -> bool:
-    trial = draft.fork()
-    return isinstance(affinity.require(trial, ours), Change) and left(trial) == 0 and left(draft) != 0
 
 
 def _why(theirs: list[dict[str, Any]], ours: Any) -> str:

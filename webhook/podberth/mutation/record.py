@@ -66,9 +66,6 @@ class FoundRecord:
         return {} if self.sent else self.record
 
 
-_NONE = FoundRecord()
-# ``managedFields`` name a record that the pod lacks: another webhook removed it, or the client's fields are old.
-_TAKEN = FoundRecord(sent=True)
 # https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
 _FIELDS = ("fieldsV1", "f:metadata", "f:annotations", f"f:{APPLIED_ANNOTATION}")
 
@@ -78,7 +75,9 @@ def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> FoundRecord:
     annotation = ((pod.get("metadata") or {}).get("annotations") or {}).get(APPLIED_ANNOTATION)
     sent = False if sealer.offline else _is_sent(pod)
     if annotation is None:
-        return _TAKEN if sent else _NONE
+        # ``managedFields`` may name a record that the pod lacks: another webhook removed it, or the client's fields are
+        # old.
+        return FoundRecord(sent=bool(sent))
     text, seal = _unsealed(annotation)
     if not text or not sealer.believes(seal, bearer_of(pod, namespace), text):
         return FoundRecord(there=True, sent=sent)
@@ -191,18 +190,8 @@ def add(record: Record, policy: str, changes: Iterable[Change]) -> Record:
     """Return ``record`` with the changes of a policy added; several changes by one mutation are combined."""
     concerns = dict(record.get(policy, {}))
     for change in changes:
-        concerns[change.concern] = _joined(concerns.get(change.concern), change.wrote)
+        concerns[change.concern] = joined(concerns.get(change.concern), change.wrote)
     return {**record, policy: concerns} if concerns else record
-
-
-def joined(first: Record, second: Record) -> Record:
-    """Return one record with the changes in both records.
-
-    Lists are joined without duplicates. If both records have a single value under equal keys, the second record's value
-    is used.
-    """
-    both: Record = _joined(first, second)
-    return both
 
 
 def write(draft: Draft, record: Record, found: FoundRecord, seal: Callable[[str], str]) -> str:
@@ -235,10 +224,14 @@ def write(draft: Draft, record: Record, found: FoundRecord, seal: Callable[[str]
     return text
 
 
-def _joined(before: Any, wrote: Any) -> Any:
+def joined(before: Any, wrote: Any) -> Any:
+    """Return one record, or a part of a record, with the changes in both.
+
+    Lists are joined without duplicates. If both have a single value under equal keys, the second value is used.
+    """
     if isinstance(before, list) and isinstance(wrote, list):
         return [*before, *(item for item in wrote if item not in before)]
     if isinstance(before, dict) and isinstance(wrote, dict):
         keys = [*before, *(key for key in wrote if key not in before)]
-        return {key: _joined(before.get(key), wrote[key]) if key in wrote else before[key] for key in keys}
+        return {key: joined(before.get(key), wrote[key]) if key in wrote else before[key] for key in keys}
     return wrote

@@ -7,27 +7,16 @@ can write any field conflicts with the policies whose changes it undoes.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ..kube.patch import Draft
 from . import record
 from .change import Change, Proposal, Record
-from .conflict import Conflict, ConflictCase
-from .narrowing import NodeChoice
+from .conflict import Conflict, ConflictCase, NodeChoice, Resolution
 from .pipeline import CONCERNS, earlier
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """The conflicts of a proposal with earlier policies, and the part of the proposal that may be applied."""
-
-    conflicts: tuple[Conflict, ...]
-    proposal: Proposal | None
-    """The part of the proposal that may be applied; None if nothing remains."""
-
-
-def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: NodeChoice) -> Standing:
+def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: NodeChoice) -> Resolution:
     """Return the conflicts of a proposal with changes of earlier policies, and the part without conflicts.
 
     Args:
@@ -44,9 +33,8 @@ def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: N
     others = _by_others(known, policy)
     conflicts_of = CONCERNS[proposal.concern].conflicts
     if not others or conflicts_of is None:
-        return Standing((), proposal)
-    conflicts, remains = conflicts_of(ConflictCase(draft, proposal, earlier(others), nodes))
-    return Standing(tuple(conflicts), remains)
+        return [], proposal
+    return conflicts_of(ConflictCase(draft, proposal, earlier(others), nodes))
 
 
 def undone(before: Draft, after: Draft, change: Change, policy: str, known: Record) -> Conflict | None:

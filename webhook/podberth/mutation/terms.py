@@ -5,15 +5,15 @@ the expressions alone, not on the known nodes or their labels.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from ..devices.gpu_models import MODEL_LABELS, model_of
+from ..kube.selector import integer
 
 Term: TypeAlias = Mapping[str, Any]
 """A NodeSelectorTerm: ``{"matchExpressions": [...], "matchFields": [...]}``; both keys are optional."""
 
-# The scheduler reads Gt and Lt as 64-bit integers (apimachinery pkg/labels, strconv.ParseInt).
-_MOST_DIGITS = 18
 _MOST_MODELS = 8
 """The maximum number of values of an expression whose GPU models are read (``Fact.models``)."""
 _POSITIVE = ("In", "Exists", "Gt", "Lt")
@@ -33,39 +33,27 @@ def is_empty(term: Term) -> bool:
 class Fact:
     """A node selector expression, with the values in a set for fast look-ups."""
 
-    __slots__ = ("_known", "_models", "expression", "key", "operator", "values")
-
     def __init__(self, expression: Mapping[str, Any]) -> None:
         self.expression = expression
         self.key: str | None = expression.get("key")
         self.operator: str | None = expression.get("operator")
         self.values: Sequence[str] = expression.get("values") or []
-        self._known: frozenset[str] | None = None
-        self._models: frozenset[str] | None = None
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.values)
 
     def has(self, value: str) -> bool:
         """Return whether the node selector expression lists the value; fast even among thousands of values."""
-        if self._known is None:
-            self._known = frozenset(self.values)
         return value in self._known
 
-    @property
+    @cached_property
     def models(self) -> frozenset[str]:
         """The GPU models that the expression selects; empty if the models are unknown or too many."""
-        if self._models is None:
-            self._models = self._read_models()
-        return self._models
-
-    def _read_models(self) -> frozenset[str]:
         if self.operator != "In" or self.key is None or len(self.values) > _MOST_MODELS:
             return frozenset()
-        found = set()
-        for value in self.values:
-            model = model_of(self.key, value)
-            if not model:
-                return frozenset()
-            found.add(model)
-        return frozenset(found)
+        found = frozenset(model_of(self.key, value) for value in self.values)
+        return found if all(found) else frozenset()
 
     def is_met_by(self, value: str) -> bool:
         """Return whether a label with the value ``value`` satisfies the expression.
@@ -76,10 +64,10 @@ class Fact:
             return self.has(value) == (self.operator == "In")
         if self.operator not in ("Gt", "Lt") or len(self.values) != 1:
             return False
-        than = self.values[0]
-        if not (_is_integer(value) and _is_integer(than)):
+        left, right = integer(value), integer(self.values[0])
+        if left is None or right is None:
             return False
-        return int(value) > int(than) if self.operator == "Gt" else int(value) < int(than)
+        return left > right if self.operator == "Gt" else left < right
 
 
 class KnownTerm:
@@ -90,15 +78,12 @@ class KnownTerm:
     expressions about other labels that name GPU models. Each result is cached.
     """
 
-    __slots__ = ("_by_key", "_implied", "_naming", "_selector", "term")
-
     def __init__(self, term: Term, selector: Mapping[str, str] | None = None) -> None:
         self.term = term
         self._selector = selector or {}
         self._by_key: dict[Any, list[Fact]] = {}
         for each in term.get("matchExpressions") or ():
             self._by_key.setdefault(each.get("key"), []).append(Fact(each))
-        self._naming: list[Fact] | None = None  # the expressions about labels that name the GPU model
         # The results of ``says`` by the id() of a fact. The fact is kept, too, so that no other object gets its id.
         self._implied: dict[int, tuple[Fact, bool]] = {}
 
@@ -111,12 +96,13 @@ class KnownTerm:
 
     def of_models(self, key: Any) -> list[Fact]:
         """Return the expressions about GPU model labels other than ``key``; empty if ``key`` is no GPU model label."""
-        if key not in MODEL_LABELS:
-            return []
-        if self._naming is None:
-            labels = MODEL_LABELS.keys() & (self._by_key.keys() | self._selector.keys())
-            self._naming = [fact for each in sorted(labels) for fact in self.about(each)]
-        return [fact for fact in self._naming if fact.key != key]
+        return [fact for fact in self._naming if fact.key != key] if key in MODEL_LABELS else []
+
+    @cached_property
+    def _naming(self) -> list[Fact]:
+        """The expressions about labels that name the GPU model."""
+        labels = MODEL_LABELS.keys() & (self._by_key.keys() | self._selector.keys())
+        return [fact for each in sorted(labels) for fact in self.about(each)]
 
     def says(self, fact: Fact) -> bool:
         """Return whether an expression of the term, or of the nodeSelector, implies ``fact``."""
@@ -147,8 +133,6 @@ class KnownTerm:
 
 class WantedTerm:
     """A nodeSelectorTerm that podberth wants to write, parsed for comparison with the user's terms."""
-
-    __slots__ = ("facts", "term")
 
     def __init__(self, term: Term) -> None:
         self.term = term
@@ -256,8 +240,3 @@ def _excludes(one: Fact, other: Fact) -> bool:
         if either.operator == "In":
             return against.operator != "Exists" and not any(map(against.is_met_by, either.values))
     return False
-
-
-def _is_integer(text: str) -> bool:
-    digits = text.removeprefix("-")
-    return digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS

@@ -9,7 +9,6 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
     load_pem_private_key,
 )
-from cryptography.x509.oid import ExtensionOID
 
 from ..errors import CertificateError
 from .authorities import validity
@@ -67,11 +66,8 @@ def check_pair(leaf: LeafCertificate, key: bytes, where: str) -> None:
 
 def _names(certificate: x509.Certificate) -> tuple[str, ...]:
     try:
-        extension = certificate.extensions.get_extension_for_oid(ExtensionOID.SUBJECT_ALTERNATIVE_NAME)
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
         return ()
-    value = extension.value
-    if not isinstance(value, x509.SubjectAlternativeName):
-        return ()
-    addresses = [str(address) for address in value.get_values_for_type(x509.IPAddress)]
-    return tuple(sorted([*value.get_values_for_type(x509.DNSName), *addresses]))
+    addresses = [str(address) for address in names.get_values_for_type(x509.IPAddress)]
+    return tuple(sorted([*names.get_values_for_type(x509.DNSName), *addresses]))

@@ -8,7 +8,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from ..errors import CertificateError
-from .authorities import Authorities, certificates_in, validity
+from .authorities import Authorities, validity
 from .rotation import Registration, Stage, name, stage
 
 # A certificate is renewed when a third of its life is left. If only a sixth is left, renewals have failed for long.
@@ -129,11 +129,9 @@ def _known(role: str, certificate: x509.Certificate, until: datetime | None = No
 
 
 def _bundle(registration: Registration, authorities: Authorities | None) -> Bundle:
-    found = dict.fromkeys(each for bundle in registration.bundles for each in certificates_in(bundle))
-    if authorities:
-        complete = registration.trusts_exactly(authorities.trusted)
-    else:
-        complete = all(set(certificates_in(bundle)) == set(found) for bundle in registration.bundles) and bool(found)
+    found = registration.trusted
+    wanted = authorities.trusted if authorities else found
+    complete = registration.trusts_exactly(wanted) and bool(wanted)
     entries = len(registration.bundles)
     return Bundle(registration.where, entries, tuple(_known("trusted", each) for each in found), complete)
 
@@ -151,8 +149,8 @@ def _of(registration: Registration, bundle: Bundle, now: datetime) -> Iterator[s
     if not bundle.complete:
         want = "all authorities in every entry, and no others"
         yield f"{bundle.where}: caBundle: got {len(bundle.trusted)} certificates, want {want}; see podberth serve's log"
-    certificates = {each for entry in registration.bundles for each in certificates_in(entry)}
-    if certificates and all(now >= validity(each).not_after for each in certificates):
+    trusted = registration.trusted
+    if trusted and all(now >= validity(each).not_after for each in trusted):
         yield f"{bundle.where}: caBundle: all its certificates have expired, want one that has not"
 
 

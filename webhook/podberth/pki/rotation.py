@@ -62,9 +62,9 @@ class Registration:
         return cls(where, document["metadata"]["generation"], bundles)
 
     @property
-    def trusted(self) -> frozenset[x509.Certificate]:
-        """The certificates that at least one entry of the webhook configuration trusts."""
-        return frozenset(each for bundle in self.bundles for each in certificates_in(bundle))
+    def trusted(self) -> tuple[x509.Certificate, ...]:
+        """The certificates that at least one entry of the webhook configuration trusts, without duplicates."""
+        return certificates_in(b"\n".join(self.bundles))
 
     def trusts_exactly(self, certificates: Sequence[x509.Certificate]) -> bool:
         """Return whether every entry of the webhook configuration trusts exactly ``certificates``."""
@@ -169,9 +169,7 @@ def _first(registrations: Sequence[Registration], now: datetime, profile: Lifeti
     If the Secret was deleted, leaves may still be in use: the certificates that are trusted now remain trusted until
     such leaves have expired.
     """
-    known = dict.fromkeys(
-        found for each in registrations for bundle in each.bundles for found in certificates_in(bundle)
-    )
+    known = dict.fromkeys(found for each in registrations for found in each.trusted)
     previous = tuple(_retired(found, profile.leaf_life, now) for found in known if _alive(found, now))
     return Authorities(None, new_signer(profile.ca_life, profile.leaf_life, now), previous)
 

@@ -7,9 +7,11 @@ import asyncio
 import errno
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
+
+from aiohttp import web
 
 from ..errors import UsageError
 from ..settings import Address
@@ -32,30 +34,43 @@ _PAUSE_SECONDS = 0.1
 _NO_SUCH_FAMILY = frozenset({errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL})
 
 
+Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 _Handshake: TypeAlias = "asyncio.Task[tuple[asyncio.Transport, asyncio.BaseProtocol]]"
 
 
 class Listener:
     """Listens on one address. ``start`` must be called before ``stop``, inside a running event loop."""
 
+    flag: ClassVar[str]
+    """The flag that gives the address, for messages."""
+    write_seconds: ClassVar[float] = 0.0
+    """How long the last answers may take to be written."""
+
     def __init__(
-        self, make: Callable[[], BoundedConnection], places: Places, context: ssl.SSLContext | None = None
+        self,
+        handler: Handler,
+        connection: Callable[..., BoundedConnection],
+        places: Places,
+        context: ssl.SSLContext | None = None,
     ) -> None:
         """Create the listener, which accepts connections as long as ``places``, the limit of open connections, permits.
 
-        ``make`` returns the object for a new connection. ``context`` is None for plain HTTP.
+        ``handler`` answers each request, and ``connection`` returns the object for a new connection. ``context`` is
+        None for plain HTTP.
         """
-        self._make = make
-        self._places = places
+        self.places = places
         self._context = context
         self._loop = asyncio.get_running_loop()
+        # web.Server and not web.Application: no routes, middlewares and signals, which take 6 of 67 us a review.
+        self._web = web.Server(handler)
+        self._make = partial(connection, self._web, places=places, loop=self._loop)
         self._socket: socket.socket | None = None
         self._again: asyncio.TimerHandle | None = None
         self._waiting: socket.socket | None = None
         """A socket of a client that was accepted and waits for a free place."""
         self._handshakes: set[_Handshake] = set()
 
-    def start(self, address: Address, flag: str) -> Address:
+    def start(self, address: Address) -> Address:
         """Start to listen, and return the address with the port number that is in use.
 
         Raises:
@@ -65,7 +80,7 @@ class Listener:
             self._socket = _listening(address)
         except OSError as error:
             where = f"{address.host}:{address.port}"
-            raise UsageError(f"{flag}: got {where}, which cannot be used: {error}") from error
+            raise UsageError(f"{self.flag}: got {where}, which cannot be used: {error}") from error
         self._socket.setblocking(False)  # noqa: FBT003 - as it is called
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _KERNEL_BYTES)
         self._look()
@@ -85,11 +100,13 @@ class Listener:
             self._waiting = None
 
     async def stop(self) -> None:
-        """Accept no more connections, and cancel the TLS handshakes in progress."""
+        """Close every connection. A connection with an answer in progress is closed after the answer."""
         self.refuse()
         for task in self._handshakes:
             task.cancel()
         await asyncio.gather(*self._handshakes, return_exceptions=True)
+        self._web.pre_shutdown()
+        await self._web.shutdown(self.write_seconds)
 
     def _look(self) -> None:
         """Ask the event loop to call ``_accept`` when a client connects."""
@@ -116,7 +133,7 @@ class Listener:
                 self._pause()
                 return
             connection = self._make()
-            if not self._places.enter(connection, self._loop.time()):
+            if not self.places.enter(connection, self._loop.time()):
                 self._waiting = accepted
                 self._pause()
                 return
@@ -138,7 +155,7 @@ class Listener:
         self._handshakes.discard(task)
         connection.shaking = None
         if task.cancelled() or (fault := task.exception()) is not None:
-            self._places.leave(connection)
+            self.places.leave(connection)
             accepted.close()
             # Every fault of TLS and of the network is an OSError, and anybody may cause one.
             if not task.cancelled() and not isinstance(fault, OSError):

@@ -29,12 +29,12 @@ class Places:
     def __init__(
         self, budget: MemoryBudget | None = None, most: int = MOST_PLACES, most_proven: int = MOST_PROVEN
     ) -> None:
-        """Create the object without connections. Every connection is charged to ``budget``, if there is one.
+        """Create the object without connections. Every connection is charged to ``budget``, or to a budget of its own.
 
         ``most`` is the limit of open connections. At most ``most_proven`` connections, whose callers are known to be
         legitimate, are protected from being closed for new connections.
         """
-        self._budget = budget
+        self._budget = budget or MemoryBudget()
         self._most = most
         self._most_proven = most_proven
         self._unproven: dict[Guest, float] = {}
@@ -54,8 +54,7 @@ class Places:
         Returns False if the limit of open connections is reached and no connection may be closed. ``now`` is the event
         loop's time in seconds.
         """
-        budget = self._budget
-        while len(self) >= self._most or not (budget is None or budget.take("connections", HANDSHAKE_BYTES)):
+        while len(self) >= self._most or not self._budget.take("connections", HANDSHAKE_BYTES):
             if not self._displace(now):
                 return False
         self._unproven[guest] = now
@@ -66,7 +65,7 @@ class Places:
         """Note that a connection's TLS handshake is finished, and free the bytes that only a handshake needs."""
         if guest in self._shaking:
             self._shaking.discard(guest)
-            self._give_back(HANDSHAKE_BYTES - CONNECTION_BYTES)
+            self._budget.give_back("connections", HANDSHAKE_BYTES - CONNECTION_BYTES)
 
     def prove(self, guest: Guest) -> None:
         """Protect a connection from being closed for a new connection, because its caller is known to be legitimate.
@@ -83,11 +82,7 @@ class Places:
             return
         self.settle(guest)
         self._proven.discard(guest)
-        self._give_back(CONNECTION_BYTES)
-
-    def _give_back(self, amount: int) -> None:
-        if self._budget is not None:
-            self._budget.give_back("connections", amount)
+        self._budget.give_back("connections", CONNECTION_BYTES)
 
     def _displace(self, now: float) -> bool:
         """Close the oldest connection from an unknown caller, if that connection is old enough.

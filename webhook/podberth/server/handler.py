@@ -10,7 +10,6 @@ import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
 from time import perf_counter, time_ns
 from urllib.parse import parse_qs
 
@@ -27,8 +26,9 @@ from ..telemetry.metrics import OTHER_PATH, Phases
 from ..telemetry.reviews import ReviewRecorder
 from ..telemetry.traces import ReviewTracer, TracedReview
 from .body import Body, keep_body, read_body
+from .judge import Judgement
 from .listen import connection_of
-from .state import Decider, Deciders, PendingDecision, ServingState
+from .state import Decider, Deciders, ServingState
 
 # ---- the target of a request: the decider that its path names, and the deadline in its query -------------------------
 
@@ -82,8 +82,6 @@ def timeout_seconds(query: str) -> float:
 
 _JSON = "application/json"
 _JSON_BYTES = _JSON.encode()
-# The apiserver sends one target for each webhook entry; targets of strangers must not stay in memory.
-_REMEMBERED_TARGETS = 64
 # How long the first pod of a new Namespace or Job waits for the watch to report that object: events are passed on
 # together after a tenth of a second. The API server waits 50 ms in the same situation and then asks etcd
 # (missingNamespaceWait, apiserver pkg/admission/plugin/namespace/lifecycle). The shortest timeout of podberth's webhook
@@ -113,7 +111,7 @@ class ReviewHandler:
         self._state = state
         self._recorder = recorder
         self._budget = budget
-        self._resolve = lru_cache(_REMEMBERED_TARGETS)(partial(resolve, deciders))
+        self._deciders = deciders
 
     async def __call__(self, request: web.BaseRequest) -> WholeAnswer:
         """Answer one request; a bug becomes an answer with status 500."""
@@ -121,10 +119,10 @@ class ReviewHandler:
         started = connection.read_at
         state = self._state
         state.in_flight += 1
-        target = self._resolve(request.raw_path)
+        target = resolve(self._deciders, request.raw_path)
         review: AdmissionRequest | None = None
         hold = Hold(self._budget, proven=connection.proven)
-        elsewhere: PendingDecision | None = None
+        elsewhere: Judgement | None = None
         try:
             deadline = started + target.budget_seconds
             check_head(request, target, connection.stranger)
@@ -170,7 +168,7 @@ class ReviewHandler:
             else:
                 elsewhere.when_ended(hold.release)
 
-    def _decide(self, review: AdmissionRequest, target: Target, deadline: float) -> Outcome | PendingDecision:
+    def _decide(self, review: AdmissionRequest, target: Target, deadline: float) -> Outcome | Judgement:
         snapshot = self._state.present()
         if snapshot is None or target.decider is None:
             raise ReviewError(503, "policies and topology are not loaded")
@@ -212,7 +210,7 @@ def _behind(hold: Hold, call: Callable[..., object], *arguments: object) -> None
         asyncio.get_running_loop().call_soon(call, *arguments)
 
 
-async def in_time(outcome: PendingDecision, deadline: float) -> Outcome:
+async def in_time(outcome: Judgement, deadline: float) -> Outcome:
     """Wait for a decision that is made outside the event loop, but only until the caller stops waiting.
 
     Raises:

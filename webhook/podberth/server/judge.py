@@ -132,22 +132,14 @@ class PolicyJudge:
             raise ReviewError(504, "nobody waits for it any more")
         began = time.thread_time()
         try:
-            return self._judge_now(worker, review, schema, gone.is_set, policies)
+            # Only one thread may use an environment, and the event loop's thread uses that of the reviews.
+            if worker.environment is None or worker.environment.schema is not schema:
+                worker.environment = Environment(schema)
+            outcome = self._validate(review, worker.environment, gone.is_set)
+            if outcome.verdict == "denied":
+                return outcome
+            # The warning lists names, and so may be as long as the document: it is not added to a denial.
+            return with_warning(outcome, review, replacement(review, policies))
         finally:
             rest = min(_LONGEST_REST_SECONDS, worker.rest * (time.thread_time() - began))
             worker.rests_until = time.monotonic() + rest
-
-    def _judge_now(
-        self,
-        worker: "_Worker",
-        review: AdmissionRequest,
-        schema: PodSchema,
-        late: Late,
-        policies: Iterable[CompiledPolicy],
-    ) -> Outcome:
-        # Only one thread may use an environment, and the event loop's thread uses that of the reviews.
-        if worker.environment is None or worker.environment.schema is not schema:
-            worker.environment = Environment(schema)
-        outcome = self._validate(review, worker.environment, late)
-        # The warning lists names, and so may be as long as the document: it is not added if the document was denied.
-        return outcome if outcome.verdict == "denied" else with_warning(outcome, review, replacement(review, policies))

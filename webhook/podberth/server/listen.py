@@ -2,7 +2,6 @@
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -11,9 +10,8 @@ from aiohttp import web
 
 from ..port.byte_budget import MemoryBudget
 from ..port.connection import BoundedConnection
-from ..port.listener import Listener
+from ..port.listener import Handler, Listener
 from ..port.slots import Places
-from ..settings import Address
 from .port_tls import names_of
 
 # The apiserver keeps an idle connection for 90 s (net/http IdleConnTimeout, apimachinery util/net/http.go). The client
@@ -24,15 +22,14 @@ KEEPALIVE_SECONDS = 120.0
 _LINGER_SECONDS = 2.0
 # How long reviews in flight may take to finish: timeoutSeconds is 30 at most.
 FINISH_SECONDS = 30.0
-# How long the last answers may take to be written. They are in the kernel's buffer at once, unless a client does not
-# read.
-_WRITE_SECONDS = 2.0
-
-Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
-class ReviewPort:
+class ReviewPort(Listener):
     """The TLS port that receives reviews. ``start`` must be called before ``stop``."""
+
+    flag = "--listen"
+    # The answers are in the kernel's buffer at once, unless a client does not read.
+    write_seconds = 2.0
 
     def __init__(
         self, handler: Handler, context: ssl.SSLContext, budget: MemoryBudget, client_name: str | None = None
@@ -41,37 +38,13 @@ class ReviewPort:
 
         ``client_name`` is the name that clients' certificates must have; None accepts every client.
         """
-        self.places = Places(budget)
-        # web.Server and not web.Application: no routes, middlewares and signals, which take 6 of 67 us a review.
-        self._web = web.Server(handler)
-        make = partial(
+        connection = partial(
             StampedConnection,
-            self._web,
-            places=self.places,
-            loop=asyncio.get_running_loop(),
             keepalive_timeout=KEEPALIVE_SECONDS,
             lingering_time=_LINGER_SECONDS,
             client_name=client_name,
         )
-        self._listener = Listener(make, self.places, context)
-
-    async def start(self, address: Address) -> Address:
-        """Start to listen, and return the address with the port number that is in use.
-
-        Raises:
-            UsageError: the process cannot listen on the address.
-        """
-        return self._listener.start(address, "--listen")
-
-    def refuse(self) -> None:
-        """Accept no more connections; open connections continue."""
-        self._listener.refuse()
-
-    async def stop(self) -> None:
-        """Close every connection. A connection with an answer in progress is closed after the answer."""
-        await self._listener.stop()
-        self._web.pre_shutdown()
-        await self._web.shutdown(_WRITE_SECONDS)
+        super().__init__(handler, connection, Places(budget), context)
 
 
 class StampedConnection(BoundedConnection):

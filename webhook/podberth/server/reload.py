@@ -21,7 +21,6 @@ from ..errors import PodberthError, PolicyError, TopologyError
 from ..facts.cluster import ClusterFacts
 from ..files.source import Loaded, SnapshotSource, Verdict
 from ..mutation.seal import Sealer
-from ..pki.certificate import LeafCertificate
 from ..policy.namespaced import NamespacedPolicy
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics
@@ -317,19 +316,11 @@ class WatchedCertificate:
             leaf, certificate, key = await asyncio.to_thread(read_pair, self._files)
             # Not in a thread: handshakes use the context.
             self._tls.show(certificate, key, str(self._files.certificate))
-            self._publish(leaf)
-
-    def _publish(self, leaf: LeafCertificate) -> None:
-        self._state.certificate = True
-        self._metrics.certificate_not_after.set(leaf.validity.not_after.timestamp())
-        self._metrics.reloaded("certificate", ok=True)
-        self._log.event(
-            "info",
-            "loaded",
-            what=["certificate"],
-            names=list(leaf.names),
-            not_after=leaf.validity.not_after,
-        )
+            self._state.certificate = True
+            until = leaf.validity.not_after
+            self._metrics.certificate_not_after.set(until.timestamp())
+            self._metrics.reloaded(self.what, ok=True)
+            self._log.event("info", "loaded", what=[self.what], names=list(leaf.names), not_after=until)
 
 
 async def watch(watched: Sequence[Watched], interval_seconds: float, metrics: Metrics, log: Log) -> None:

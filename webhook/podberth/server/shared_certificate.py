@@ -107,7 +107,10 @@ class SharedCertificate:
             # and not those from before the Secret was deleted.
             configurations = await self.shared.configurations()
         else:
-            self._take_key(secret)
+            # If the Secret has lost its key, the previous key is kept.
+            if secret.record_key:
+                self._record_key = secret.record_key
+                self.use_key(secret.record_key, self.shared.where)
             self._sign(secret.authorities, read_at)
         registrations = [each.registration for each in configurations]
         known = secret.authorities if secret else None
@@ -117,12 +120,6 @@ class SharedCertificate:
         if action is None and secret is not None and not secret.record_key:
             action = Store(secret.authorities, "the Secret had no record.key")
         return await self._act(action, secret, configurations)
-
-    def _take_key(self, secret: ReadSecret) -> None:
-        """Seal records with the key in the Secret; if the Secret has lost its key, keep the previous key."""
-        if secret.record_key:
-            self._record_key = secret.record_key
-            self.use_key(secret.record_key, self.shared.where)
 
     async def _act(
         self, action: Store | Trust | None, secret: ReadSecret | None, configurations: Sequence[ReadConfiguration]

@@ -1,35 +1,21 @@
 """The state shared by the parts of a running server: the snapshot in force, and whether the server is shutting down."""
 
 import asyncio
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Protocol, TypeAlias
+from typing import TypeAlias
 
 from ..admission.awaited import Awaited, Sought
 from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot
+from .judge import Judgement
 
-
-class PendingDecision(Protocol):
-    """A decision that is made outside the event loop, in a thread; callers await the decision."""
-
-    def __await__(self) -> Generator[Any, None, Outcome]:
-        """Wait for the decision and return the decision."""
-
-    def when_ended(self, call: Callable[[], object]) -> None:
-        """Call ``call`` when the work on the review has ended, even if no caller waits for the decision any more."""
-
-
-Decider: TypeAlias = Callable[[AdmissionRequest, Snapshot], Outcome | PendingDecision]
-"""A function that decides on a review with a snapshot, at once or in another thread or process."""
+Decider: TypeAlias = Callable[[AdmissionRequest, Snapshot], Outcome | Judgement]
+"""A function that decides on a review with a snapshot, at once or in another thread."""
 Deciders: TypeAlias = Mapping[str, Decider]
 """The decider for each URL path, such as ``/mutate``."""
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(slots=True)
@@ -48,7 +34,7 @@ class ServingState:
     """Returns the resources of the cluster that must be listed before the server is ready, and are not listed yet."""
     awaited: Awaited | None = None
     """Returns the unknown objects of a review that may still arrive; None: no review ever waits for objects."""
-    clock: Callable[[], datetime] = _now
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     """Returns the present time, with a time zone."""
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 

@@ -92,24 +92,17 @@ def _line(level: Level, path: str, request: AdmissionRequest | None) -> dict[str
 
     Values that may be long are shortened.
     """
+    line = {"time": datetime.now(UTC), "level": level, "msg": "review", "path": path}
     if request is None:
-        return {"time": datetime.now(UTC), "level": level, "msg": "review", "path": path}
+        return line
     user = request.envelope.get("userInfo") or {}
-    return {
-        "time": datetime.now(UTC),
-        "level": level,
-        "msg": "review",
-        "path": path,
+    metadata = mapping_at(request.object, "metadata")
+    return line | {
         "uid": request.uid,
         "operation": request.operation,
         "kind": request.kind,
         "namespace": request.namespace,
-        "name": request.name or _generate_name(request),
+        "name": request.name or text(metadata.get("name") or metadata.get("generateName"))[:MAX_TEXT],
         "user": (user.get("username") or "")[:MAX_TEXT],
         "dry_run": request.dry_run,
     }
-
-
-def _generate_name(request: AdmissionRequest) -> str:
-    metadata = mapping_at(request.object, "metadata")
-    return text(metadata.get("name") or metadata.get("generateName"))[:MAX_TEXT]

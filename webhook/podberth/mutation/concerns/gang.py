@@ -69,7 +69,11 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
     reason = reason or (_drawn(draft) if (found or wanted) == NATIVE else "")
     if reason:
         return Skipped("gang", reason)
-    return _refer(draft, found or wanted, _mark(draft, group, members, apart), group)
+    system, marked = found or wanted, _mark(draft, group, members, apart)
+    path = membership.REFERENCES[system]
+    draft.set(path, group)
+    wrote = {**(marked.wrote if marked else {}), _WORDS[path]: group}
+    return Change("gang", wrote, lambda: f"joins {system} PodGroup {group}")
 
 
 def _system(system: object) -> str:
@@ -136,13 +140,6 @@ def _unmakeable(system: str, group: str, members: int, known: GangFacts) -> str:
     if not is_subdomain(group):
         return f"no {system} group: {group} is no object's name"
     return ""
-
-
-def _refer(draft: Draft, system: str, marked: Change | None, group: str) -> Change:
-    path = membership.REFERENCES[system]
-    draft.set(path, group)
-    wrote = {**(marked.wrote if marked else {}), _WORDS[path]: group}
-    return Change("gang", wrote, lambda: f"joins {system} PodGroup {group}")
 
 
 def _holds(there: Present, wrote: dict[str, Any]) -> bool:

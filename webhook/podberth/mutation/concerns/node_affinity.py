@@ -5,12 +5,11 @@ from typing import Any
 
 from ...errors import EvaluationError
 from ...kube.patch import Draft
-from ...kube.paths import pointer
 from ...kube.unchecked import key_of
 from .. import affinity, narrowing
 from ..change import Change, Proposal, Skipped
 from ..concern import Concern, Present, Surroundings, is_list_of_maps
-from ..conflict import Conflict, ConflictCase, Resolution
+from ..conflict import ConflictCase, Resolution
 from ..restoring import unordered
 
 
@@ -49,19 +48,17 @@ def _preferred(draft: Draft) -> frozenset[bytes]:
 def _holds(there: Present, wrote: dict[str, Any]) -> bool:
     if not all(key_of(item) in there.read(_preferred) for item in wrote.get("preferred", ())):
         return False
+    if "required" not in wrote:
+        return True
     try:
-        return "required" not in wrote or affinity.is_required(
-            there.draft, wrote["required"], there.read(affinity.known)
-        )
+        return affinity.require(there.draft.fork(), wrote["required"], there.read(affinity.known)) is None
     except EvaluationError:
         return False
 
 
 def _conflicts(case: ConflictCase) -> Resolution:
-    rival = narrowing.rival(case.draft, case.proposal.leaves, case.others, case.nodes)
-    if rival is None:
-        return [], case.proposal
-    return [Conflict(pointer(affinity.NODE_AFFINITY), rival.policy, rival.why)], None
+    rival = narrowing.rival(case, case.proposal.leaves, affinity.NODE_AFFINITY)
+    return ([], case.proposal) if rival is None else ([rival], None)
 
 
 def _restore(draft: Draft, before: Draft, changes: Sequence[dict[str, Any]]) -> bool:

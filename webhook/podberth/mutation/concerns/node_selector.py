@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from ...kube.patch import Draft
-from ...kube.paths import pointer
 from .. import affinity, leaf, narrowing
 from ..change import Change, Proposal, Skipped
 from ..concern import Concern, Present, Surroundings, is_string_map
-from ..conflict import Conflict, ConflictCase, Resolution
+from ..conflict import ConflictCase, Resolution
 
 _PATH = affinity.SELECTOR
 
@@ -43,11 +42,7 @@ def _build(draft: Draft, proposal: Proposal, around: Surroundings) -> Change | S
     if partly is not None and not around.nodes_left(trial) and around.nodes_left(draft):
         return Skipped("nodeSelector", f"{partly}; no known node meets the rest")
     _write(draft, wrote)
-    return Change("nodeSelector", wrote, lambda: "requires node label " + _phrase(wrote))
-
-
-def _phrase(wrote: Mapping[str, str]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in wrote.items())
+    return Change("nodeSelector", wrote, lambda: "requires node label " + leaf.pairs(wrote))
 
 
 def _write(draft: Draft, values: Mapping[str, str]) -> None:
@@ -64,10 +59,8 @@ def _conflicts(case: ConflictCase) -> Resolution:
     found = case.fields({(*_PATH, key): value for key, value in values.items()})
     present = case.draft.get(_PATH) or {}
     ours = {key: value for key, value in values.items() if isinstance(value, str) and key not in present}
-    rival = narrowing.rival(case.draft, {"required": affinity.as_terms(ours)}, case.others, case.nodes)
-    if rival is None:
-        return found, case.proposal
-    return [*found, Conflict(pointer(_PATH), rival.policy, rival.why)], None
+    rival = narrowing.rival(case, {"required": affinity.as_terms(ours)}, _PATH)
+    return (found, case.proposal) if rival is None else ([*found, rival], None)
 
 
 def _restore(draft: Draft, before: Draft, changes: Sequence[dict[str, str]]) -> bool:

@@ -121,7 +121,12 @@ def _wrong(draft: Draft, claim: dict[str, Any], todo: list[_Todo], in_stead: InS
     if len(todo) > 1:
         asked = f"more than one container asks for {claim['instead']}"
         return f"{asked}, and all would share one claim {claim['name']}; name one"
-    return next(filter(None, (_in_use(draft, claim, each) or _miscounted(claim, each, in_stead) for each in todo)), "")
+    if not todo:
+        return ""
+    if users := _users(draft, claim):
+        asks = f"container {todo[0].container.get('name')} asks for {claim['instead']} besides"
+        return f"claim {claim['name']} is used by container {users[0]} already, and {asks}"
+    return _miscounted(claim, todo[0], in_stead)
 
 
 def _shared(draft: Draft, claim: dict[str, Any], todo: list[_Todo], counted: Sequence[Mapping[str, Any]]) -> str:
@@ -144,13 +149,6 @@ def _share(claim: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
         return False
     requests, others = claim.get("requests"), other.get("requests")
     return not requests or not others or not set(requests).isdisjoint(others)
-
-
-def _in_use(draft: Draft, claim: dict[str, Any], todo: _Todo) -> str:
-    """Return a message if any container already uses the claim that ``todo`` gives to a container; else empty."""
-    asks = f"container {todo.container.get('name')} asks for {claim['instead']} besides"
-    users = _users(draft, claim)
-    return f"claim {claim['name']} is used by container {users[0]} already, and {asks}" if users else ""
 
 
 def _users(draft: Draft, claim: Mapping[str, Any]) -> list[str]:

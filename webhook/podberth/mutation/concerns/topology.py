@@ -70,7 +70,7 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
         return None
     key, members = leaf.text(level, "topology.level"), _number_of_members(proposal.leaves.get("slice"))
     if draft.get(membership.SCHEDULING_GROUP):
-        return _say_level(draft, key, mode, known) if members <= 1 else _no_slices(draft, known)
+        return _say_level(draft, key, mode, members, known)
     system = next((system for system, path in membership.REFERENCES.items() if draft.get(path)), "")
     reason = JOINED[system].places() if system else ""
     if not reason and (not draft.get(membership.LABEL) or _is_drawn(draft, slices=members > 1)):
@@ -105,8 +105,12 @@ def _number_of_members(every: object) -> int:
     return members
 
 
-def _say_level(draft: Draft, key: str, mode: str, known: GangFacts) -> Change | Skipped | None:
-    if not membership.is_made_of_members(draft, known) or draft.get(_LEVEL) is not None:
+def _say_level(draft: Draft, key: str, mode: str, members: int, known: GangFacts) -> Change | Skipped | None:
+    if not membership.is_made_of_members(draft, known):
+        return None
+    if members > 1:
+        return Skipped("topology", "a native PodGroup has no field for slices")
+    if draft.get(_LEVEL) is not None:
         return None
     if mode != "required":
         return Skipped("topology", "a native PodGroup has no preferred topology; use mode: required")
@@ -114,12 +118,6 @@ def _say_level(draft: Draft, key: str, mode: str, known: GangFacts) -> Change | 
     draft.set(_LEVEL_MODE, mode)
     again = ", where its PodGroup is made again" if draft.get(membership.REFERENCES[NATIVE]) in known.native else ""
     return Change("topology", {"level": key, "mode": mode}, lambda: f"gang {mode} in one domain of {key}{again}")
-
-
-def _no_slices(draft: Draft, known: GangFacts) -> Skipped | None:
-    if not membership.is_made_of_members(draft, known):
-        return None
-    return Skipped("topology", "a native PodGroup has no field for slices")
 
 
 def _terms(draft: Draft) -> list[Mapping[str, Any]]:
