@@ -90,7 +90,7 @@ async def watching(kubeconfig: Path, timing: Timing = TIMING) -> AsyncIterator[W
     log = Log(lines)
     metrics = WatchMetrics(Metrics((), lines_dropped=lambda: 0, in_flight=lambda: 0), dict, lambda: 0)
     workloads = LiveWorkloads(FOLLOWED, known.append, log)
-    served = ServedKinds(workloads, partial(ClusterClient, kubeconfig, timing), metrics, log, timing)
+    served = ServedKinds(workloads.sinks, partial(ClusterClient, kubeconfig, timing), metrics, log, timing)
 
     async def hand_on() -> None:
         await served.settled.wait()

@@ -69,7 +69,7 @@ class Watching:
         metrics = WatchMetrics(Metrics((), lines_dropped=lambda: 0, in_flight=lambda: 0), dict, lambda: 0)
         self.workloads = LiveWorkloads(FOLLOWED, lambda _: None, log)
         connect = partial(ClusterClient, kubeconfig, timing)
-        self.served = ServedKinds(self.workloads, connect, metrics, log, timing)
+        self.served = ServedKinds(self.workloads.sinks, connect, metrics, log, timing)
         self.policies = LivePolicies(self._take, connect, metrics, log, timing)
 
     async def _take(self, documents: Mapping[str, Any]) -> None:

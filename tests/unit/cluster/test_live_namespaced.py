@@ -155,7 +155,7 @@ def test_params_are_followed_before_a_policy_that_looks_for_them_decides(params:
         live = LiveNamespaced(takes, lambda: client, counts, log, Timing(), schema)
         live.when_params_wanted = known
         live._sink.put("vision/own", document)
-        live._served.settled.set()
+        live.settled.set()
         task = asyncio.create_task(live._hand_on())
         await until("the policies are in force", lambda: _reached(seen))
         task.cancel()

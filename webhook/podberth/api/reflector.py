@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 
 from ..errors import ClusterError, TooLongError
 from ..telemetry.log import Level, Log
+from ..topology.heartbeats import WatchClock
 from .opening import Client
 from .protocol import (
     LARGEST_PAGE_BYTES,
@@ -46,17 +47,15 @@ _SMALLER: Final = 8
 class Sink(Protocol):
     """Receives the objects of a resource, and the changes of the objects, from a reflector."""
 
+    @property
+    def sight(self) -> WatchClock | None:
+        """The clock that stops while no changes arrive; None if the sink needs none. The known objects stay."""
+
     def put(self, name: str, document: Document) -> None:
         """Receive an object that is new or has changed."""
 
     def drop(self, name: str) -> None:
         """Receive the name of an object that no longer exists."""
-
-    def lost(self, at: float) -> None:
-        """Receive the time since which no changes arrive, by the monotonic clock; the known objects stay."""
-
-    def regained(self, at: float) -> None:
-        """Receive the time at which changes began to arrive again, by the monotonic clock."""
 
 
 class Counts(Protocol):
@@ -101,11 +100,6 @@ class Reflector:
         self._why: ListReason = "start"
         self._resync_at = 0.0
 
-    @property
-    def count(self) -> int:
-        """The number of the resource's objects that exist, as far as the reflector knows."""
-        return len(self.known)
-
     async def run(self) -> None:
         """List and watch the resource until the task is cancelled.
 
@@ -149,12 +143,13 @@ class Reflector:
         await self._client.reset()
 
     async def _fail(self, error: ClusterError) -> None:
-        """Log a failure, notify the sink that no changes arrive, and reset the client for the next try."""
+        """Log a failure, stop the sink's clock because no changes arrive, and reset the client for the next try."""
         name = self.resource.name
         if error.reason == "expired":
             self._expire("expired")
         self.trouble = error.reason
-        self._sink.lost(self.contact_at)
+        if self._sink.sight is not None:
+            self._sink.sight.lose(self.contact_at)
         state = "the last known state stays in force" if self.listed.is_set() else "nothing is known yet"
         # If the kind does not change, silence is no fault (Timing.silence_seconds). If it is one, the next try fails.
         level: Level = "info" if error.reason == "silent" else "warning"
@@ -219,7 +214,8 @@ class Reflector:
         if self.trouble:
             self.trouble = ""
             self._log.event("info", f"{self.resource.name}: the API server answers again")
-            self._sink.regained(self.contact_at)
+            if self._sink.sight is not None:
+                self._sink.sight.regain(self.contact_at)
 
     async def _take(self, events: Iterable[Event]) -> None:
         """Pass events to the sink, with pauses in which the event loop can answer reviews."""

@@ -8,10 +8,8 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import Protocol
 from uuid import uuid4
 
 import uvloop
@@ -37,7 +35,6 @@ from ..settings import Address
 from ..telemetry.controller_metrics import ControllerMetrics
 from ..telemetry.log import LibraryHandler, Log, standard_output
 from ..telemetry.metrics import EventMetrics
-from ..telemetry.watch_metrics import KindState, WatchFacts
 from .access import add_conventions, add_kubeconfig, address, kubeconfig_of, number, path
 from .exitcodes import ExitCode
 
@@ -47,22 +44,6 @@ _LISTEN = Address("", 8080)
 # A gang's owner and its group come within a second of each other; a person who forgot the group is informed soon.
 _PATIENCE_SECONDS = 60.0
 _LONGEST_PATIENCE_SECONDS = 3600.0
-
-
-class _Follower(Protocol):
-    """A part of the process that follows resources of the cluster."""
-
-    def unlisted(self) -> list[str]:
-        """Return the names of the resources whose objects have not been listed yet."""
-
-    def watched(self) -> Mapping[str, WatchFacts]:
-        """Return a mapping from each followed resource to facts about the resource's watch."""
-
-    def states(self) -> Mapping[str, KindState]:
-        """Return a mapping from a kind's name to the state of the kind's watch."""
-
-    async def run(self) -> None:
-        """Follow the cluster until the task is cancelled."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -126,7 +107,7 @@ async def _control(
     declared = Declared(LayeredPolicies(files, conventions, PodSchema.packaged()), sight.declare, log)
     policies = LivePolicies(declared.take, connect, metrics, log, timing)
     floors = [Floor(connect, conventions, metrics, log, timing)] if arguments.floor else []
-    followers: list[_Follower] = [sight, policies, *floors]
+    followers = [*sight.followers, policies, *(one for each in floors for one in each.followers)]
     metrics.ask(
         leads=lambda: election.leads,
         waiting=sight.in_groups,

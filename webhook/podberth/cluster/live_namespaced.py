@@ -29,11 +29,10 @@ from ..kube.yaml_text import as_yaml
 from ..policy.namespaced import MOST_BYTES, MOST_OF_NAMESPACE, NamespacedPolicy, by_namespace, compile_namespaced
 from ..policy.parse import ParsedNamespaced, parse_policies
 from ..telemetry.log import Log
-from ..telemetry.watch_metrics import KindState, WatchFacts
 from ..wellknown import API_VERSION, NAMESPACED_KIND
 from .served import ServedKinds
 from .whole_objects import rounds
-from .workloads import Filed, LiveKinds
+from .workloads import Filed
 
 _GROUP, _, _VERSION = API_VERSION.partition("/")
 _PLURAL: Final = "namespacedgpupolicies"
@@ -71,7 +70,7 @@ def texts_of_namespaced(documents: Sequence[Mapping[str, Any]]) -> tuple[tuple[s
     return tuple((_file(each), _text(each)) for each in documents)
 
 
-class LiveNamespaced:
+class LiveNamespaced(ServedKinds):
     """Keeps the NamespacedGPUPolicies of one cluster compiled."""
 
     def __init__(
@@ -90,35 +89,20 @@ class LiveNamespaced:
         """
         self._on_change, self._on_verdicts = takes
         self._pod_schema = pod_schema
-        self._log = log
         self._wake = asyncio.Event()
-        self._kinds = LiveKinds((), self._wake.set, log)
         self._sink = TenantPolicies(self._wake.set, log)
-        self._kinds.sinks = {NAMESPACED: self._sink}
-        self._served = ServedKinds(self._kinds, connect, metrics, log, timing)
+        super().__init__({NAMESPACED: self._sink}, connect, metrics, log, timing)
         self._compiled: dict[str, _Compiled] = {}
         self.when_params_wanted: Callable[[], Awaitable[None]] | None = None
         """The function that returns once tenants' params are known. It is called before policies that look for them
         come into force, so that no pod is judged without them."""
 
-    def unlisted(self) -> list[str]:
-        """Return the name of the kind NamespacedGPUPolicy in a list until the first list is complete; then []."""
-        return list(self._served.unlisted())
-
-    def watched(self) -> Mapping[str, WatchFacts]:
-        """Return a mapping from the name of the kind NamespacedGPUPolicy to facts about the watch, for the metrics."""
-        return self._served.watched()
-
-    def states(self) -> Mapping[str, KindState]:
-        """Return a mapping from the name of the kind NamespacedGPUPolicy to the state of the watch."""
-        return self._served.states()
-
     async def run(self) -> None:
         """Follow and compile the policies until the task is cancelled."""
-        await run_together([self._served.run(), self._hand_on()])
+        await run_together([super().run(), self._hand_on()])
 
     async def _hand_on(self) -> None:
-        await self._served.settled.wait()
+        await self.settled.wait()
         environment = await asyncio.to_thread(new_environment, self._pod_schema)
         first = True
         async for _ in rounds(self._wake):

@@ -162,11 +162,11 @@ class Documents:
         """Create the receiver. The receiver calls ``take`` with each object, ``drop`` with a deleted object's name.
 
         After ``take`` or ``drop``, the receiver calls ``notify``. ``resource`` is the name for messages. ``sight`` is a
-        clock that stops while the watch is lost; None: a new clock.
+        clock that stops while the watch is lost; None if the functions need none.
         """
         self.left_out: set[str] = set()
+        self.sight = sight
         self._resource, self._take, self._drop, self._notify, self._log = resource, take, drop, notify, log
-        self._sight = sight or WatchClock()
 
     def put(self, name: str, document: Document) -> None:
         """Pass an object to the function ``take``, and log an error if the object cannot be used.
@@ -192,11 +192,3 @@ class Documents:
         self.left_out.discard(name)
         self._drop(name)
         self._notify()
-
-    def lost(self, at: float) -> None:
-        """Stop the clock ``sight`` because the watch was lost after the time ``at``; the objects are kept."""
-        self._sight.lose(at)
-
-    def regained(self, at: float) -> None:
-        """Start the clock ``sight`` again, because the resource is watched again from the time ``at`` on."""
-        self._sight.regain(at)

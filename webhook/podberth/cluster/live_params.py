@@ -28,6 +28,7 @@ from ..kube.unchecked import text_at
 from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, WatchFacts
 from ..wellknown import NAMESPACE
+from .required import watch_facts
 from .whole_objects import rounds
 
 MOST_BYTES_OF_ALL: Final = 64 * 1024 * 1024
@@ -75,13 +76,15 @@ class LiveParams:
         except TimeoutError:
             self._log.event("warning", "params: ConfigMaps of namespaces are not listed yet")
 
+    def unlisted(self) -> tuple[()]:
+        """Return nothing, because only policies that need params wait for them."""
+        return ()
+
     def watched(self) -> Mapping[str, WatchFacts]:
         """Return a mapping from the resource's name to facts about the watch; empty before a policy needs params."""
         if self._reflector is None:
             return {}
-        age = time.monotonic() - self._reflector.contact_at
-        left_out = {"unreadable": self.sink.left_out}
-        return {NAMESPACE_PARAMS.name: WatchFacts(self._reflector.count, age, left_out)}
+        return {NAMESPACE_PARAMS.name: watch_facts(self._reflector, {"unreadable": self.sink.left_out})}
 
     def states(self) -> Mapping[str, KindState]:
         """Return a mapping from the name of the resource to the watch's state; empty before a policy needs params."""
@@ -157,6 +160,8 @@ class _Space:
 class TenantParams:
     """Receives ConfigMaps and keeps them by namespace, within bounds."""
 
+    sight = None
+
     def __init__(self, notify: Callable[[], None]) -> None:
         """Create the object without ConfigMaps; ``notify`` is called when a ConfigMap changes."""
         self._notify = notify
@@ -217,12 +222,6 @@ class TenantParams:
         """Forget all ConfigMaps, because ConfigMaps are not followed any more."""
         self._changed.update(self._spaces)
         self._spaces, self._bytes = {}, 0
-
-    def lost(self, at: float) -> None:
-        """Keep the ConfigMaps while the watch is lost."""
-
-    def regained(self, at: float) -> None:
-        """Do nothing, because the ConfigMaps were kept while the watch was lost."""
 
     def _no_room(self, space: _Space, size: int) -> str:
         if len(space.sizes) >= _KEPT_BEYOND * MOST_OF_NAMESPACE:

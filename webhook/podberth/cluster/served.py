@@ -21,7 +21,8 @@ from ..facts.object_kinds import Kind
 from ..kube.api_path import ApiPath, collection_path, version_path
 from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, WatchFacts
-from .workloads import LiveKinds
+from .required import watch_facts
+from .workloads import Filed
 
 # Failures that may concern a single kind, for example because its conversion webhook is down.
 _BROKEN: Final = frozenset({"failed", "garbled"})
@@ -78,7 +79,7 @@ class ServedKinds:
 
     def __init__(
         self,
-        workloads: LiveKinds,
+        sinks: Mapping[Kind, Filed],
         connect: Callable[[], Client],
         metrics: Counts,
         log: Log,
@@ -86,7 +87,7 @@ class ServedKinds:
         *,
         patient: bool = False,
     ) -> None:
-        """Create the object; ``run`` starts to follow kinds and passes the objects to ``workloads``.
+        """Create the object; ``run`` starts to follow kinds and passes the objects of each to the kind's sink.
 
         The event ``settled`` is set when each kind is listed, not served, refused or unreadable. With ``patient``, an
         unreadable kind does not count: ``settled`` is set only after the kind is listed.
@@ -95,11 +96,11 @@ class ServedKinds:
         """An event that is set when no kind's first list is awaited any longer: each kind is listed, not served,
         refused or unreadable."""
         self._excused: frozenset[str] = frozenset() if patient else _BROKEN
-        self._workloads = workloads
+        self.sinks = sinks
         self._client = connect()
-        self._owners = {(kind.group, kind.kind): kind for kind in workloads.sinks if kind.role == "owner"}
+        self._owners = {(kind.group, kind.kind): kind for kind in sinks if kind.role == "owner"}
         # All clients are made now, so that a kubeconfig that breaks later does not end the watches.
-        self._clients = {kind: connect() for kind in workloads.sinks}
+        self._clients = {kind: connect() for kind in sinks}
         self._metrics = metrics
         self._log = log
         self._timing = timing
@@ -123,7 +124,7 @@ class ServedKinds:
         """
         if self.settled.is_set():
             return ()
-        return [kind.name for kind in self._workloads.sinks if self._keeps_waiting(kind)]
+        return [kind.name for kind in self.sinks if self._keeps_waiting(kind)]
 
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
         """Return whether a review may wait for a pod's owner: the watch of the owner's kind will report the owner.
@@ -133,19 +134,14 @@ class ServedKinds:
         """
         found = self._owners.get((group, kind))
         followed = None if found is None else self._followed.get(found)
-        if found is None or followed is None or self._workloads.sinks[found].leaves_out(uid):
+        if found is None or followed is None or self.sinks[found].leaves_out(uid):
             return False
         return followed.reflector.listed.is_set() and not followed.reflector.trouble
 
     def watched(self) -> Mapping[str, WatchFacts]:
         """Return a mapping from the name of each followed kind to facts about the kind's watch, for the metrics."""
-        now = time.monotonic()
         return {
-            kind.name: WatchFacts(
-                objects=each.reflector.count,
-                contact_age_seconds=now - each.reflector.contact_at,
-                left_out=self._workloads.left_out(kind),
-            )
+            kind.name: watch_facts(each.reflector, self.sinks[kind].left_out_by_reason)
             for kind, each in self._followed.items()
         }
 
@@ -158,7 +154,7 @@ class ServedKinds:
 
     def states(self) -> Mapping[str, KindState]:
         """Return a mapping from a kind's name to the kind's state: followed, listing, not served or refused."""
-        return {kind.name: self._state(kind) for kind in self._workloads.sinks}
+        return {kind.name: self._state(kind) for kind in self.sinks}
 
     async def run(self) -> None:
         """Find out again and again which kinds the cluster serves, and follow those kinds until cancelled."""
@@ -193,7 +189,7 @@ class ServedKinds:
     async def _look(self) -> bool:
         """Find out which kinds are served, and start to follow new kinds; return whether the API server answered."""
         try:
-            served = await discover(self._client, self._workloads.sinks)
+            served = await discover(self._client, self.sinks)
         except ClusterError as error:
             self._log_once("discovery", f"discovery of kinds: no answer; what is followed goes on: {error}")
             # As with a list: a server that has just started refuses everybody for some seconds.
@@ -202,7 +198,7 @@ class ServedKinds:
             return False
         self._known = True
         self._reported.pop("discovery", None)
-        for kind in self._workloads.sinks:
+        for kind in self.sinks:
             if kind in self._followed:
                 continue
             if kind in served:
@@ -213,7 +209,7 @@ class ServedKinds:
 
     def _leave(self, kind: Kind) -> None:
         """Record that API discovery does not list the kind, and forget the kind's objects."""
-        sink = self._workloads.sinks[kind]
+        sink = self.sinks[kind]
         if sink.is_served:
             self._log_once(kind.name, f"{kind.name}: {_FORGOTTEN}")
         self._absent[kind] = "not served"
@@ -224,7 +220,7 @@ class ServedKinds:
     def _follow(self, kind: Kind, resource: Resource) -> None:
         if self._absent.get(kind) == "not served":
             del self._absent[kind]
-        sink = self._workloads.sinks[kind]
+        sink = self.sinks[kind]
         sink.discovered()
         reflector = Reflector(resource, self._clients[kind], sink, self._metrics, self._log, self._timing)
         reflector.known |= self._ended.pop(kind, {})
@@ -276,7 +272,7 @@ class ServedKinds:
             self._absent[kind] = "refused"
             if not self._is_early():
                 self._log_once(kind.name, f"{kind.name}: not followed; nothing is known of it: {error}")
-            self._workloads.sinks[kind].forget()
+            self.sinks[kind].forget()
             return
         if error is not None and not isinstance(error, ClusterError):
             self._log.fault(f"{kind.name}: a bug in podberth; it is followed again", error)
@@ -316,8 +312,8 @@ class ServedKinds:
             if each.reflector.listed.is_set():
                 self._absent.pop(kind, None)
                 self._reported.pop(kind.name, None)
-                self._workloads.sinks[kind].served()
-        if self._known and not any(map(self._keeps_waiting, self._workloads.sinks)):
+                self.sinks[kind].served()
+        if self._known and not any(map(self._keeps_waiting, self.sinks)):
             self.settled.set()
 
     def _log_once(self, what: str, message: str) -> None:

@@ -45,11 +45,6 @@ class LiveObjects:
         self._wake = asyncio.Event()
         self.sinks = {resource: _Kept(self._wake.set) for resource in resources}
 
-    def left_out(self, resource: Resource) -> Mapping[str, int]:
-        """Return an empty map, because every object can be used."""
-        del resource
-        return {}
-
     async def hand_on(self) -> None:
         """Pass the objects to ``on_change`` now, and again whenever an object changes."""
         async for _ in rounds(self._wake):
@@ -58,6 +53,8 @@ class LiveObjects:
 
 class _Kept:
     """Receives the objects of one resource, and keeps the objects."""
+
+    sight = None
 
     def __init__(self, notify: Callable[[], None]) -> None:
         self.objects: dict[str, Document] = {}
@@ -74,12 +71,6 @@ class _Kept:
         """Remove the object with the name ``name``."""
         del self.objects[name]
         self._notify()
-
-    def lost(self, at: float) -> None:
-        """Do nothing: the objects are kept while the watch is lost."""
-
-    def regained(self, at: float) -> None:
-        """Do nothing: the objects were kept while the watch was lost."""
 
 
 def _without(document: Document, *fields: str) -> Document:

@@ -28,20 +28,7 @@ MOST_WAITING: Final = 10_000
 _GROUPING: Final = ("pod group", "queue")
 
 
-class LiveKinds:
-    """Keeps facts about the objects of optional kinds: the kinds that are followed if the cluster serves them."""
-
-    def __init__(self, kinds: Sequence[Kind], notify: Callable[[], None], log: Log) -> None:
-        """Create the object without facts. ``notify`` is called when a fact has changed that decisions read."""
-        self.sinks = {kind: Filed(kind, notify, log) for kind in kinds}
-
-    def left_out(self, kind: Kind) -> Mapping[str, int]:
-        """Return a mapping from a reason to the number of a kind's objects that cannot be used for that reason."""
-        filed = self.sinks[kind]
-        return {"unreadable": len(filed.left_out - filed.beyond), TOO_MANY: len(filed.beyond)}
-
-
-class LiveWorkloads(LiveKinds):
+class LiveWorkloads:
     """Keeps facts about the objects that a review may need, and calls ``on_change`` with all facts after a change."""
 
     def __init__(self, kinds: Sequence[Kind], on_change: Callable[[ClusterFacts], None], log: Log) -> None:
@@ -50,7 +37,7 @@ class LiveWorkloads(LiveKinds):
         self._wake = asyncio.Event()
         self._facts = ClusterFacts(listed=True)
         self.maker = GroupMaker(self._wake.set)
-        super().__init__(kinds, self._wake.set, log)
+        self.sinks = {kind: Filed(kind, self._wake.set, log) for kind in kinds}
 
     async def hand_on(self) -> None:
         """Pass the facts to ``on_change`` now, and whenever facts change, until the task is cancelled."""
@@ -97,6 +84,11 @@ class Filed(Documents):
         self._count = 0
         self._table = Table()
         self._changes: dict[ObjectKey, Any] = {}
+
+    @property
+    def left_out_by_reason(self) -> Mapping[str, int]:
+        """A mapping from a reason to the number of the kind's objects that cannot be used for that reason."""
+        return {"unreadable": len(self.left_out - self.beyond), TOO_MANY: len(self.beyond)}
 
     def table(self) -> Table:
         """Return the present facts about all objects of the kind.

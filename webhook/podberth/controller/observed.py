@@ -1,20 +1,19 @@
 """The controller's knowledge of a cluster: the waiting pods, and the objects of the kinds that the controller makes."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from ..api.opening import Client
 from ..api.protocol import WAITING_PODS, Document, Timing
-from ..api.reflector import Counts, Reflector, run_together
+from ..api.reflector import Counts
 from ..cluster.live_nodes import Documents
+from ..cluster.required import Follower, Required
 from ..cluster.served import ServedKinds
-from ..cluster.workloads import LiveKinds
+from ..cluster.workloads import Filed
 from ..facts.object_kinds import Kind, of_role
 from ..kube.pod import OwnerReference
 from ..telemetry.log import Log
-from ..telemetry.watch_metrics import KindState, WatchFacts
 from .plan.intake import made, waiting_pod
 from .plan.world import Made, Owned, WaitingPod, World
 
@@ -36,7 +35,10 @@ SEEN_KINDS: Final[tuple[Kind, ...]] = tuple(_seen(kind) for kind in of_role("pod
 
 
 class ObservedCluster:
-    """Follows the objects of a cluster that the controller needs. ``notify`` is called after each change."""
+    """Keeps the objects of a cluster that the controller needs, which ``followers`` follow.
+
+    ``notify`` is called after each change.
+    """
 
     def __init__(
         self,
@@ -46,37 +48,22 @@ class ObservedCluster:
         log: Log,
         timing: Timing,
     ) -> None:
-        """Create the object without knowledge of the cluster; ``run`` starts to follow the cluster."""
+        """Create the object without knowledge of the cluster; ``run`` of each follower starts to follow the cluster."""
         self.pods: dict[str, WaitingPod] = {}
         """The waiting pods that name a group or a claim template, by ``namespace/name``."""
         self.declared: Mapping[str, Mapping[str, Any]] | None = None
         """The claim templates that policies declare, by name; None if not known yet."""
         self._notify = notify
         sink = Documents(WAITING_PODS.name, self._put, self._drop, lambda: None, log)
-        self._reflector = Reflector(WAITING_PODS, connect(), sink, metrics, log, timing)
-        self._objects = LiveKinds(SEEN_KINDS, notify, log)
-        self._served = ServedKinds(self._objects, connect, metrics, log, timing)
-
-    def unlisted(self) -> list[str]:
-        """Return the names of the resources whose objects have not been listed yet."""
-        pods = [] if self._reflector.listed.is_set() else [WAITING_PODS.name]
-        return [*pods, *self._served.unlisted()]
+        self._waiting = Required({WAITING_PODS: sink}, connect, metrics, log, timing)
+        kinds = {kind: Filed(kind, notify, log) for kind in SEEN_KINDS}
+        self._served = ServedKinds(kinds, connect, metrics, log, timing)
+        self.followers: tuple[Follower, ...] = (self._waiting, self._served)
 
     async def listed(self) -> None:
         """Wait until the waiting pods, and all served kinds that podberth can read, have been listed."""
-        await self._reflector.listed.wait()
+        await self._waiting.listed()
         await self._served.settled.wait()
-
-    async def run(self) -> None:
-        """Follow the cluster until the task is cancelled.
-
-        Raises:
-            ClusterError: the API server refuses to list the waiting pods, and the pods were not listed before.
-        """
-        try:
-            await run_together([self._reflector.run(), self._served.run()])
-        finally:
-            await self._reflector.close()
 
     def world(
         self,
@@ -92,7 +79,7 @@ class ObservedCluster:
         """
         states = self._served.states()
         served = {kind: version for kind in SEEN_KINDS if (version := self._served.version(kind))}
-        known = {kind.name: self._objects.sinks[kind].table().facts for kind in served}
+        known = {kind.name: self._served.sinks[kind].table().facts for kind in served}
         return World(
             pods=dict(self.pods),
             known=known,
@@ -113,15 +100,6 @@ class ObservedCluster:
     def in_groups(self) -> int:
         """Return the number of waiting pods that name a group; pods that name only a claim template do not count."""
         return sum(bool(pod.groups) for pod in self.pods.values())
-
-    def watched(self) -> Mapping[str, WatchFacts]:
-        """Return a mapping from each followed resource to facts about the resource's watch, for the metrics."""
-        pods = WatchFacts(self._reflector.count, time.monotonic() - self._reflector.contact_at, {})
-        return {WAITING_PODS.name: pods, **self._served.watched()}
-
-    def states(self) -> Mapping[str, KindState]:
-        """Return a mapping from a kind's name to the kind's state: followed, listing, not served or refused."""
-        return self._served.states()
 
     def _put(self, name: str, document: Document) -> None:
         pod = waiting_pod(document)
