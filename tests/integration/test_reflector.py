@@ -69,7 +69,6 @@ async def following(directory: Path, *steps: Step, timing: Timing = TIMING) -> A
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            await reflector.close()
 
 
 def test_a_list_is_read_page_by_page_and_watched_from_its_version(tmp_path: Path) -> None:

@@ -101,46 +101,49 @@ class Reflector:
         self._resync_at = 0.0
 
     async def run(self) -> None:
-        """List and watch the resource until the task is cancelled.
+        """List and watch the resource until the task is cancelled; at the end, the client's connections are closed.
 
         Raises:
             ClusterError: a retry would not help. Either the API server has refused every request for the configured
                 time (``Timing.refused_seconds``) before the first list was complete; or an optional resource is refused
                 at the first list; or an optional resource is not served.
         """
-        while True:
-            lived, asked, reason = 0.0, 0.0, "ended"
+        try:
+            while True:
+                await self._follow()
+        finally:
+            await self._client.reset()
+
+    async def _follow(self) -> None:
+        """List the resource, if that is due, and watch it until the watch ends; then wait until the next try."""
+        lived, asked, reason = 0.0, 0.0, "ended"
+        try:
+            if not self._version:
+                await self._list()
+            began = time.monotonic()
             try:
-                if not self._version:
-                    await self._list()
-                began = time.monotonic()
-                try:
-                    await self._watch()
-                finally:
-                    lived = time.monotonic() - began
-            except ClusterError as error:
-                if self._is_over(error):
-                    raise
-                await self._fail(error)
-                asked, reason = error.retry_after_seconds, error.reason
-            except Exception as bug:  # noqa: BLE001 - a bug in handling one answer must not end the watch
-                self._log.fault(f"{self.resource.name}: a bug in podberth; all objects are listed again", bug)
-                self._expire("expired")
-                reason = "bug"
-            if self._version and time.monotonic() >= self._resync_at:
-                self._expire("resync")
-            self._metrics.restarted(self.resource.name, reason)
-            await asyncio.sleep(self._pace.wait_seconds(lived, asked))
+                await self._watch()
+            finally:
+                lived = time.monotonic() - began
+        except ClusterError as error:
+            if self._is_over(error):
+                raise
+            await self._fail(error)
+            asked, reason = error.retry_after_seconds, error.reason
+        except Exception as bug:  # noqa: BLE001 - a bug in handling one answer must not end the watch
+            self._log.fault(f"{self.resource.name}: a bug in podberth; all objects are listed again", bug)
+            self._expire("expired")
+            reason = "bug"
+        if self._version and time.monotonic() >= self._resync_at:
+            self._expire("resync")
+        self._metrics.restarted(self.resource.name, reason)
+        await asyncio.sleep(self._pace.wait_seconds(lived, asked))
 
     def _is_over(self, error: ClusterError) -> bool:
         refused = error.reason == "refused" and not self.listed.is_set()
         if self.resource.optional:
             return refused or error.status == HTTPStatus.NOT_FOUND
         return self._refusals.lasting(error, time.monotonic()) and refused
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.reset()
 
     async def _fail(self, error: ClusterError) -> None:
         """Log a failure, stop the sink's clock because no changes arrive, and reset the client for the next try."""

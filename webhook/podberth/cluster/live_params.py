@@ -96,10 +96,7 @@ class LiveParams:
     async def run(self) -> None:
         """Follow the ConfigMaps from the first call of ``known`` on, until the task is cancelled."""
         await self._wanted.wait()
-        try:
-            await run_together([self._follow(), self._hand_on()])
-        finally:
-            await self._client.reset()
+        await run_together([self._follow(), self._hand_on()])
 
     async def _follow(self) -> None:
         while True:
@@ -113,7 +110,6 @@ class LiveParams:
                 self._refuse(str(error))
             finally:
                 listed.cancel()
-            await self._client.reset()
             # The right may be granted at any time, and a server that has just started refuses everybody for some
             # seconds.
             await asyncio.sleep(self._pace.wait_seconds(time.monotonic() - began))

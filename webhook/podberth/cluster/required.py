@@ -76,8 +76,4 @@ class Required:
         Raises:
             ClusterError: the API server refuses to list a resource, and the resource was not listed before.
         """
-        try:
-            await run_together(each.run() for each in self._reflectors)
-        finally:
-            for each in self._reflectors:
-                await each.close()
+        await run_together(each.run() for each in self._reflectors)

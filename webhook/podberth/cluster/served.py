@@ -165,7 +165,10 @@ class ServedKinds:
                 self._settle()
                 await self._until_something_happens(self._patience(calm=calm), looked_at)
         finally:
-            await asyncio.gather(*(self._stop(each) for each in self._followed.values()))
+            tasks = [each.task for each in self._followed.values()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             await self._client.reset()
 
     def _patience(self, *, calm: bool) -> float:
@@ -252,14 +255,14 @@ class ServedKinds:
                     each.cancel()
             ended = [kind for kind, each in self._followed.items() if each.task.done()]
             for kind in ended:
-                await self._end(kind)
+                self._end(kind)
             self._settle()
             if self._ended:
                 # It may be served in another version now, or not at all.
                 await asyncio.sleep(self._pace.wait_seconds(time.monotonic() - looked_at))
                 return
 
-    async def _end(self, kind: Kind) -> None:
+    def _end(self, kind: Kind) -> None:
         """End following a kind whose watch has ended.
 
         If the API server refused the watch, the kind's objects are forgotten. Otherwise, ``_ended`` has the objects
@@ -267,7 +270,6 @@ class ServedKinds:
         """
         followed = self._followed.pop(kind)
         error = followed.task.exception()
-        await followed.reflector.close()
         if isinstance(error, ClusterError) and error.status != HTTPStatus.NOT_FOUND:
             self._absent[kind] = "refused"
             if not self._is_early():
@@ -279,11 +281,6 @@ class ServedKinds:
         # A 404 may pass: a proxy or an API server that has just started may answer so.
         self._absent.pop(kind, None)
         self._ended[kind] = followed.reflector.known
-
-    async def _stop(self, followed: _Followed) -> None:
-        followed.task.cancel()
-        await asyncio.gather(followed.task, return_exceptions=True)
-        await followed.reflector.close()
 
     # ---- reports ----------------------------------------------------------------------------------------------------
 
