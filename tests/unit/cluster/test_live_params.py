@@ -80,11 +80,11 @@ def test_a_namespace_with_too_many_is_known_again_once_some_are_deleted() -> Non
 
 def test_far_beyond_the_bound_nothing_more_is_kept_and_the_namespace_says_so_until_it_is_deleted() -> None:
     sink = kept(*many(3 * MOST_OF_NAMESPACE))
-    assert sink.left_out == MOST_OF_NAMESPACE
+    assert sink.objects.unusable == MOST_OF_NAMESPACE
     assert "got more than 200 ConfigMaps in the namespace; delete some, then write it again" in sink.take()["a"].excess
     for at in range(MOST_OF_NAMESPACE, 3 * MOST_OF_NAMESPACE):
         sink.drop(f"a/limits-{at:04}")
-    assert (sink.left_out, sink.take()["a"].excess) == (0, "")
+    assert (sink.objects.unusable, sink.take()["a"].excess) == (0, "")
 
 
 def test_one_that_is_too_large_is_not_kept_and_is_named() -> None:
@@ -108,7 +108,7 @@ def test_all_namespaces_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -
 def test_what_is_forgotten_takes_no_room() -> None:
     sink = kept(*many(3), *many(2, "b"))
     sink.take()
-    sink.forget()
+    sink.objects.forget()
     assert sink.take() == {}
     put(sink, *many(1))
     assert len(sink.take()["a"].config_maps) == 1

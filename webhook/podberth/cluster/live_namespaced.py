@@ -31,7 +31,8 @@ from ..policy.parse import ParsedNamespaced, parse_policies
 from ..telemetry.log import Log
 from ..wellknown import API_VERSION, NAMESPACED_KIND
 from .served import ServedKinds
-from .whole_objects import rounds
+from .tenant_objects import Kept, TenantObjects
+from .whole_objects import rounds, without
 from .workloads import Filed
 
 _GROUP, _, _VERSION = API_VERSION.partition("/")
@@ -106,7 +107,7 @@ class LiveNamespaced(ServedKinds):
         environment = await asyncio.to_thread(new_environment, self._pod_schema)
         first = True
         async for _ in rounds(self._wake):
-            changed = self._sink.take_changed()
+            changed = self._sink.objects.take_changed()
             for namespace in changed:
                 began = time.monotonic()
                 await self._compile_safely(namespace, environment)
@@ -122,7 +123,7 @@ class LiveNamespaced(ServedKinds):
 
     async def _compile_safely(self, namespace: str, environment: Environment) -> None:
         try:
-            await asyncio.to_thread(self._compile, namespace, self._sink.of(namespace), environment)
+            await asyncio.to_thread(self._compile, namespace, self._sink.objects.of(namespace), environment)
         except Exception as bug:  # noqa: BLE001 - a bug in compiling one namespace's policies must affect that one only
             self._log.fault(f"{NAMESPACED.name} of {namespace}: a bug in podberth; none of them decides", bug)
 
@@ -138,7 +139,7 @@ class LiveNamespaced(ServedKinds):
         verdicts = tuple(verdict for each in self._compiled.values() for verdict in each.verdicts)
         self._on_verdicts(self._sink.documents(), verdicts)
 
-    def _compile(self, namespace: str, documents: Mapping[str, "Kept"], environment: Environment) -> None:
+    def _compile(self, namespace: str, documents: Mapping[str, Kept], environment: Environment) -> None:
         """Compile a namespace's policies with ``environment``, and keep the result in ``_compiled``; runs in a thread.
 
         ``documents`` has the policies by name. The policies of all namespaces have one limit of syntax-tree nodes.
@@ -148,17 +149,6 @@ class LiveNamespaced(ServedKinds):
             taken = sum(each.parts for each in self._compiled.values())
             room = Room(MAX_SET_PARTS - taken, "the policies of all namespaces", MAX_SET_PARTS)
             self._compiled[namespace] = _compiled(namespace, documents, environment, room)
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A policy as podberth received it.
-
-    ``problem`` says why the policy is not compiled; empty if it can be compiled.
-    """
-
-    document: Document
-    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,27 +208,15 @@ class TenantPolicies(Filed):
         """Create the object without policies; ``notify`` is called when a policy changes."""
         super().__init__(NAMESPACED, notify, log)
         self._changed_by = notify
-        self._spaces: dict[str, dict[str, Kept]] = {}
-        self._sizes: dict[str, int] = {}
-        self._bytes = 0
-        self._changed: dict[str, None] = {}
-
-    def of(self, namespace: str) -> dict[str, Kept]:
-        """Return the policies of a namespace by name."""
-        return dict(self._spaces.get(namespace, {}))
+        self.objects = TenantObjects()
 
     def documents(self) -> dict[str, Document]:
         """Return a mapping from NAMESPACE/NAME to the policy, for all kept policies."""
         return {
             f"{namespace}/{name}": each.document
-            for namespace, those in self._spaces.items()
+            for namespace, those in self.objects.spaces.items()
             for name, each in those.items()
         }
-
-    def take_changed(self) -> list[str]:
-        """Return the namespaces whose policies have changed since the last call."""
-        found, self._changed = list(self._changed), {}
-        return found
 
     def put(self, name: str, document: Document) -> None:
         """Keep a policy, and note that the policy has changed if its generation has changed.
@@ -246,63 +224,47 @@ class TenantPolicies(Filed):
         A new status, for example, does not change the generation.
         """
         namespace, _, own = name.partition("/")
-        those = self._spaces.setdefault(namespace, {})
-        before = those.get(own)
-        if before is None and len(those) >= _KEPT:
+        before = self.objects.remove(namespace, own)
+        if before is None and len(self.objects.of(namespace)) >= _KEPT:
             self.left_out.add(name)
             return
         self.left_out.discard(name)
-        metadata = {key: value for key, value in document["metadata"].items() if key != "managedFields"}
-        size = len(orjson.dumps({**document, "metadata": metadata, "status": None}))
-        self._bytes -= self._sizes.pop(name, 0)
-        if problem := self._excess(size):
-            those[own] = Kept({**_head(document), "metadata": _named(metadata)}, problem)
-        else:
-            self._sizes[name] = size
-            self._bytes += size
-            those[own] = Kept({**document, "metadata": metadata})
-        if before is None or _version(before) != _version(those[own]):
-            self._changed[namespace] = None
+        document = without(document, "managedFields")
+        size = len(orjson.dumps({**document, "status": None}))
+        problem = self._excess(size)
+        kept = Kept(_head(document) if problem else document, size, problem)
+        self.objects.add(namespace, own, kept)
+        if before is None or _version(before) != _version(kept):
+            self.objects.changed[namespace] = None
         self._changed_by()
 
     def drop(self, name: str) -> None:
         """Remove a policy that no longer exists."""
         namespace, _, own = name.partition("/")
         self.left_out.discard(name)
-        self._bytes -= self._sizes.pop(name, 0)
-        those = self._spaces.get(namespace, {})
-        if those.pop(own, None) is not None:
-            self._mark(namespace)
-        if not those:
-            self._spaces.pop(namespace, None)
+        if self.objects.remove(namespace, own) is not None:
+            self.objects.changed[namespace] = None
+            self._changed_by()
 
     def forget(self) -> None:
         """Forget all policies, because NamespacedGPUPolicies are not followed any more."""
-        for namespace in self._spaces:
-            self._changed[namespace] = None
-        self._spaces, self._sizes, self._bytes = {}, {}, 0
+        self.objects.forget()
         self.left_out.clear()
         self._changed_by()
 
     def _excess(self, size: int) -> str:
         if size > MOST_BYTES:
             return f"got {size:,} bytes, want {MOST_BYTES:,} at most; make several policies of it"
-        if self._bytes + size > MOST_BYTES_OF_ALL:
+        if self.objects.bytes + size > MOST_BYTES_OF_ALL:
             return f"got more than {MOST_BYTES_OF_ALL:,} bytes of policies in all namespaces; write it again later"
         return ""
 
-    def _mark(self, namespace: str) -> None:
-        self._changed[namespace] = None
-        self._changed_by()
-
 
 def _head(document: Document) -> Document:
-    return {key: document[key] for key in ("apiVersion", "kind") if key in document}
-
-
-def _named(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a policy by which podberth writes the policy's status."""
     kept = ("name", "namespace", "uid", "resourceVersion", "generation")
-    return {key: metadata[key] for key in kept if key in metadata}
+    named = {key: document["metadata"][key] for key in kept if key in document["metadata"]}
+    return {**{key: document[key] for key in ("apiVersion", "kind") if key in document}, "metadata": named}
 
 
 def _version(kept: Kept) -> tuple[object, object, str]:

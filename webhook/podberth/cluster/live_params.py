@@ -10,7 +10,6 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from ..admission.namespace_params import (
@@ -29,7 +28,8 @@ from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, WatchFacts
 from ..wellknown import NAMESPACE
 from .required import watch_facts
-from .whole_objects import rounds
+from .tenant_objects import Kept, TenantObjects
+from .whole_objects import rounds, without
 
 MOST_BYTES_OF_ALL: Final = 64 * 1024 * 1024
 """The maximum size of all kept ConfigMaps together: an eighth of the memory that the manifests grant. A namespace can
@@ -84,7 +84,7 @@ class LiveParams:
         """Return a mapping from the resource's name to facts about the watch; empty before a policy needs params."""
         if self._reflector is None:
             return {}
-        return {NAMESPACE_PARAMS.name: watch_facts(self._reflector, {"unreadable": self.sink.left_out})}
+        return {NAMESPACE_PARAMS.name: watch_facts(self._reflector, {"unreadable": self.sink.objects.unusable})}
 
     def states(self) -> Mapping[str, KindState]:
         """Return a mapping from the name of the resource to the watch's state; empty before a policy needs params."""
@@ -121,7 +121,7 @@ class LiveParams:
         self._wake.set()
 
     def _refuse(self, problem: str) -> None:
-        self.sink.forget()
+        self.sink.objects.forget()
         if problem != self._refused:
             self._refused = problem
             self._log.event("warning", "params: ConfigMaps of namespaces are not followed", problem=problem)
@@ -135,24 +135,6 @@ class LiveParams:
             self._handed_on.set()
 
 
-@dataclass(slots=True)
-class _Space:
-    """The ConfigMaps of one namespace."""
-
-    kept: dict[str, Document] = field(default_factory=dict)
-    sizes: dict[str, int] = field(default_factory=dict)
-    """The sizes of all ConfigMaps, including the ConfigMaps that are not kept."""
-    wrong: dict[str, str] = field(default_factory=dict)
-    """The message about each ConfigMap that exceeds a bound of its own or is not kept."""
-
-    def params(self, namespace: str) -> NamespaceParams:
-        if self.wrong:
-            name = min(self.wrong)
-            return NamespaceParams({}, f"ConfigMap {namespace}/{name}: {self.wrong[name]}")
-        excess = excess_of_all(namespace, len(self.sizes), sum(self.sizes.values()))
-        return NamespaceParams({} if excess else dict(sorted(self.kept.items())), excess)
-
-
 class TenantParams:
     """Receives ConfigMaps and keeps them by namespace, within bounds."""
 
@@ -161,84 +143,60 @@ class TenantParams:
     def __init__(self, notify: Callable[[], None]) -> None:
         """Create the object without ConfigMaps; ``notify`` is called when a ConfigMap changes."""
         self._notify = notify
-        self._spaces: dict[str, _Space] = {}
+        self.objects = TenantObjects()
         self._found: dict[str, NamespaceParams] = {}
-        self._changed: set[str] = set()
-        self._bytes = 0
-
-    @property
-    def left_out(self) -> int:
-        """The number of ConfigMaps that no policy reads: too large, of a wrong shape, or one too many to be kept."""
-        return sum(len(each.wrong) for each in self._spaces.values())
 
     def take(self) -> Mapping[str, NamespaceParams]:
         """Return a mapping from namespace to the kept ConfigMaps of the namespace.
 
         Only the namespaces that have changed since the last call are computed again.
         """
-        if self._changed:
-            found = dict(self._found)
-            for namespace in self._changed:
-                space = self._spaces.get(namespace)
-                if space is None:
-                    found.pop(namespace, None)
-                else:
-                    found[namespace] = space.params(namespace)
-            self._found, self._changed = found, set()
-        return self._found
+        found = dict(self._found)
+        for namespace in self.objects.take_changed():
+            if those := self.objects.of(namespace):
+                found[namespace] = _params(namespace, those)
+            else:
+                found.pop(namespace, None)
+        self._found = found
+        return found
 
     def put(self, name: str, document: Document) -> None:
         """Keep a ConfigMap; ``name`` is NAMESPACE/NAME. ConfigMaps in podberth's own namespace are ignored."""
         namespace, _, own = name.partition("/")
         if namespace == NAMESPACE or not text_at(document, "metadata", "uid"):
             return
-        self._remove(namespace, own)
-        metadata = {key: value for key, value in document["metadata"].items() if key != "managedFields"}
-        kept = {**document, "metadata": metadata}
-        measured = measure(kept)
-        space = self._spaces.setdefault(namespace, _Space())
-        wrong = measured.excess or self._no_room(space, measured.size)
-        if wrong:
-            space.wrong[own] = wrong
-        else:
-            space.kept[own] = kept
-            self._bytes += measured.size
-        space.sizes[own] = measured.size
+        self.objects.remove(namespace, own)
+        document = without(document, "managedFields")
+        measured = measure(document)
+        problem = measured.excess or self._no_room(self.objects.of(namespace), measured.size)
+        self.objects.add(namespace, own, Kept({} if problem else document, measured.size, problem))
         self._mark(namespace)
 
     def drop(self, name: str) -> None:
         """Remove a ConfigMap that was deleted, or that has lost the label of params."""
         namespace, _, own = name.partition("/")
-        self._remove(namespace, own)
-        if namespace in self._spaces and not self._spaces[namespace].sizes:
-            del self._spaces[namespace]
+        self.objects.remove(namespace, own)
         self._mark(namespace)
 
-    def forget(self) -> None:
-        """Forget all ConfigMaps, because ConfigMaps are not followed any more."""
-        self._changed.update(self._spaces)
-        self._spaces, self._bytes = {}, 0
-
-    def _no_room(self, space: _Space, size: int) -> str:
-        if len(space.sizes) >= _KEPT_BEYOND * MOST_OF_NAMESPACE:
+    def _no_room(self, those: Mapping[str, Kept], size: int) -> str:
+        """Return a message if a ConfigMap of ``size`` bytes cannot be kept beside ``those`` of its namespace."""
+        if len(those) >= _KEPT_BEYOND * MOST_OF_NAMESPACE:
             return f"got more than {MOST_OF_NAMESPACE} ConfigMaps in the namespace; delete some, then write it again"
-        if sum(space.sizes.values()) + size > _KEPT_BEYOND * MOST_BYTES_OF_NAMESPACE:
+        if sum(each.size for each in those.values()) + size > _KEPT_BEYOND * MOST_BYTES_OF_NAMESPACE:
             got = f"got more than {MOST_BYTES_OF_NAMESPACE:,} bytes of ConfigMaps in the namespace"
             return f"{got}; delete some, then write it again"
-        if self._bytes + size > MOST_BYTES_OF_ALL:
+        if self.objects.bytes + size > MOST_BYTES_OF_ALL:
             got = f"got more than {MOST_BYTES_OF_ALL:,} bytes of ConfigMaps in all namespaces"
             return f"{got}; delete some, then write it again"
         return ""
 
-    def _remove(self, namespace: str, own: str) -> None:
-        space = self._spaces.get(namespace)
-        if space is None or own not in space.sizes:
-            return
-        size = space.sizes.pop(own)
-        if space.kept.pop(own, None) is not None:
-            self._bytes -= size
-        space.wrong.pop(own, None)
-
     def _mark(self, namespace: str) -> None:
-        self._changed.add(namespace)
+        self.objects.changed[namespace] = None
         self._notify()
+
+
+def _params(namespace: str, those: Mapping[str, Kept]) -> NamespaceParams:
+    if wrong := [name for name, each in those.items() if each.problem]:
+        return NamespaceParams({}, f"ConfigMap {namespace}/{min(wrong)}: {those[min(wrong)].problem}")
+    excess = excess_of_all(namespace, len(those), sum(each.size for each in those.values()))
+    return NamespaceParams({} if excess else {name: each.document for name, each in sorted(those.items())}, excess)

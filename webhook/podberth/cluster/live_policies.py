@@ -7,7 +7,7 @@ succeeds: until then, it is unknown which policies of files the GPUPolicies repl
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from ..api.opening import Client
 from ..api.protocol import Document, Timing
@@ -16,15 +16,14 @@ from ..facts.object_kinds import Kind
 from ..telemetry.log import Log
 from ..wellknown import API_VERSION, EXCEPTION_KIND, POLICY_KIND
 from .served import ServedKinds
-from .whole_objects import rounds
+from .whole_objects import rounds, without
 from .workloads import Filed
 
 _GROUP, _, _VERSION = API_VERSION.partition("/")
 
 
 def _whole(document: Document) -> Document:
-    metadata: dict[str, Any] = document["metadata"]
-    return {**document, "metadata": {key: metadata[key] for key in metadata if key != "managedFields"}}
+    return without(document, "managedFields")
 
 
 GPU_POLICY: Final = Kind("policy", _GROUP, (_VERSION,), POLICY_KIND, "gpupolicies", _whole, of_cluster=True)

@@ -63,8 +63,8 @@ class _Kept:
     def put(self, name: str, document: Document) -> None:
         """Keep an object, and call ``notify`` if the object has changed in more than its ``resourceVersion``."""
         known = self.objects.get(name)
-        self.objects[name] = _without(document, "managedFields")
-        if known is None or _without(known, *_OF_THE_WRITE) != _without(document, *_OF_THE_WRITE):
+        self.objects[name] = without(document, "managedFields")
+        if known is None or without(known, *_OF_THE_WRITE) != without(document, *_OF_THE_WRITE):
             self._notify()
 
     def drop(self, name: str) -> None:
@@ -73,6 +73,7 @@ class _Kept:
         self._notify()
 
 
-def _without(document: Document, *fields: str) -> Document:
+def without(document: Document, *fields: str) -> Document:
+    """Return an object without some fields of its metadata."""
     metadata: dict[str, Any] = document["metadata"]
     return {**document, "metadata": {key: metadata[key] for key in metadata if key not in fields}}
