@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
@@ -25,11 +25,11 @@ from ..files.deadline import new_environment
 from ..files.source import PolicyState, Verdict
 from ..kube.api_path import ApiPath, collection_path
 from ..kube.schema import PodSchema
-from ..kube.yaml_text import as_yaml
 from ..policy.namespaced import MOST_BYTES, MOST_OF_NAMESPACE, NamespacedPolicy, by_namespace, compile_namespaced
 from ..policy.parse import ParsedNamespaced, parse_policies
 from ..telemetry.log import Log
 from ..wellknown import API_VERSION, NAMESPACED_KIND
+from .layered_policies import OF_NAMESPACED, by_policy, file_of, generation_of, texts_of
 from .served import ServedKinds
 from .tenant_objects import Kept, TenantObjects
 from .whole_objects import rounds, without
@@ -37,7 +37,6 @@ from .workloads import Filed
 
 _GROUP, _, _VERSION = API_VERSION.partition("/")
 _PLURAL: Final = "namespacedgpupolicies"
-_PREFIX: Final = "namespacedgpupolicy/"
 MOST_BYTES_OF_ALL: Final = 64 * 1024 * 1024
 """The maximum size of all kept policies together: an eighth of the memory that the manifests grant."""
 _KEPT: Final = 2 * MOST_OF_NAMESPACE
@@ -61,14 +60,6 @@ def status_path(name: str) -> ApiPath:
     """Return the path of the status of the policy ``name``, which is NAMESPACE/NAME."""
     namespace, _, own = name.partition("/")
     return collection_path(API_VERSION, _PLURAL, namespace).below(own, "status")
-
-
-def texts_of_namespaced(documents: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return NamespacedGPUPolicies in the form of policy files: pairs of (file name, YAML text).
-
-    In place of a file's name, there is the kind with the policy's namespace and name (``_file``).
-    """
-    return tuple((_file(each), _text(each)) for each in documents)
 
 
 class LiveNamespaced(ServedKinds):
@@ -165,40 +156,24 @@ def _compiled(namespace: str, documents: Mapping[str, Kept], environment: Enviro
     parsed: list[ParsedNamespaced] = []
     for each in documents.values():
         if each.problem:
-            problems.append(Problem(_file(each.document), 1, 1, "", each.problem))
+            problems.append(Problem(file_of(each.document, OF_NAMESPACED), 1, 1, "", each.problem))
             continue
-        found = parse_policies([(_file(each.document), _text(each.document))])
+        found = parse_policies(texts_of([each.document], OF_NAMESPACED))
         problems += found.problems
         parsed += found.namespaced
     left = room.left
     policies, wrong = compile_namespaced(parsed, environment, within=room)
-    by_file: dict[str, tuple[Problem, ...]] = {}
-    for problem in sorted([*problems, *wrong]):
-        by_file[problem.file] = (*by_file.get(problem.file, ()), problem)
+    broken = by_policy(sorted([*problems, *wrong]), OF_NAMESPACED)
     disabled = {each.file for each in parsed if each.policy.spec.disabled}
-    verdicts = tuple(
-        _verdict(each.document, by_file.get(_file(each.document), ()), disabled) for each in documents.values()
-    )
+    verdicts = tuple(_verdict(each.document, broken, disabled) for each in documents.values())
     return _Compiled(by_namespace(policies).get(namespace, ()), verdicts, left - room.left)
 
 
-def _verdict(document: Document, problems: tuple[Problem, ...], disabled: set[str]) -> Verdict:
-    metadata = document["metadata"]
-    generation = metadata.get("generation")
-    state: PolicyState = "broken" if problems else "disabled" if _file(document) in disabled else "active"
-    name = f"{metadata['namespace']}/{metadata['name']}"
-    return Verdict(
-        name=name, generation=generation if isinstance(generation, int) else 0, state=state, problems=problems
-    )
-
-
-def _file(document: Mapping[str, Any]) -> str:
-    metadata = document["metadata"]
-    return f"{_PREFIX}{metadata['namespace']}/{metadata['name']}"
-
-
-def _text(document: Mapping[str, Any]) -> str:
-    return as_yaml({key: value for key, value in document.items() if key != "status"})
+def _verdict(document: Document, broken: Mapping[str, tuple[Problem, ...]], disabled: set[str]) -> Verdict:
+    name, file = file_of(document, ""), file_of(document, OF_NAMESPACED)
+    problems = broken.get(name, ())
+    state: PolicyState = "broken" if problems else "disabled" if file in disabled else "active"
+    return Verdict(name=name, generation=generation_of(document), state=state, problems=problems)
 
 
 class TenantPolicies(Filed):
