@@ -76,9 +76,9 @@ class LiveParams:
         except TimeoutError:
             self._log.event("warning", "params: ConfigMaps of namespaces are not listed yet")
 
-    def unlisted(self) -> tuple[()]:
+    def unlisted(self) -> list[str]:
         """Return nothing, because only policies that need params wait for them."""
-        return ()
+        return []
 
     def watched(self) -> Mapping[str, WatchFacts]:
         """Return a mapping from the resource's name to facts about the watch; empty before a policy needs params."""

@@ -1,7 +1,7 @@
 """Follows the resources that every cluster serves, each by a reflector."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from ..api.opening import Client
@@ -14,7 +14,7 @@ from ..telemetry.watch_metrics import KindState, WatchFacts
 class Follower(Protocol):
     """A part of the process that follows resources of the cluster."""
 
-    def unlisted(self) -> Sequence[str]:
+    def unlisted(self) -> list[str]:
         """Return the names of the resources whose objects have not been listed yet, and for which podberth waits."""
 
     def watched(self) -> Mapping[str, WatchFacts]:

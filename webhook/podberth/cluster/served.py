@@ -8,7 +8,7 @@ start are listed before podberth is ready. A kind that is refused or cannot be r
 import asyncio
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
@@ -117,13 +117,13 @@ class ServedKinds:
         """
         self._reported: dict[str, str] = {}
 
-    def unlisted(self) -> Sequence[str]:
+    def unlisted(self) -> list[str]:
         """Return the names of the kinds whose first list is not complete yet, and for which podberth still waits.
 
         Empty once ``settled`` is set.
         """
         if self.settled.is_set():
-            return ()
+            return []
         return [kind.name for kind in self.sinks if self._keeps_waiting(kind)]
 
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
