@@ -10,6 +10,7 @@ from controlplane.wait import until
 from podberth.admission.notices import Notice
 from podberth.api.protocol import Timing, refusal
 from podberth.controller.loop import Acting
+from podberth.controller.plan.systems import BY_NAME
 from podberth.controller.plan.world import (
     Action,
     Create,
@@ -31,7 +32,8 @@ from podberth.telemetry.log import Log
 if TYPE_CHECKING:
     from podberth.controller.observed import ObservedCluster
 
-KIND = "podgroups.scheduling.x-k8s.io"
+GROUP = "scheduling.x-k8s.io"
+KIND = f"podgroups.{GROUP}"
 JOB = OwnerReference("batch/v1", "Job", "train", "j-1")
 POD = WaitingPod(
     namespace="team",
@@ -39,7 +41,7 @@ POD = WaitingPod(
     uid="p-1",
     created=0.0,
     owner=JOB,
-    groups=(Reference(system="coscheduling", kinds=(KIND,), name="gang", said_by="a label"),),
+    groups=(Reference(replace(BY_NAME["coscheduling"], api_groups=(GROUP,), named_by="a label"), "gang"),),
     gang="gang",
     size=2,
 )

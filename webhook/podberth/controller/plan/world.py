@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ...admission.notices import Notice, Regarding
+from ...kinds.systems import PodGroupKind
 from ...kube.object_names import NamespacedName
 from ...kube.pod import OwnerReference
 
@@ -16,17 +17,12 @@ for a wrong pair says nothing about the real object with the uid.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Reference:
-    """A reference from a pod to its group: the field, the name of the group, and the possible kinds of the group."""
+    """A reference from a pod to its group: the possible kinds of the group, and the name of the group."""
 
-    system: str
-    """The name of the group system (``workload.systems``)."""
-    kinds: tuple[str, ...]
-    """The possible kinds of the group, by kubectl's names; the controller makes the first kind."""
+    system: PodGroupKind
     name: str
-    said_by: str
-    """The field of the pod that holds the group's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
