@@ -16,6 +16,7 @@ from controlplane.wait import wait_for
 from integration.serving import CapturedLines, run, until_reached
 from podberth.api.client import ClusterClient
 from podberth.api.protocol import Timing
+from podberth.cluster.required import ClusterAccess
 from podberth.cluster.served import ServedKinds
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.facts.cluster import ClusterFacts
@@ -90,7 +91,8 @@ async def watching(kubeconfig: Path, timing: Timing = TIMING) -> AsyncIterator[W
     log = Log(lines)
     metrics = WatchMetrics(Metrics((), lines_dropped=lambda: 0, in_flight=lambda: 0), dict, lambda: 0)
     workloads = LiveWorkloads(FOLLOWED, known.append, log)
-    served = ServedKinds(workloads.sinks, partial(ClusterClient, kubeconfig, timing), metrics, log, timing)
+    access = ClusterAccess(partial(ClusterClient, kubeconfig, timing), metrics, log, timing)
+    served = ServedKinds(workloads.sinks, access)
 
     async def hand_on() -> None:
         await served.settled.wait()

@@ -19,6 +19,7 @@ from podberth.api.client import ClusterClient
 from podberth.api.protocol import Timing, read_kinds, read_versions
 from podberth.cluster import workloads
 from podberth.cluster.live_policies import LivePolicies
+from podberth.cluster.required import ClusterAccess
 from podberth.cluster.served import ServedKinds
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.errors import ClusterError
@@ -69,8 +70,9 @@ class Watching:
         metrics = WatchMetrics(Metrics((), lines_dropped=lambda: 0, in_flight=lambda: 0), dict, lambda: 0)
         self.workloads = LiveWorkloads(FOLLOWED, lambda _: None, log)
         connect = partial(ClusterClient, kubeconfig, timing)
-        self.served = ServedKinds(self.workloads.sinks, connect, metrics, log, timing)
-        self.policies = LivePolicies(self._take, connect, metrics, log, timing)
+        access = ClusterAccess(connect, metrics, log, timing)
+        self.served = ServedKinds(self.workloads.sinks, access)
+        self.policies = LivePolicies(self._take, access)
 
     async def _take(self, documents: Mapping[str, Any]) -> None:
         self.handed.append(set(documents))

@@ -12,6 +12,7 @@ from podberth.cel.compile_limits import MAX_SET_PARTS
 from podberth.cel.engine import Room
 from podberth.cluster import live_namespaced
 from podberth.cluster.live_namespaced import LiveNamespaced, TenantPolicies, _compiled, status_path
+from podberth.cluster.required import ClusterAccess
 from podberth.kube.documents import load_documents
 from podberth.policy.namespaced import MOST_BYTES, MOST_OF_NAMESPACE
 from podberth.telemetry.log import Log
@@ -154,7 +155,7 @@ def test_params_are_followed_before_a_policy_that_looks_for_them_decides(params:
         counts: Any = None
         takes = (seen.extend, lambda _, __: None)
         log, schema = Log(CapturedLines()), environment().schema
-        live = LiveNamespaced(takes, lambda: client, counts, log, Timing(), schema)
+        live = LiveNamespaced(takes, ClusterAccess(lambda: client, counts, log, Timing()), schema)
         live.when_params_wanted = known
         live._sink.put("vision/own", document)
         live.settled.set()

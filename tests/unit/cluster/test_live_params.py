@@ -14,6 +14,7 @@ from podberth.admission.namespace_params import MOST_BYTES, MOST_OF_NAMESPACE, N
 from podberth.api.protocol import NAMESPACE_PARAMS, AnswerLimits, Timing
 from podberth.cluster import live_params
 from podberth.cluster.live_params import LiveParams, TenantParams
+from podberth.cluster.required import ClusterAccess
 from podberth.errors import ClusterError
 from podberth.telemetry.log import Log
 from tenants import limits
@@ -168,7 +169,7 @@ def followed(served: Served, until: Callable[[list[Any]], bool]) -> tuple[list[A
             if until(taken):
                 done.set()
 
-        live = LiveParams(take, lambda: cast("Client", served), Counted(), Log(CapturedLines()), timing)
+        live = LiveParams(take, ClusterAccess(lambda: cast("Client", served), Counted(), Log(CapturedLines()), timing))
         running = asyncio.create_task(live.run())
         await asyncio.sleep(0)
         assert served.queries == []

@@ -13,6 +13,7 @@ from integration.serving import CapturedLines
 from node_builders import node_manifest
 from podberth.api.protocol import APPLY_PATCH, AnswerLimits, Timing, refusal
 from podberth.api.reflector import run_together
+from podberth.cluster.required import ClusterAccess
 from podberth.controller import floor as module
 from podberth.controller.floor import Floor
 from podberth.conventions import Conventions
@@ -90,7 +91,9 @@ def act(cluster: Cluster, test: Callable[[Floor], Awaitable[None]]) -> list[dict
     timing = Timing(first_wait_seconds=0.01, least_wait_seconds=0.005, longest_wait_seconds=0.02)
 
     async def run() -> None:
-        floor = Floor(lambda: cast("Client", cluster), Conventions(), ControllerMetrics(), Log(lines), timing)
+        floor = Floor(
+            ClusterAccess(lambda: cast("Client", cluster), ControllerMetrics(), Log(lines), timing), Conventions()
+        )
         acting = asyncio.create_task(run_together([*(each.run() for each in floor.followers), floor.act()]))
         try:
             await until(lambda: not any(each.unlisted() for each in floor.followers), what="all to be listed")

@@ -18,7 +18,7 @@ from .live_namespaced import LiveNamespaced, Statuses, TakesNamespaced
 from .live_nodes import LiveTopology
 from .live_params import LiveParams, TakesParams
 from .live_policies import LivePolicies, TakesExceptions, TakesPolicies
-from .required import Follower, Required
+from .required import ClusterAccess, Follower, Required
 from .served import ServedKinds
 from .whole_objects import LiveObjects
 from .workloads import LiveWorkloads
@@ -57,19 +57,17 @@ class LiveCluster:
     timing: Timing
 
     def __post_init__(self, metrics: Metrics) -> None:
-        log, timing = self.log, self.timing
         watching = WatchMetrics(metrics, self._watched, lambda: self.topology.stale_count, self._kinds)
-        using = self.connect, watching, log, timing
-        left_out = self.topology.left_out
+        access = ClusterAccess(self.connect, watching, self.log, self.timing)
         self._required: list[tuple[ClusterConsumer, Required]] = [
-            (self.topology, Required(self.topology.sinks, *using, left_out=left_out)),
-            (self.objects, Required(self.objects.sinks, *using)),
-            (self.workloads.maker, Required(self.workloads.maker.sinks, *using)),
+            (self.topology, Required(self.topology.sinks, access, left_out=self.topology.left_out)),
+            (self.objects, Required(self.objects.sinks, access)),
+            (self.workloads.maker, Required(self.workloads.maker.sinks, access)),
         ]
-        self._served = ServedKinds(self.workloads.sinks, *using)
-        policies = LivePolicies(self.take_policies, *using, on_exceptions=self.take_exceptions)
-        namespaced = LiveNamespaced(self.take_namespaced, *using, self.pod_schema)
-        self.params = LiveParams(self.take_params, *using)
+        self._served = ServedKinds(self.workloads.sinks, access)
+        policies = LivePolicies(self.take_policies, access, on_exceptions=self.take_exceptions)
+        namespaced = LiveNamespaced(self.take_namespaced, access, self.pod_schema)
+        self.params = LiveParams(self.take_params, access)
         namespaced.when_params_wanted = self.params.known
         required = (each for _, each in self._required)
         self._followers: list[Follower] = [*required, policies, namespaced, self._served, self.params]

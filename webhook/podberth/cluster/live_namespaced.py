@@ -14,9 +14,8 @@ from typing import Final
 
 import orjson
 
-from ..api.opening import Client
-from ..api.protocol import Document, Timing
-from ..api.reflector import Counts, run_together
+from ..api.protocol import Document
+from ..api.reflector import run_together
 from ..cel.compile_limits import MAX_SET_PARTS
 from ..cel.engine import Environment, Room
 from ..errors import Problem
@@ -30,6 +29,7 @@ from ..policy.parse import ParsedNamespaced, parse_policies
 from ..telemetry.log import Log
 from ..wellknown import API_VERSION, NAMESPACED_KIND
 from .layered_policies import OF_NAMESPACED, by_policy, file_of, generation_of, texts_of
+from .required import ClusterAccess
 from .served import ServedKinds
 from .tenant_objects import Kept, TenantObjects
 from .whole_objects import rounds, without
@@ -65,15 +65,7 @@ def status_path(name: str) -> ApiPath:
 class LiveNamespaced(ServedKinds):
     """Keeps the NamespacedGPUPolicies of one cluster compiled."""
 
-    def __init__(
-        self,
-        takes: tuple[TakesNamespaced, Statuses],
-        connect: Callable[[], Client],
-        metrics: Counts,
-        log: Log,
-        timing: Timing,
-        pod_schema: PodSchema,
-    ) -> None:
+    def __init__(self, takes: tuple[TakesNamespaced, Statuses], access: ClusterAccess, pod_schema: PodSchema) -> None:
         """Create the object without policies.
 
         ``takes`` has (a function that receives the compiled policies by namespace, a function that receives the
@@ -82,8 +74,8 @@ class LiveNamespaced(ServedKinds):
         self._on_change, self._on_verdicts = takes
         self._pod_schema = pod_schema
         self._wake = asyncio.Event()
-        self._sink = TenantPolicies(self._wake.set, log)
-        super().__init__({NAMESPACED: self._sink}, connect, metrics, log, timing)
+        self._sink = TenantPolicies(self._wake.set, access.log)
+        super().__init__({NAMESPACED: self._sink}, access)
         self._compiled: dict[str, _Compiled] = {}
         self.when_params_wanted: Callable[[], Awaitable[None]] | None = None
         """The function that returns once tenants' params are known. It is called before policies that look for them

@@ -19,15 +19,13 @@ from ..admission.namespace_params import (
     excess_of_all,
     measure,
 )
-from ..api.opening import Client
-from ..api.protocol import NAMESPACE_PARAMS, Document, Pace, Timing
-from ..api.reflector import Counts, Reflector, run_together
+from ..api.protocol import NAMESPACE_PARAMS, Document, Pace
+from ..api.reflector import Reflector, run_together
 from ..errors import ClusterError
 from ..kube.unchecked import text_at
-from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, WatchFacts
 from ..wellknown import NAMESPACE
-from .required import watch_facts
+from .required import ClusterAccess, watch_facts
 from .tenant_objects import Kept, TenantObjects
 from .whole_objects import rounds, without
 
@@ -47,14 +45,12 @@ TakesParams = Callable[[Mapping[str, NamespaceParams] | str], None]
 class LiveParams:
     """Keeps the ConfigMaps with the label of params, and calls ``on_change`` with all of them when one changes."""
 
-    def __init__(
-        self, on_change: TakesParams, connect: Callable[[], Client], metrics: Counts, log: Log, timing: Timing
-    ) -> None:
+    def __init__(self, on_change: TakesParams, access: ClusterAccess) -> None:
         """Create the object without ConfigMaps. No request is sent before the first call of ``known``."""
         self._on_change = on_change
-        self._client = connect()
-        self._metrics, self._log, self._timing = metrics, log, timing
-        self._pace = Pace(timing, random.random)
+        self._access = access
+        self._client = access.connect()
+        self._pace = Pace(access.timing, random.random)
         self._wanted = asyncio.Event()
         self._answered = asyncio.Event()
         self._handed_on = asyncio.Event()
@@ -71,10 +67,10 @@ class LiveParams:
         """
         self._wanted.set()
         try:
-            async with asyncio.timeout(self._timing.refused_seconds):
+            async with asyncio.timeout(self._access.timing.refused_seconds):
                 await self._handed_on.wait()
         except TimeoutError:
-            self._log.event("warning", "params: ConfigMaps of namespaces are not listed yet")
+            self._access.log.event("warning", "params: ConfigMaps of namespaces are not listed yet")
 
     def unlisted(self) -> list[str]:
         """Return nothing, because only policies that need params wait for them."""
@@ -101,8 +97,7 @@ class LiveParams:
     async def _follow(self) -> None:
         while True:
             began = time.monotonic()
-            reflector = Reflector(NAMESPACE_PARAMS, self._client, self.sink, self._metrics, self._log, self._timing)
-            self._reflector = reflector
+            self._reflector = reflector = self._access.reflector(NAMESPACE_PARAMS, self._client, self.sink)
             listed = asyncio.create_task(self._await_list(reflector))
             try:
                 await reflector.run()
@@ -124,7 +119,7 @@ class LiveParams:
         self.sink.objects.forget()
         if problem != self._refused:
             self._refused = problem
-            self._log.event("warning", "params: ConfigMaps of namespaces are not followed", problem=problem)
+            self._access.log.event("warning", "params: ConfigMaps of namespaces are not followed", problem=problem)
         self._answered.set()
         self._wake.set()
 

@@ -9,12 +9,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
-from ..api.opening import Client
-from ..api.protocol import Document, Timing
-from ..api.reflector import Counts, run_together
+from ..api.protocol import Document
+from ..api.reflector import run_together
 from ..facts.object_kinds import Kind
-from ..telemetry.log import Log
 from ..wellknown import API_VERSION, EXCEPTION_KIND, POLICY_KIND
+from .required import ClusterAccess
 from .served import ServedKinds
 from .whole_objects import rounds, without
 from .workloads import Filed
@@ -44,14 +43,7 @@ class LivePolicies(ServedKinds):
     """Keeps the GPUPolicies of one cluster, and calls ``on_change`` with all of them when one changes."""
 
     def __init__(
-        self,
-        on_change: TakesPolicies,
-        connect: Callable[[], Client],
-        metrics: Counts,
-        log: Log,
-        timing: Timing,
-        *,
-        on_exceptions: TakesExceptions | None = None,
+        self, on_change: TakesPolicies, access: ClusterAccess, *, on_exceptions: TakesExceptions | None = None
     ) -> None:
         """Create the object without policies; ``run`` starts to follow the cluster.
 
@@ -63,9 +55,9 @@ class LivePolicies(ServedKinds):
         self._on_exceptions = on_exceptions
         self._wake = asyncio.Event()
         kinds = (GPU_POLICY,) if on_exceptions is None else (GPU_POLICY, GPU_EXCEPTION)
-        sinks = {kind: Filed(kind, self._wake.set, log) for kind in kinds}
+        sinks = {kind: Filed(kind, self._wake.set, access.log) for kind in kinds}
         # ``patient``: without GPUPolicies, policies of files that one of these replaces or switches off would decide.
-        super().__init__(sinks, connect, metrics, log, timing, patient=True)
+        super().__init__(sinks, access, patient=True)
 
     async def run(self) -> None:
         """Follow the GPUPolicies and GPUPolicyExceptions until the task is cancelled."""

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from ..api.opening import Client
@@ -9,6 +10,21 @@ from ..api.protocol import Resource, Timing
 from ..api.reflector import Counts, Reflector, Sink, run_together
 from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, WatchFacts
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterAccess:
+    """What the followers of one cluster share: new clients, the counters of watches, the log and the timing."""
+
+    connect: Callable[[], Client]
+    """A function that creates a client of the cluster."""
+    metrics: Counts
+    log: Log
+    timing: Timing
+
+    def reflector(self, resource: Resource, client: Client, sink: Sink) -> Reflector:
+        """Return the reflector that follows a resource by requests of ``client``, which no other reflector uses."""
+        return Reflector(resource, client, sink, self.metrics, self.log, self.timing)
 
 
 class Follower(Protocol):
@@ -38,10 +54,7 @@ class Required:
     def __init__(
         self,
         sinks: Mapping[Resource, Sink],
-        connect: Callable[[], Client],
-        metrics: Counts,
-        log: Log,
-        timing: Timing,
+        access: ClusterAccess,
         *,
         left_out: Callable[[Resource], Mapping[str, int]] = lambda _: {},
     ) -> None:
@@ -51,7 +64,7 @@ class Required:
         reason.
         """
         self._left_out = left_out
-        self._reflectors = [Reflector(each, connect(), sink, metrics, log, timing) for each, sink in sinks.items()]
+        self._reflectors = [access.reflector(each, access.connect(), sink) for each, sink in sinks.items()]
 
     def unlisted(self) -> list[str]:
         """Return the names of the resources whose objects have not been listed yet; empty if all are listed."""

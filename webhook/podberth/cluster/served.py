@@ -8,20 +8,19 @@ start are listed before podberth is ready. A kind that is refused or cannot be r
 import asyncio
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
 from ..api.opening import Client
-from ..api.protocol import Pace, Resource, Timing, read_kinds, read_versions
-from ..api.reflector import Counts, Reflector
+from ..api.protocol import Pace, Resource, read_kinds, read_versions
+from ..api.reflector import Reflector
 from ..errors import ClusterError
 from ..facts.object_kinds import Kind
 from ..kube.api_path import ApiPath, collection_path, version_path
-from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, WatchFacts
-from .required import watch_facts
+from .required import ClusterAccess, watch_facts
 from .workloads import Filed
 
 # Failures that may concern a single kind, for example because its conversion webhook is down.
@@ -77,16 +76,7 @@ class _Followed:
 class ServedKinds:
     """Follows each of several kinds while the cluster serves the kind."""
 
-    def __init__(
-        self,
-        sinks: Mapping[Kind, Filed],
-        connect: Callable[[], Client],
-        metrics: Counts,
-        log: Log,
-        timing: Timing,
-        *,
-        patient: bool = False,
-    ) -> None:
+    def __init__(self, sinks: Mapping[Kind, Filed], access: ClusterAccess, *, patient: bool = False) -> None:
         """Create the object; ``run`` starts to follow kinds and passes the objects of each to the kind's sink.
 
         The event ``settled`` is set when each kind is listed, not served, refused or unreadable. With ``patient``, an
@@ -97,14 +87,14 @@ class ServedKinds:
         refused or unreadable."""
         self._excused: frozenset[str] = frozenset() if patient else _BROKEN
         self.sinks = sinks
-        self._client = connect()
+        self._access = access
+        self._client = access.connect()
         self._owners = {(kind.group, kind.kind): kind for kind in sinks if kind.role == "owner"}
         # All clients are made now, so that a kubeconfig that breaks later does not end the watches.
-        self._clients = {kind: connect() for kind in sinks}
-        self._metrics = metrics
-        self._log = log
-        self._timing = timing
-        self._pace = Pace(timing, random.random)
+        self._clients = {kind: access.connect() for kind in sinks}
+        self._log = access.log
+        self._timing = access.timing
+        self._pace = Pace(access.timing, random.random)
         self._began = time.monotonic()
         self._known = False
         self._followed: dict[Kind, _Followed] = {}
@@ -225,7 +215,7 @@ class ServedKinds:
             del self._absent[kind]
         sink = self.sinks[kind]
         sink.discovered()
-        reflector = Reflector(resource, self._clients[kind], sink, self._metrics, self._log, self._timing)
+        reflector = self._access.reflector(resource, self._clients[kind], sink)
         reflector.known |= self._ended.pop(kind, {})
         task = asyncio.create_task(reflector.run())
         self._followed[kind] = _Followed(reflector, task)

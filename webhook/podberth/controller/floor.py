@@ -8,14 +8,11 @@ the floor is not installed.
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ..api.opening import Client
-from ..api.protocol import APPLY_PATCH, NODES, Document, Pace, Resource, Timing
-from ..api.reflector import Counts
+from ..api.protocol import APPLY_PATCH, NODES, Document, Pace, Resource
 from ..cluster.live_nodes import Documents
-from ..cluster.required import Follower, Required
+from ..cluster.required import ClusterAccess, Follower, Required
 from ..cluster.served import ServedKinds
 from ..cluster.whole_objects import rounds
 from ..cluster.workloads import Filed
@@ -24,7 +21,6 @@ from ..errors import ClusterError
 from ..facts.object_kinds import DeviceClass, of_role
 from ..kube.api_path import collection_path
 from ..kube.unchecked import mapping_at
-from ..telemetry.log import Log
 from ..topology.index import TopologyIndex
 from ..topology.manifest import read_node
 from ..wellknown import FLOOR_PARAMS, NAMESPACE
@@ -32,6 +28,8 @@ from .plan.floor import floor_data
 from .requests import WRITE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..topology.node import Node
 
 MANAGER: Final = "podberth-floor"
@@ -47,12 +45,10 @@ _TOGETHER_SECONDS: Final = 1.0
 class Floor:
     """Keeps the ConfigMap ``podberth-floor``: ``followers`` follow it, nodes and DeviceClasses, ``act`` writes it."""
 
-    def __init__(
-        self, connect: Callable[[], Client], conventions: Conventions, metrics: Counts, log: Log, timing: Timing
-    ) -> None:
+    def __init__(self, access: ClusterAccess, conventions: Conventions) -> None:
         """Create the object without knowledge of the cluster; ``run`` of each follower starts to follow the cluster."""
-        self._log, self._timing = log, timing
-        self._client = connect()
+        self._log, self._timing = access.log, access.timing
+        self._client = access.connect()
         self._wake = asyncio.Event()
         self._index = TopologyIndex.build((), conventions)
         self._changed: dict[str, Node | None] = {}
@@ -60,14 +56,13 @@ class Floor:
         self._present: Mapping[str, Any] | None = None
         """The data of the ConfigMap; None: there is no ConfigMap."""
         sinks = {
-            NODES: Documents(NODES.name, self._put_node, self._drop_node, self._wake.set, log),
-            PARAMS: Documents(PARAMS.name, self._put_params, self._drop_params, self._wake.set, log),
+            NODES: Documents(NODES.name, self._put_node, self._drop_node, self._wake.set, self._log),
+            PARAMS: Documents(PARAMS.name, self._put_params, self._drop_params, self._wake.set, self._log),
         }
-        self._required = Required(
-            sinks, connect, metrics, log, timing, left_out=lambda each: {"unreadable": len(sinks[each].left_out)}
-        )
-        classes = {kind: Filed(kind, self._wake.set, log) for kind in of_role("class")}
-        self._served = ServedKinds(classes, connect, metrics, log, timing, patient=True)
+        left_out = {each: sink.left_out for each, sink in sinks.items()}
+        self._required = Required(sinks, access, left_out=lambda each: {"unreadable": len(left_out[each])})
+        classes = {kind: Filed(kind, self._wake.set, self._log) for kind in of_role("class")}
+        self._served = ServedKinds(classes, access, patient=True)
         self.followers: tuple[Follower, ...] = (self._required, self._served)
 
     async def act(self) -> None:

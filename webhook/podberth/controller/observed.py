@@ -4,16 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from ..api.opening import Client
-from ..api.protocol import WAITING_PODS, Document, Timing
-from ..api.reflector import Counts
+from ..api.protocol import WAITING_PODS, Document
 from ..cluster.live_nodes import Documents
-from ..cluster.required import Follower, Required
+from ..cluster.required import ClusterAccess, Follower, Required
 from ..cluster.served import ServedKinds
 from ..cluster.workloads import Filed
 from ..facts.object_kinds import Kind, of_role
 from ..kube.pod import OwnerReference
-from ..telemetry.log import Log
 from .plan.intake import made, waiting_pod
 from .plan.world import Made, Owned, WaitingPod, World
 
@@ -40,24 +37,16 @@ class ObservedCluster:
     ``notify`` is called after each change.
     """
 
-    def __init__(
-        self,
-        connect: Callable[[], Client],
-        notify: Callable[[], None],
-        metrics: Counts,
-        log: Log,
-        timing: Timing,
-    ) -> None:
+    def __init__(self, access: ClusterAccess, notify: Callable[[], None]) -> None:
         """Create the object without knowledge of the cluster; ``run`` of each follower starts to follow the cluster."""
         self.pods: dict[str, WaitingPod] = {}
         """The waiting pods that name a group or a claim template, by ``namespace/name``."""
         self.declared: Mapping[str, Mapping[str, Any]] | None = None
         """The claim templates that policies declare, by name; None if not known yet."""
         self._notify = notify
-        sink = Documents(WAITING_PODS.name, self._put, self._drop, lambda: None, log)
-        self._waiting = Required({WAITING_PODS: sink}, connect, metrics, log, timing)
-        kinds = {kind: Filed(kind, notify, log) for kind in SEEN_KINDS}
-        self._served = ServedKinds(kinds, connect, metrics, log, timing)
+        sink = Documents(WAITING_PODS.name, self._put, self._drop, lambda: None, access.log)
+        self._waiting = Required({WAITING_PODS: sink}, access)
+        self._served = ServedKinds({kind: Filed(kind, notify, access.log) for kind in SEEN_KINDS}, access)
         self.followers: tuple[Follower, ...] = (self._waiting, self._served)
 
     async def listed(self) -> None:
