@@ -11,7 +11,7 @@ from podberth.api.protocol import Timing
 from podberth.cel.compile_limits import MAX_SET_PARTS
 from podberth.cel.engine import Room
 from podberth.cluster import live_namespaced
-from podberth.cluster.live_namespaced import LiveNamespaced, TenantPolicies, _compiled, status_path
+from podberth.cluster.live_namespaced import LiveNamespaced, TenantPolicies, _compiled
 from podberth.cluster.required import ClusterAccess
 from podberth.kube.documents import load_documents
 from podberth.policy.namespaced import MOST_BYTES, MOST_OF_NAMESPACE
@@ -130,12 +130,6 @@ def test_what_is_forgotten_takes_no_room_and_decides_no_longer() -> None:
     sink.objects.take_changed()
     sink.forget()
     assert (sink.documents(), sink.objects.take_changed(), compiled(sink)) == ({}, ["vision"], {})
-
-
-def test_the_status_is_in_the_policys_namespace() -> None:
-    assert str(status_path("vision/a")) == (
-        "/apis/podberth.io/v1alpha1/namespaces/vision/namespacedgpupolicies/a/status"
-    )
 
 
 @pytest.mark.parametrize("params", ["", "limits"])

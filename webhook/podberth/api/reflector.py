@@ -6,7 +6,7 @@
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from http import HTTPStatus
 from typing import Any, Final, Protocol
 
@@ -81,6 +81,8 @@ class Reflector:
         self.resource = resource
         self.listed = asyncio.Event()
         """An event that is set when all objects have been listed for the first time."""
+        self.when_listed: Callable[[], None] = lambda: None
+        """The function that is called each time that all objects have been listed."""
         self.contact_at = time.monotonic()
         """The time of the API server's last answer, by the monotonic clock."""
         self.trouble = ""
@@ -187,6 +189,7 @@ class Reflector:
         seconds = round(time.monotonic() - began, 3)
         self._log.event("info", "listed", resource=name, reason=why, objects=len(seen), seconds=seconds)
         self.listed.set()
+        self.when_listed()
 
     # ---- watching ---------------------------------------------------------------------------------------------------
 

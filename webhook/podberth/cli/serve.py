@@ -17,11 +17,10 @@ from ..admission import decide
 from ..admission.awaited import Awaited
 from ..admission.workload import validate_workload
 from ..api.opening import client_class
-from ..api.protocol import OBJECTS, Timing
+from ..api.protocol import NAMESPACED_POLICIES, OBJECTS, Timing
 from ..cluster.events import Events, ReviewEvents
 from ..cluster.follow import LiveCluster
 from ..cluster.layered_policies import LayeredPolicies
-from ..cluster.live_namespaced import status_path
 from ..cluster.live_nodes import LiveTopology
 from ..cluster.policy_status import PolicyStatuses
 from ..cluster.shared_ca import open_shared
@@ -178,7 +177,7 @@ def _follow(
         settings.webhook_configuration,
         lambda: 0,
         kind=NAMESPACED_KIND,
-        path=status_path,
+        resource=NAMESPACED_POLICIES,
     )
     take_policies = following(source, snapshot, statuses, metrics, log)
     workloads = LiveWorkloads(FOLLOWED, snapshot.adopt_workloads, log)
@@ -187,7 +186,7 @@ def _follow(
     schema = read_pod_schema(settings.pod_schema)
     cluster = LiveCluster(connect, topology, objects, workloads, *takes, take_namespaced, schema, metrics, log, timing)
     snapshot.when_params_wanted = cluster.params.known
-    state.unlisted, state.awaited = cluster.unlisted, Awaited(cluster.follows_owner)
+    state.unlisted, state.awaited = cluster.unlisted, Awaited(cluster.served.follows_owner)
     for endless in (statuses.run(), of_namespaces.run(), cluster.run()):
         task = asyncio.create_task(endless)
         process.leaving.depend_on(task)

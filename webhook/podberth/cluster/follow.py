@@ -64,25 +64,17 @@ class LiveCluster:
             (self.objects, Required(self.objects.sinks, access)),
             (self.workloads.maker, Required(self.workloads.maker.sinks, access)),
         ]
-        self._served = ServedKinds(self.workloads.sinks, access)
+        self.served = ServedKinds(self.workloads.sinks, access)
         policies = LivePolicies(self.take_policies, access, on_exceptions=self.take_exceptions)
         namespaced = LiveNamespaced(self.take_namespaced, access, self.pod_schema)
         self.params = LiveParams(self.take_params, access)
         namespaced.when_params_wanted = self.params.known
         required = (each for _, each in self._required)
-        self._followers: list[Follower] = [*required, policies, namespaced, self._served, self.params]
+        self._followers: list[Follower] = [*required, policies, namespaced, self.served, self.params]
 
     def unlisted(self) -> list[str]:
         """Return the names of the resources whose objects have not been listed yet; empty if all are listed."""
         return [name for each in self._followers for name in each.unlisted()]
-
-    def follows_owner(self, group: str, kind: str, uid: str) -> bool:
-        """Return whether a review may wait for a pod's owner: the watch of the owner's kind will report the owner.
-
-        False if the kind is not watched or not listed yet, if the kind's watch has failed, or if the owner exists and
-        cannot be used.
-        """
-        return self._served.follows_owner(group, kind, uid)
 
     async def run(self) -> None:
         """Follow the objects of the cluster until the task is cancelled.
@@ -96,7 +88,7 @@ class LiveCluster:
         await run_together([*following, *handing_on, self._hand_on_workloads()])
 
     async def _hand_on_workloads(self) -> None:
-        await self._served.settled.wait()
+        await self.served.settled.wait()
         await self.workloads.hand_on()
 
     def _kinds(self) -> Mapping[str, KindState]:

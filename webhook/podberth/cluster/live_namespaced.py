@@ -14,7 +14,7 @@ from typing import Final
 
 import orjson
 
-from ..api.protocol import Document
+from ..api.protocol import NAMESPACED_POLICIES, Document
 from ..api.reflector import run_together
 from ..cel.compile_limits import MAX_SET_PARTS
 from ..cel.engine import Environment, Room
@@ -22,7 +22,6 @@ from ..errors import Problem
 from ..facts.object_kinds import Kind
 from ..files.deadline import new_environment
 from ..files.source import PolicyState, Verdict
-from ..kube.api_path import ApiPath, collection_path
 from ..kube.schema import PodSchema
 from ..policy.namespaced import MOST_BYTES, MOST_OF_NAMESPACE, NamespacedPolicy, by_namespace, compile_namespaced
 from ..policy.parse import ParsedNamespaced, parse_policies
@@ -36,7 +35,6 @@ from .whole_objects import rounds, without
 from .workloads import Filed
 
 _GROUP, _, _VERSION = API_VERSION.partition("/")
-_PLURAL: Final = "namespacedgpupolicies"
 MOST_BYTES_OF_ALL: Final = 64 * 1024 * 1024
 """The maximum size of all kept policies together: an eighth of the memory that the manifests grant."""
 _KEPT: Final = 2 * MOST_OF_NAMESPACE
@@ -52,14 +50,8 @@ TakesNamespaced = Callable[[Policies], None]
 Statuses = Callable[[Mapping[str, Document], Sequence[Verdict]], None]
 """A function that receives the policies as documents, by NAMESPACE/NAME, and the verdicts on the policies."""
 
-NAMESPACED: Final = Kind("policy", _GROUP, (_VERSION,), NAMESPACED_KIND, _PLURAL, lambda each: each)
+NAMESPACED: Final = Kind("policy", _GROUP, (_VERSION,), NAMESPACED_KIND, NAMESPACED_POLICIES.name, lambda each: each)
 """The kind of a policy of one namespace."""
-
-
-def status_path(name: str) -> ApiPath:
-    """Return the path of the status of the policy ``name``, which is NAMESPACE/NAME."""
-    namespace, _, own = name.partition("/")
-    return collection_path(API_VERSION, _PLURAL, namespace).below(own, "status")
 
 
 class LiveNamespaced(ServedKinds):

@@ -42,14 +42,13 @@ class LiveTopology:
         self._heartbeats = Heartbeats()
         self._sight = WatchClock()
         self._wake = asyncio.Event()
-        self._look_at = float("inf")
         self._orphans: dict[str, float] = {}
         self._orphans_at = 0.0
         known = self._known
         self.sinks: Mapping[Resource, Documents] = {
-            NODES: Documents(NODES.name, known.put_node, known.drop_node, self._notify, log),
-            TOPOLOGIES: Documents(TOPOLOGIES.name, known.put_topology, known.drop_topology, self._notify, log),
-            HEARTBEATS: Documents(HEARTBEATS.name, self._renew, self._forget, self._notify, log, self._sight),
+            NODES: Documents(NODES.name, known.put_node, known.drop_node, self._wake.set, log),
+            TOPOLOGIES: Documents(TOPOLOGIES.name, known.put_topology, known.drop_topology, self._wake.set, log),
+            HEARTBEATS: Documents(HEARTBEATS.name, self._renew, self._forget, self._wake.set, log, self._sight),
         }
 
     @property
@@ -102,16 +101,9 @@ class LiveTopology:
         """
         if self._known.changed:
             return 0.0
-        now, due = self._sight.read(time.monotonic()), self._heartbeats.next_at
-        latest = now + _ORPHAN_SECONDS
-        self._look_at = latest if due is None else min(due, latest)
-        return max(self._look_at - now, _TOGETHER_SECONDS)
-
-    def _notify(self) -> None:
-        """Wake ``hand_on`` if the index has to change, or if a heartbeat expires before the next planned check."""
         due = self._heartbeats.next_at
-        if self._known.changed or (due is not None and due < self._look_at):
-            self._wake.set()
+        left = _ORPHAN_SECONDS if due is None else due - self._sight.read(time.monotonic())
+        return max(min(left, _ORPHAN_SECONDS), _TOGETHER_SECONDS)
 
     # ---- heartbeats -------------------------------------------------------------------------------------------------
 

@@ -97,20 +97,17 @@ class LiveParams:
     async def _follow(self) -> None:
         while True:
             began = time.monotonic()
-            self._reflector = reflector = self._access.reflector(NAMESPACE_PARAMS, self._client, self.sink)
-            listed = asyncio.create_task(self._await_list(reflector))
+            self._reflector = self._access.reflector(NAMESPACE_PARAMS, self._client, self.sink)
+            self._reflector.when_listed = self._listed
             try:
-                await reflector.run()
+                await self._reflector.run()
             except ClusterError as error:
                 self._refuse(str(error))
-            finally:
-                listed.cancel()
             # The right may be granted at any time, and a server that has just started refuses everybody for some
             # seconds.
             await asyncio.sleep(self._pace.wait_seconds(time.monotonic() - began))
 
-    async def _await_list(self, reflector: Reflector) -> None:
-        await reflector.listed.wait()
+    def _listed(self) -> None:
         self._refused = ""
         self._answered.set()
         self._wake.set()

@@ -20,10 +20,10 @@ from typing import Any, Final, TypeAlias
 
 from ..admission.notices import Notice, Regarding, note
 from ..api.opening import Client
-from ..api.protocol import APPLY_PATCH, POLICIES, Document, Pace, Timing, read_object
+from ..api.protocol import APPLY_PATCH, POLICIES, Document, Pace, Resource, Timing, read_object
 from ..errors import ClusterError
 from ..files.source import Verdict
-from ..kube.api_path import ApiPath
+from ..kube.api_path import ApiPath, collection_path
 from ..kube.times import as_time
 from ..policy.every_pod import entries_wanted, sends_every_pod
 from ..telemetry.log import Log
@@ -188,10 +188,6 @@ _TURN: Final = 100
 """How many policies are looked at before the event loop can answer reviews; each takes 8 us."""
 
 
-def _path(name: str) -> ApiPath:
-    return POLICIES.path.below(name, "status")
-
-
 @dataclass
 class PolicyStatuses:
     """Writes the status of the policies of one kind in one cluster, while ``run`` is active."""
@@ -207,8 +203,7 @@ class PolicyStatuses:
     """The function that receives notices, to be published as Events."""
     kind: str = POLICY_KIND
     """The kind of the policies."""
-    path: Callable[[str], ApiPath] = _path
-    """Returns the path of the status of the policy with this name."""
+    resource: Resource = POLICIES
 
     def __post_init__(self, stale_nodes: Callable[[], int]) -> None:
         self._freshness = Freshness(stale_nodes, self.timing.settle_seconds)
@@ -295,7 +290,7 @@ class PolicyStatuses:
         # With the resourceVersion, so that of two replicas that write at once the API server refuses the second.
         named = {key: metadata[key] for key in ("name", "namespace", "uid", "resourceVersion") if key in metadata}
         body = {"apiVersion": API_VERSION, "kind": self.kind, "metadata": named, "status": status}
-        path = self.path(verdict.name).asking({"fieldManager": _MANAGER, "force": "true"})
+        path = status_path(self.resource, verdict.name).asking({"fieldManager": _MANAGER, "force": "true"})
         try:
             await self.client.send("PATCH", path, body, APPLY_PATCH)
         except ClusterError as error:
@@ -308,6 +303,12 @@ class PolicyStatuses:
             notice = turn(document, verdict)
             if self.notify is not None and notice is not None:
                 self.notify(notice)
+
+
+def status_path(resource: Resource, name: str) -> ApiPath:
+    """Return the path of the status of a policy; ``name`` is NAME, or NAMESPACE/NAME of a policy of a namespace."""
+    namespace, _, own = name.rpartition("/")
+    return collection_path(API_VERSION, resource.name, namespace).below(own, "status")
 
 
 def status_due(

@@ -9,6 +9,7 @@ import asyncio
 import random
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
@@ -106,6 +107,8 @@ class ServedKinds:
         listed.
         """
         self._reported: dict[str, str] = {}
+        self._happened = asyncio.Event()
+        """An event that is set when a kind has been listed, or its watch has ended."""
 
     def unlisted(self) -> list[str]:
         """Return the names of the kinds whose first list is not complete yet, and for which podberth still waits.
@@ -203,21 +206,24 @@ class ServedKinds:
     def _leave(self, kind: Kind) -> None:
         """Record that API discovery does not list the kind, and forget the kind's objects."""
         sink = self.sinks[kind]
-        if sink.is_served:
+        if sink.presence == "listed":
             self._log_once(kind.name, f"{kind.name}: {_FORGOTTEN}")
         self._absent[kind] = "not served"
         self._ended.pop(kind, None)
         sink.forget()
-        sink.gone()
+        sink.record("absent")
 
     def _follow(self, kind: Kind, resource: Resource) -> None:
         if self._absent.get(kind) == "not served":
             del self._absent[kind]
         sink = self.sinks[kind]
-        sink.discovered()
+        if sink.presence == "absent":
+            sink.record("unknown")
         reflector = self._access.reflector(resource, self._clients[kind], sink)
         reflector.known |= self._ended.pop(kind, {})
+        reflector.when_listed = self._happened.set
         task = asyncio.create_task(reflector.run())
+        task.add_done_callback(lambda _: self._happened.set())
         self._followed[kind] = _Followed(reflector, task)
 
     async def _until_something_happens(self, seconds: float, looked_at: float) -> None:
@@ -229,20 +235,10 @@ class ServedKinds:
         """
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
-            listing = [
-                asyncio.create_task(each.reflector.listed.wait())
-                for each in self._followed.values()
-                if not each.reflector.listed.is_set()
-            ]
-            watched = [*listing, *(each.task for each in self._followed.values())]
-            try:
-                if watched:
-                    await asyncio.wait(watched, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-                else:
-                    await asyncio.sleep(left)
-            finally:
-                for each in listing:
-                    each.cancel()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._happened.wait()
+            self._happened.clear()
             ended = [kind for kind, each in self._followed.items() if each.task.done()]
             for kind in ended:
                 self._end(kind)
@@ -299,7 +295,7 @@ class ServedKinds:
             if each.reflector.listed.is_set():
                 self._absent.pop(kind, None)
                 self._reported.pop(kind.name, None)
-                self.sinks[kind].served()
+                self.sinks[kind].record("listed")
         if self._known and not any(map(self._keeps_waiting, self.sinks)):
             self.settled.set()
 
