@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from integration.serving import CapturedLines
 from podberth.admission.namespace_params import MOST_BYTES, MOST_OF_NAMESPACE, NamespaceParams
@@ -17,6 +18,7 @@ from podberth.cluster.live_params import LiveParams, TenantParams
 from podberth.cluster.required import ClusterAccess
 from podberth.errors import ClusterError
 from podberth.telemetry.log import Log
+from podberth.telemetry.watch_metrics import WatchCounts
 from tenants import limits
 
 if TYPE_CHECKING:
@@ -146,16 +148,6 @@ class Served:
         """Do nothing: there are no connections."""
 
 
-class Counted:
-    """Counters that nobody reads."""
-
-    def restarted(self, resource: str, reason: str) -> None:
-        """Count nothing."""
-
-    def listed(self, resource: str, reason: str) -> None:
-        """Count nothing."""
-
-
 def followed(served: Served, until: Callable[[list[Any]], bool]) -> tuple[list[Any], LiveParams]:
     """Follow until ``until`` holds for what was passed on; return that."""
     taken: list[Any] = []
@@ -169,7 +161,12 @@ def followed(served: Served, until: Callable[[list[Any]], bool]) -> tuple[list[A
             if until(taken):
                 done.set()
 
-        live = LiveParams(take, ClusterAccess(lambda: cast("Client", served), Counted(), Log(CapturedLines()), timing))
+        live = LiveParams(
+            take,
+            ClusterAccess(
+                lambda: cast("Client", served), WatchCounts(CollectorRegistry()), Log(CapturedLines()), timing
+            ),
+        )
         running = asyncio.create_task(live.run())
         await asyncio.sleep(0)
         assert served.queries == []

@@ -8,7 +8,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from http import HTTPStatus
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..errors import ClusterError, TooLongError
 from ..telemetry.log import Level, Log
@@ -31,6 +31,9 @@ from .protocol import (
     read_event,
     read_page,
 )
+
+if TYPE_CHECKING:
+    from ..telemetry.watch_metrics import WatchCounts
 
 PAGE: Final = 500
 """The number of objects in one page of a list: the same as in client-go's pager (tools/pager, defaultPageSize)."""
@@ -58,21 +61,11 @@ class Sink(Protocol):
         """Receive the name of an object that no longer exists."""
 
 
-class Counts(Protocol):
-    """Counters for metrics: of the watches that ended, and of the lists of all objects."""
-
-    def restarted(self, resource: str, reason: str) -> None:
-        """Count a watch that ended, by resource and reason."""
-
-    def listed(self, resource: str, reason: str) -> None:
-        """Count a list of all objects, by resource and reason."""
-
-
 class Reflector:
     """Lists and watches one resource, and passes the resource's objects to a sink."""
 
     def __init__(
-        self, resource: Resource, client: Client, sink: Sink, metrics: Counts, log: Log, timing: Timing
+        self, resource: Resource, client: Client, sink: Sink, metrics: "WatchCounts", log: Log, timing: Timing
     ) -> None:
         """Create the reflector of a resource; ``run`` starts the reflector.
 

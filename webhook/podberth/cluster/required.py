@@ -7,9 +7,9 @@ from typing import Protocol
 
 from ..api.opening import Client
 from ..api.protocol import Resource, Timing
-from ..api.reflector import Counts, Reflector, Sink, run_together
+from ..api.reflector import Reflector, Sink, run_together
 from ..telemetry.log import Log
-from ..telemetry.watch_metrics import KindState, WatchFacts
+from ..telemetry.watch_metrics import KindState, WatchCounts, WatchFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class ClusterAccess:
 
     connect: Callable[[], Client]
     """A function that creates a client of the cluster."""
-    metrics: Counts
+    metrics: WatchCounts
     log: Log
     timing: Timing
 

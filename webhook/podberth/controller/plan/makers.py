@@ -3,9 +3,9 @@
 from typing import Final
 
 from . import claim_templates, missing_templates, pod_groups
-from .world import ActionPlan, Maker, World
+from .world import ActionPlan, World
 
-MAKERS: Final[tuple[Maker, ...]] = (pod_groups.plan, claim_templates.plan, missing_templates.plan)
+MAKERS: Final = (pod_groups.plan, claim_templates.plan, missing_templates.plan)
 
 
 def plan(world: World, now: float) -> ActionPlan:

@@ -1,6 +1,6 @@
 """The input and the output of planning: the waiting pods and the present objects, and the actions to take."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -173,7 +173,3 @@ class ActionPlan:
         self.actions += other.actions
         self.notices += other.notices
         self.again_at = min(self.again_at, other.again_at)
-
-
-Maker: TypeAlias = Callable[[World, float], ActionPlan]
-"""A function that plans the objects of one kind; the second argument is the time in seconds since the epoch."""
