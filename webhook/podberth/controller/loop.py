@@ -52,7 +52,8 @@ class Acting:
     _known: LookedUp = field(init=False, default_factory=LookedUp)
     _fixed: dict[str, int] = field(init=False, default_factory=dict)
     _waits: Waits = field(init=False)
-    _sending: Sending = field(init=False)
+    _look_ups: Sending = field(init=False)
+    _writes: Sending = field(init=False)
     _served: Mapping[str, str] = field(init=False, default_factory=dict)
     _reported: set[Notice] = field(init=False, default_factory=set)
     _broken: set[str] = field(init=False, default_factory=set)
@@ -60,7 +61,7 @@ class Acting:
 
     def __post_init__(self) -> None:
         self._waits = Waits(self.timing)
-        self._sending = Sending(self._do)
+        self._look_ups, self._writes = Sending(self._do), Sending(self._do)
 
     async def act(self) -> None:
         """Run the loop until the task is cancelled; at the end, no request is in progress."""
@@ -75,7 +76,8 @@ class Acting:
                 rest = max(_TOGETHER_SECONDS, _REST * (time.monotonic() - began))
                 await self._wait(max(seconds, rest), rest)
         finally:
-            await self._sending.stop()
+            await self._look_ups.stop()
+            await self._writes.stop()
             self.metrics.standing({})
             await self.requests.reset()
 
@@ -108,7 +110,9 @@ class Acting:
         again = known.due(now)
         self._waits.keep({key_of(action) for action in (*plan.actions, *again)})
         self._served = world.served
-        self._sending.offer([*self._waits.in_turn(plan.actions, now), *again])
+        due = self._waits.in_turn(plan.actions, now)
+        self._look_ups.offer([*(each for each in due if isinstance(each, LookUp)), *again])
+        self._writes.offer(each for each in due if not isinstance(each, LookUp))
         self._publish(plan)
         until = min(self._waits.next_at(now), known.next_at(now), now + _LONGEST_SECONDS)
         return min(until - now, plan.again_at - time.time())

@@ -3,12 +3,14 @@
 Amounts are in thousandths of a unit.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from ..kube.amounts import amounts, requested
 from ..kube.pod import labels
+from ..kube.selector import node_selector_matches
 from ..kube.unchecked import list_at, mapping_at, text_at
 from .picture import Document, NotRead, Picture, pods_on
 
@@ -69,6 +71,10 @@ class Machine:
         """The node's taints that keep pods away: the taints of effect NoSchedule and NoExecute."""
         found = list_at(self.document, "spec", "taints")
         return [each for each in found if text_at(each, "effect") in {"NoSchedule", "NoExecute"}]
+
+    def is_selected(self, terms: Iterable[Mapping[str, Any]]) -> bool:
+        """Return whether one of the node selector terms ``terms`` selects the node."""
+        return node_selector_matches(terms, self.labels, {"metadata.name": self.name})
 
     @property
     def is_cordoned(self) -> bool:

@@ -44,10 +44,9 @@ def selects(step: Step, machine: Machine) -> bool:
 
 
 def _selected(selector: Mapping[str, Any], machine: Machine, terms: list[Any]) -> bool:
-    labels = machine.labels
-    if any(labels.get(key) != value for key, value in selector.items()):
+    if any(machine.labels.get(key) != value for key, value in selector.items()):
         return False
-    return not terms or node_selector_matches(terms, labels, {"metadata.name": machine.name})
+    return not terms or machine.is_selected(terms)
 
 
 def unselected(step: Step) -> Diagnosis:
