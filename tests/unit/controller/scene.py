@@ -17,7 +17,6 @@ from podberth.controller.plan.world import (
     GroupChange,
     LookUp,
     Made,
-    Owned,
     Reference,
     WaitingPod,
     World,
@@ -86,23 +85,9 @@ class Scene:
     async def listed(self) -> None:
         """Have listed all."""
 
-    def world(
-        self,
-        owners: Mapping[Owned, OwnerReference | None],
-        gone: frozenset[Owned],
-        fixed: Mapping[str, int],
-        patience: float,
-    ) -> World:
-        return World(
-            pods=self.pods,
-            known={KIND: dict(self.groups)},
-            served={KIND: "scheduling.x-k8s.io/v1alpha1"},
-            absent=frozenset(),
-            owners=owners,
-            gone=gone,
-            fixed=fixed,
-            patience_seconds=patience,
-        )
+    def world(self) -> World:
+        known, served = {KIND: dict(self.groups)}, {KIND: "scheduling.x-k8s.io/v1alpha1"}
+        return World(pods=self.pods, known=known, served=served, absent=frozenset())
 
     async def send(self, action: Action, served: Mapping[str, str]) -> RequestResult:
         assert served

@@ -100,8 +100,15 @@ class Acting:
         """Start the actions that are due; return the seconds until the next round if nothing changes before."""
         known = self._known
         known.keep(owners_of(list(self.sight.pods.values()), known.controllers))
-        world = self.sight.world(known.controllers, frozenset(known.gone), self._fixed, self.patience_seconds)
-        world = replace(world, failed=self._waits.failed(), documents=known.documents)
+        world = replace(
+            self.sight.world(),
+            owners=known.controllers,
+            gone=known.gone,
+            documents=known.documents,
+            fixed=self._fixed,
+            failed=self._waits.failed(),
+            patience_seconds=self.patience_seconds,
+        )
         if self._fixed:
             there = {each.uid for table in world.known.values() for each in table.values()}
             self._fixed = {uid: minimum for uid, minimum in self._fixed.items() if uid in there}

@@ -54,18 +54,8 @@ class ObservedCluster:
         await self._waiting.listed()
         await self._served.settled.wait()
 
-    def world(
-        self,
-        owners: Mapping[Owned, OwnerReference | None],
-        gone: frozenset[Owned],
-        fixed: Mapping[str, int],
-        patience_seconds: float,
-    ) -> World:
-        """Return all facts from which the controller plans. Each argument becomes the field of ``World`` with its name.
-
-        ``owners`` has the controller of each owner that was looked up, and ``gone`` the owners that no longer exist.
-        ``fixed`` has the minimum of each group whose minimum the API server refused to change, by the group's uid.
-        """
+    def world(self) -> World:
+        """Return the facts about the followed objects; the caller adds the facts from the answers to its requests."""
         states = self._served.states()
         served = {kind: version for kind in SEEN_KINDS if (version := self._served.version(kind))}
         known = {kind.name: self._served.sinks[kind].table().facts for kind in served}
@@ -74,10 +64,6 @@ class ObservedCluster:
             known=known,
             served={kind.name: version for kind, version in served.items()},
             absent=frozenset(name for name, state in states.items() if state == "not served"),
-            owners=owners,
-            gone=gone,
-            fixed=fixed,
-            patience_seconds=patience_seconds,
             declared=self.declared,
         )
 

@@ -1,6 +1,7 @@
 """The input and the output of planning: the waiting pods and the present objects, and the actions to take."""
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -88,13 +89,13 @@ class World:
 
     A kind that is neither in ``known`` nor in ``absent`` is unknown, and nothing is reported about the kind.
     """
-    owners: Mapping[Owned, OwnerReference | None]
+    owners: Mapping[Owned, OwnerReference | None] = field(default_factory=dict)
     """The controller of each owner that was looked up; None if the owner has none or cannot be read."""
-    gone: frozenset[Owned]
+    gone: AbstractSet[Owned] = frozenset()
     """The owners that were looked up and no longer exist."""
-    fixed: Mapping[str, int]
+    fixed: Mapping[str, int] = field(default_factory=dict)
     """The minimum of each group whose minimum the API server refused to change, by the uid of the group."""
-    patience_seconds: float
+    patience_seconds: float = 0.0
     """The seconds for which a pod may wait for the pod's group before a notice reports the wait."""
     failed: Mapping[Owned | tuple[str, NamespacedName], str] = field(default_factory=dict)
     """The error of the last try that failed, by the owner to look up, or by the kind and place of the object to
