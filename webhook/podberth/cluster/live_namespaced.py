@@ -97,10 +97,21 @@ class LiveNamespaced(ServedKinds):
             first = False
 
     async def _compile_safely(self, namespace: str, environment: Environment) -> None:
+        """Compile a namespace's policies in a thread, and keep the result in ``_compiled``.
+
+        The policies of all namespaces have one limit of syntax-tree nodes.
+        """
+        self._compiled.pop(namespace, None)
+        if not (documents := self._sink.objects.of(namespace)):
+            return
+        taken = sum(each.parts for each in self._compiled.values())
+        room = Room(MAX_SET_PARTS - taken, "the policies of all namespaces", MAX_SET_PARTS)
         try:
-            await asyncio.to_thread(self._compile, namespace, self._sink.objects.of(namespace), environment)
+            compiled = await asyncio.to_thread(_compiled, namespace, documents, environment, room)
         except Exception as bug:  # noqa: BLE001 - a bug in compiling one namespace's policies must affect that one only
             self._log.fault(f"{NAMESPACED.name} of {namespace}: a bug in podberth; none of them decides", bug)
+        else:
+            self._compiled[namespace] = compiled
 
     async def _pass_on(self) -> None:
         policies = {namespace: each.policies for namespace, each in self._compiled.items() if each.policies}
@@ -113,17 +124,6 @@ class LiveNamespaced(ServedKinds):
     def _pass_verdicts_on(self) -> None:
         verdicts = tuple(verdict for each in self._compiled.values() for verdict in each.verdicts)
         self._on_verdicts(self._sink.documents(), verdicts)
-
-    def _compile(self, namespace: str, documents: Mapping[str, Kept], environment: Environment) -> None:
-        """Compile a namespace's policies with ``environment``, and keep the result in ``_compiled``; runs in a thread.
-
-        ``documents`` has the policies by name. The policies of all namespaces have one limit of syntax-tree nodes.
-        """
-        self._compiled.pop(namespace, None)
-        if documents:
-            taken = sum(each.parts for each in self._compiled.values())
-            room = Room(MAX_SET_PARTS - taken, "the policies of all namespaces", MAX_SET_PARTS)
-            self._compiled[namespace] = _compiled(namespace, documents, environment, room)
 
 
 @dataclass(frozen=True, slots=True)
