@@ -98,27 +98,6 @@ def _condition(kind: str, verdict: Verdict, status: str, reason: str, message: s
     }
 
 
-class Settled:
-    """A fact, true or false, that counts only if it has not changed for some time.
-
-    ``value`` is the last state of the fact that lasted for that time; None if no state has lasted so long yet.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        """Create a fact whose state is not known yet. A state counts after it has lasted for ``seconds``."""
-        self._seconds = seconds
-        self._seen: bool | None = None
-        self._since = 0.0
-        self.value: bool | None = None
-
-    def see(self, seen: bool, at: float) -> None:
-        """Record that the fact is ``seen`` (true or false) at the time ``at``, in seconds."""
-        if seen != self._seen:
-            self._seen, self._since = seen, at
-        if at - self._since >= self._seconds:
-            self.value = seen
-
-
 class Freshness:
     """Decides on the condition TopologyFresh for one replica: whether the heartbeats of the nodes' agents arrive.
 
@@ -133,14 +112,22 @@ class Freshness:
         A state of the heartbeats counts after it has lasted for ``settle_seconds``.
         """
         self._stale_nodes = stale_nodes
-        self._fresh = Settled(settle_seconds)
+        self._settle_seconds = settle_seconds
+        self._seen: bool | None = None
+        self._since = 0.0
+        self.fresh: bool | None = None
+        """Whether no heartbeat has expired: the last state that lasted for ``settle_seconds``; None if none has yet."""
         self._said: dict[str, object] = {}
         self.readers: Collection[str] = ()
         """The names of the policies that read the topology, and so have the condition."""
 
     def look(self, at: float) -> None:
         """Record whether any agent's heartbeat has expired; ``at`` is the monotonic clock's time in seconds."""
-        self._fresh.see(not self._stale_nodes(), at)
+        seen = not self._stale_nodes()
+        if seen != self._seen:
+            self._seen, self._since = seen, at
+        if at - self._since >= self._settle_seconds:
+            self.fresh = seen
 
     def keep(self, names: Collection[str]) -> None:
         """Forget the conditions of all policies except ``names``, because other policies no longer exist."""
@@ -154,20 +141,19 @@ class Freshness:
         """
         if verdict.problems or verdict.name not in self.readers:
             return None
-        if self._fresh.value is None or self._said.get(verdict.name) == self._turn(document, verdict):
+        if self.fresh is None or self._said.get(verdict.name) == self._turn(document, verdict):
             known = (document.get("status") or {}).get("conditions") or ()
             return next((dict(each) for each in known if each.get("type") == _TOPOLOGY_FRESH), None)
-        fresh = self._fresh.value
-        said = ("True", "NoneSilent", "") if fresh else ("False", "AgentsSilent", _SILENT)
+        said = ("True", "NoneSilent", "") if self.fresh else ("False", "AgentsSilent", _SILENT)
         return _condition(_TOPOLOGY_FRESH, verdict, *said)
 
     def said(self, document: Document, verdict: Verdict) -> None:
         """Record that the policy's status has the condition that ``due`` returned, written by any replica."""
-        if self._fresh.value is not None:
+        if self.fresh is not None:
             self._said[verdict.name] = self._turn(document, verdict)
 
     def _turn(self, document: Document, verdict: Verdict) -> object:
-        return document["metadata"]["uid"], verdict.generation, self._fresh.value
+        return document["metadata"]["uid"], verdict.generation, self.fresh
 
 
 _MANAGER: Final = "podberth-status"
