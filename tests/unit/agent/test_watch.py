@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nvml.scenario import write_sysfs
-from podberth.agent.reader import observe
+from podberth.agent.reader import located
 from podberth.agent.sysfs import Sysfs
 from podberth.agent.watch import DeviceWatch, documents
 from podberth.errors import DeviceError
@@ -50,7 +50,7 @@ def watched(reader: Listed, tmp_path: Path, said: list[str]) -> Iterator[int]:
     """Count the GPUs of each document that is yielded."""
     sysfs = Sysfs(write_sysfs(tmp_path / "sys", []))
     watch = DeviceWatch(
-        lambda: derive(observe(reader, sysfs)),
+        lambda: derive(located(reader.read(), sysfs)),
         reader.wait,
         interval_seconds=INTERVAL,
         now=lambda: "2026-01-31T12:00:00Z",

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import random
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import orjson
 
@@ -22,7 +22,7 @@ from ..agent.api_requests import LabelTarget
 from ..agent.kubelet import SOCKET, open_kubelet
 from ..agent.publish import NFD_FOLDER, FeatureFile, Say, publish
 from ..agent.publisher import HEARTBEAT_SECONDS, Publisher
-from ..agent.reader import READERS, Reader, UsageReader, observe, open_reader
+from ..agent.reader import READERS, Reader, located, open_reader
 from ..agent.sysfs import Sysfs
 from ..agent.watch import DeviceWatch, documents
 from ..errors import UsageError
@@ -35,6 +35,9 @@ from ..topology.shapes import SHAPES, simulate
 from .access import add_access, address, number, open_api
 from .exitcodes import ExitCode
 from .output import let_go, talk
+
+if TYPE_CHECKING:
+    from ..agent.last_reading import Meter
 
 # Events report faults at once; changes that only a new reading shows (MIG, links, NICs) may be this old.
 _INTERVAL_SECONDS = 30.0
@@ -137,7 +140,7 @@ def _watch(arguments: argparse.Namespace, say: Say) -> Iterator[DeviceWatch]:
     sysfs = Sysfs(arguments.sysfs)
     with closing(open_reader(sysfs, arguments.vendor)) as opened, _metered(opened, arguments, say) as (reader, noted):
         yield DeviceWatch(
-            lambda: derive(observe(reader, sysfs)),
+            lambda: derive(located(reader.read(), sysfs)),
             reader.wait,
             interval_seconds=arguments.interval,
             now=lambda: as_time(datetime.now(UTC)),
@@ -148,8 +151,8 @@ def _watch(arguments: argparse.Namespace, say: Say) -> Iterator[DeviceWatch]:
 
 @contextmanager
 def _metered(
-    reader: UsageReader, arguments: argparse.Namespace, say: Say
-) -> Iterator[tuple[Reader, Callable[[], None]]]:
+    reader: Reader, arguments: argparse.Namespace, say: Say
+) -> Iterator[tuple["Reader | Meter", Callable[[], None]]]:
     """Yield (reader, function that counts changes of the topology document), and serve metrics in the open context.
 
     The yielded reader is a ``Meter`` that reads with ``reader`` and keeps the readings for the metrics. Without the
