@@ -82,10 +82,6 @@ class Meter:
             self._unmeasured = None
         return self._reader.wait(seconds)
 
-    def close(self) -> None:
-        """Close the wrapped reader's driver."""
-        self._reader.close()
-
     def count_change(self) -> None:
         """Count one more change of the topology document, for the metrics."""
         self._changes += 1

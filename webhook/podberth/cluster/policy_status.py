@@ -52,18 +52,15 @@ async def entries(client: Client, name: str) -> Entries:
     Raises:
         ClusterError: a configuration cannot be read for another reason.
     """
-    return {kind: await _entry(client, path.below(name)) for kind, path in KINDS.items()}
-
-
-async def _entry(client: Client, path: ApiPath) -> bool | str:
-    try:
-        return sends_every_pod(read_object(await client.get(path, {}), path))
-    except ClusterError as error:
-        if error.status == HTTPStatus.FORBIDDEN:
-            return str(error)
-        if error.status != HTTPStatus.NOT_FOUND:
-            raise
-        return False
+    found: dict[str, bool | str] = {}
+    for kind, path in KINDS.items():
+        try:
+            found[kind] = sends_every_pod(read_object(await client.get(path.below(name), {}), path))
+        except ClusterError as error:
+            if error.status not in {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND}:
+                raise
+            found[kind] = str(error) if error.status == HTTPStatus.FORBIDDEN else False
+    return found
 
 
 def entries_condition(document: Document, verdict: Verdict, known: Entries) -> dict[str, Any] | None:
@@ -314,7 +311,8 @@ def status_due(
         return None
     known = _reported(document)
     before = {each["type"]: each for each in known.get("conditions") or ()}
-    conditions = _conditions(verdict)
+    said = {"Compiled": _compiled(verdict), "Active": _active(verdict)}
+    conditions = [_condition(kind, verdict, *each) for kind, each in said.items()]
     is_reported = known.get("observedGeneration") == verdict.generation
     if is_reported and (not again or all(_says(before.get(each["type"]), each) for each in conditions)):
         if all(_says(before.get(str(each["type"])), each) for each in extra):
@@ -394,11 +392,6 @@ def _active(verdict: Verdict) -> tuple[str, str, str]:
     if verdict.state == "disabled":
         return "False", "Disabled", f"spec.disabled is true{_for_that_of(verdict, '; it switches off')}"
     return "True", "Replaces" if verdict.replaces else "InForce", _for_that_of(verdict, "replaces")
-
-
-def _conditions(verdict: Verdict) -> list[dict[str, Any]]:
-    said = {"Compiled": _compiled(verdict), "Active": _active(verdict)}
-    return [_condition(kind, verdict, *each) for kind, each in said.items()]
 
 
 def _says(known: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> bool:

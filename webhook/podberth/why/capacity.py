@@ -52,7 +52,7 @@ def absent(step: Step) -> Diagnosis:
     If each resource is offered by some node, the diagnosis is that no node offers all of them.
     """
     wanted = devices(step)
-    there = _offered(step)
+    there = Counter(name for each in step.every for name in each.offers if is_device(name) and each.offers[name] > 0)
     evidence = [f"it asks for {listed([shown(name, each) for name, each in sorted(wanted.items())])}"]
     if there:
         offered = [f"{name} ({counted(nodes, 'node')})" for name, nodes in there.most_common(6)]
@@ -78,13 +78,6 @@ def absent(step: Step) -> Diagnosis:
         title=f"no node offers {gone[0]}{'' if known else did_you_mean(gone[0], there)}",
         evidence=tuple(evidence),
         do=_instead(gone[0], list(there)),
-    )
-
-
-def _offered(step: Step) -> Counter[str]:
-    """Return a mapping from each device resource to the number of nodes that offer it."""
-    return Counter(
-        name for each in step.every for name, amount in each.offers.items() if amount > 0 and is_device(name)
     )
 
 

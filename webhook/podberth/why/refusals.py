@@ -164,12 +164,13 @@ def _ended(controller: Document) -> Iterator[Document]:
 
 def _refusals(picture: Picture) -> list[Document]:
     """Return the Events about refused pods of the workload or of a controller below the workload."""
-    return [
-        each
-        for each in picture.listed(picture.refusals)
-        if (own := _controller(picture, each))
-        or (own is None and text_at(each, "involvedObject", "name") == picture.name and _is_kind(picture.kind, each))
-    ]
+    found = []
+    for each in picture.listed(picture.refusals):
+        own, kind = _controller(picture, each), text_at(each, "involvedObject", "kind").lower()
+        named = text_at(each, "involvedObject", "name") == picture.name and picture.kind in {"workload", kind}
+        if own or (own is None and named):
+            found.append(each)
+    return found
 
 
 def _controller(picture: Picture, event: Document) -> Document | None:
@@ -182,10 +183,6 @@ def _controller(picture: Picture, event: Document) -> Document | None:
         if (text_at(each, "kind"), text_at(each, "metadata", "name")) == key:
             return each if is_about(event, (text_at(each, "metadata", "uid"),)) else {}
     return None
-
-
-def _is_kind(kind: str, event: Document) -> bool:
-    return kind in {"workload", text_at(event, "involvedObject", "kind").lower()}
 
 
 def _is_over(picture: Picture, event: Document) -> bool:
