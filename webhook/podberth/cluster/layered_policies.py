@@ -29,9 +29,9 @@ from ..kube.yaml_text import as_yaml
 from ..policy.parse import ParsedPolicies, ParsedPolicy, excess_of_document, parse_policies
 
 OF_POLICIES: Final = "gpupolicy/"
-"""The beginning of the text that problems of a GPUPolicy show in place of a file's name."""
 OF_EXCEPTIONS: Final = "gpupolicyexception/"
 OF_NAMESPACED: Final = "namespacedgpupolicy/"
+"""The beginning of the text that problems of a NamespacedGPUPolicy show in place of a file's name; so for the others."""
 
 
 class LayeredPolicies:
@@ -221,7 +221,7 @@ def _parsed(name: str, document: Document, prefix: str = OF_POLICIES) -> ParsedP
 
 
 def text(document: Mapping[str, Any]) -> str:
-    """Return the YAML text of a GPUPolicy; the lines and columns of problems refer to this text."""
+    """Return the YAML text of a policy or exception; the lines and columns of problems refer to this text."""
     return as_yaml({key: value for key, value in document.items() if key != "status"})
 
 

@@ -14,7 +14,7 @@ from ..telemetry.watch_metrics import KindState, WatchCounts, WatchFacts
 
 @dataclass(frozen=True, slots=True)
 class ClusterAccess:
-    """What the followers of one cluster share: new clients, the counters of watches, the log and the timing."""
+    """The access to one cluster that followers share: new clients, the counters of watches, the log, the timing."""
 
     connect: Callable[[], Client]
     """A function that creates a client of the cluster."""
