@@ -28,10 +28,10 @@ from ..kube.schema import PodSchema
 from ..kube.yaml_text import as_yaml
 from ..policy.parse import ParsedPolicies, ParsedPolicy, excess_of_document, parse_policies
 
+# How the text begins that problems of an object of the cluster show in place of a file's name.
 OF_POLICIES: Final = "gpupolicy/"
 OF_EXCEPTIONS: Final = "gpupolicyexception/"
 OF_NAMESPACED: Final = "namespacedgpupolicy/"
-"""The beginning of the text that problems of a NamespacedGPUPolicy show in place of a file's name; so for the others."""
 
 
 class LayeredPolicies:
