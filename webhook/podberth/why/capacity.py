@@ -9,7 +9,7 @@ from ..errors import did_you_mean
 from ..kube.amounts import POD_SLOTS, is_device, number, shown
 from ..words import counted, listed, named
 from .diagnosis import Diagnosis
-from .machines import Machine
+from .machines import Machine, scarce
 from .picture import Picture, Ref
 from .steps import Step
 
@@ -121,20 +121,8 @@ def lacking(step: Step, machine: Machine) -> str:
 
 def too_large(step: Step) -> Diagnosis:
     """Return the diagnosis that no node would hold the pod even if the node had no other pods."""
-    nodes = step.nodes
-    for name, wanted in sorted(_plugged(step).items(), key=lambda each: (not is_device(each[0]), each[0])):
-        fitting = tuple(each for each in nodes if each.offers.get(name, 0) >= wanted)
-        if not fitting:
-            return _too_large(step, name, wanted, nodes)
-        nodes = fitting
-    raise AssertionError("a node is large enough")
-
-
-def _too_large(step: Step, name: str, wanted: int, nodes: tuple[Machine, ...]) -> Diagnosis:
-    """Return the diagnosis that no node has ``wanted`` units of a resource.
-
-    ``nodes`` have enough of all other resources.
-    """
+    name, nodes = scarce(step.nodes, _plugged(step), lambda each: each.offers)
+    wanted = step.wants[name]
     most = max(each.offers.get(name, 0) for each in nodes)
     largest = [each.name for each in nodes if each.offers.get(name, 0) == most]
     mine = devices(step)

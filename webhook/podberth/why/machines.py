@@ -3,12 +3,12 @@
 Amounts are in thousandths of a unit.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ..kube.amounts import amounts, requested
+from ..kube.amounts import amounts, is_device, requested
 from ..kube.pod import labels
 from ..kube.selector import node_selector_matches
 from ..kube.unchecked import list_at, mapping_at, text_at
@@ -80,6 +80,23 @@ class Machine:
     def is_cordoned(self) -> bool:
         """Whether the node is cordoned (``spec.unschedulable``), as ``kubectl cordon`` does."""
         return mapping_at(self.document, "spec").get("unschedulable") is True
+
+
+def scarce(
+    nodes: tuple[Machine, ...], wanted: Mapping[str, int], has: Callable[[Machine], Mapping[str, int]]
+) -> tuple[str, tuple[Machine, ...]]:
+    """Return (the first resource in ``wanted`` of which no remaining node has enough, the remaining nodes).
+
+    ``has`` returns the amounts of a node. The wanted resources are compared one by one. After each comparison, only the
+    nodes that have enough of the resource remain. Devices come first, because a pod that requests devices rarely lacks
+    another resource. None of ``nodes`` may have enough of all resources.
+    """
+    for name in sorted(wanted, key=lambda name: (not is_device(name), name)):
+        enough = tuple(each for each in nodes if has(each).get(name, 0) >= wanted[name])
+        if not enough:
+            return name, nodes
+        nodes = enough
+    raise AssertionError("a node has enough of all")
 
 
 def machines(picture: Picture) -> tuple[Machine, ...]:

@@ -8,7 +8,7 @@ from ..kube.amounts import POD_SLOTS, is_device, number, shown
 from ..kube.unchecked import at, text_at
 from ..words import counted, lasting, listed, named
 from .diagnosis import Diagnosis
-from .machines import Machine
+from .machines import Machine, scarce
 from .picture import Document, place_of
 from .selection import barriers, selects
 from .steps import Step
@@ -27,7 +27,7 @@ def full(step: Step) -> Diagnosis:
 
     Other pods hold the resources, or the free resources are spread over several nodes.
     """
-    name, nodes = _short(step)
+    name, nodes = scarce(step.nodes, _counted(step), lambda each: each.free)
     wanted = step.wants[name]
     free = {each.name: max(0, each.free.get(name, 0)) for each in nodes}
     most = max(free.values())
@@ -78,23 +78,6 @@ def _counted(step: Step) -> dict[str, int]:
         for name, each in step.wants.items()
         if not is_device(name) or any(name in one.offers for one in step.nodes)
     }
-
-
-def _short(step: Step) -> tuple[str, tuple[Machine, ...]]:
-    """Return (the first requested resource of which no remaining node has enough free, the remaining nodes).
-
-    The requested resources are compared one by one. After each comparison, only the nodes that have enough of the
-    resource free remain. Devices come first, because a pod that requests devices rarely lacks another resource. No node
-    of ``step`` may have enough of all resources.
-    """
-    nodes = step.nodes
-    wanted = sorted(_counted(step), key=lambda name: (not is_device(name), name))
-    for name in wanted:
-        enough = tuple(each for each in nodes if each.free.get(name, 0) >= step.wants[name])
-        if not enough:
-            return name, nodes
-        nodes = enough
-    raise AssertionError("a node has room")
 
 
 def near(step: Step, machine: Machine, name: str) -> str:
