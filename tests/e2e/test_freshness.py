@@ -87,12 +87,12 @@ async def replica(kubeconfig: Path) -> AsyncIterator[Counting]:
     topology = LiveTopology(conventions, log, snapshot.adopt)
     statuses = PolicyStatuses(writer, log, TIMING, "podberth", lambda: topology.stale_count)
     taken = following_policies(source, snapshot, statuses, metrics, log)
-    others = [LiveObjects(OBJECTS, snapshot.adopt_objects)]
+    objects = LiveObjects(OBJECTS, snapshot.adopt_objects)
     workloads = LiveWorkloads(FOLLOWED, snapshot.adopt_workloads, log)
     connect = partial(ClusterClient, kubeconfig, TIMING)
     takes = taken, source.take_exceptions, snapshot.adopt_params, (snapshot.adopt_namespaced, lambda *_: None)
     schema = PodSchema.packaged()
-    cluster = LiveCluster(connect, topology, others, workloads, *takes, schema, metrics, log, TIMING)
+    cluster = LiveCluster(connect, topology, objects, workloads, *takes, schema, metrics, log, TIMING)
     tasks = [asyncio.create_task(each) for each in (cluster.run(), statuses.run())]
     try:
         yield writer

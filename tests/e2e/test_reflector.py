@@ -66,7 +66,6 @@ class Reflected:
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            await self.reflector.close()
 
     async def until(self, what: str, reached: Callable[[], object]) -> None:
         await until_reached(what, reached, lambda: (self.reflector._version, self.lines.lines))

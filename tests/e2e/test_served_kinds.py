@@ -16,6 +16,7 @@ from controlplane.wait import wait_for
 from integration.serving import CapturedLines, run, until_reached
 from podberth.api.client import ClusterClient
 from podberth.api.protocol import Timing
+from podberth.cluster.required import ClusterAccess
 from podberth.cluster.served import ServedKinds
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.facts.cluster import ClusterFacts
@@ -90,7 +91,8 @@ async def watching(kubeconfig: Path, timing: Timing = TIMING) -> AsyncIterator[W
     log = Log(lines)
     metrics = WatchMetrics(Metrics((), lines_dropped=lambda: 0, in_flight=lambda: 0), dict, lambda: 0)
     workloads = LiveWorkloads(FOLLOWED, known.append, log)
-    served = ServedKinds(workloads, partial(ClusterClient, kubeconfig, timing), metrics, log, timing)
+    access = ClusterAccess(partial(ClusterClient, kubeconfig, timing), metrics, log, timing)
+    served = ServedKinds(workloads.sinks, access)
 
     async def hand_on() -> None:
         await served.settled.wait()
@@ -126,7 +128,7 @@ def test_a_crd_that_is_installed_later_is_followed_and_one_that_is_deleted_is_fo
                 await on_plane(plane.apply, job_set("set", TEAM), pytorch_job("train", TEAM))
                 await seen.until("the owners", lambda: len(seen.sizes()) == 2)
                 assert seen.sizes() == {spelled(JOB_SET_SAYS), spelled(PYTORCH_JOB_SAYS)}
-                assert seen.served.unlisted() == ()
+                assert seen.served.unlisted() == []
                 assert seen.served.states()[JOBSETS] == seen.served.states()[PYTORCH] == "followed"
                 await on_plane(plane.kubectl, "delete", "crd", *real_crds)
                 await seen.until("the owners to be forgotten", lambda: not seen.known[-1].owners)
@@ -174,7 +176,7 @@ def test_a_kind_that_may_not_be_listed_is_reported_and_keeps_nobody_waiting(
             refused = {name for name, state in states.items() if state == "refused"}
             assert refused == {name for name in states if name.endswith(".resource.k8s.io")}
             assert states["jobs.batch"] == "followed"
-            assert seen.served.unlisted() == ()
+            assert seen.served.unlisted() == []
             await seen.until("the log to name the problem", lambda: seen.problems("deviceclasses"))
             assert "got 403" in seen.problems("deviceclasses")[0]
             right = "list deviceclasses.resource.k8s.io, as manifests/base/rbac.yaml does"

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from aiohttp import web
 
 from integration.serving import write_kubeconfig
+from podberth.topology.heartbeats import WatchClock
 
 Step: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -114,13 +115,29 @@ async def scripted(directory: Path, *steps: Step) -> AsyncIterator[Scripted]:
         await runner.cleanup()
 
 
+class Sight(WatchClock):
+    """A clock that remembers when it was stopped and started."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[str] = []
+
+    def lose(self, at: float) -> None:
+        self.calls.append("lost")
+        assert at > 0
+
+    def regain(self, at: float) -> None:
+        self.calls.append("regained")
+        assert at > 0
+
+
 @dataclass(slots=True)
 class Recorder:
     """A sink that remembers."""
 
     objects: dict[str, str] = field(default_factory=dict)
     received: list[str] = field(default_factory=list)
-    sight: list[str] = field(default_factory=list)
+    sight: Sight = field(default_factory=Sight)
 
     def put(self, name: str, document: dict[str, Any]) -> None:
         self.objects[name] = document["metadata"]["resourceVersion"]
@@ -129,11 +146,3 @@ class Recorder:
     def drop(self, name: str) -> None:
         del self.objects[name]
         self.received.append(f"drop {name}")
-
-    def lost(self, at: float) -> None:
-        self.sight.append("lost")
-        assert at > 0
-
-    def regained(self, at: float) -> None:
-        self.sight.append("regained")
-        assert at > 0

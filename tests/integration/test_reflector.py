@@ -69,7 +69,6 @@ async def following(directory: Path, *steps: Step, timing: Timing = TIMING) -> A
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            await reflector.close()
 
 
 def test_a_list_is_read_page_by_page_and_watched_from_its_version(tmp_path: Path) -> None:
@@ -83,7 +82,7 @@ def test_a_list_is_read_page_by_page_and_watched_from_its_version(tmp_path: Path
             assert 300 <= int(query["timeoutSeconds"]) <= 600
             assert who == "Bearer first"
             assert follower.reflector.listed.is_set()
-            assert follower.reflector.count == 3
+            assert len(follower.reflector.known) == 3
 
     run(test)
 
@@ -130,7 +129,7 @@ def test_a_watch_goes_on_from_the_last_whole_event(tmp_path: Path, broken: Step,
             await follower.until("the third object", lambda: "c" in follower.sink.objects)
             assert follower.server.queries[2] == {"watch": "true", "resourceVersion": "6"}
             assert follower.count("restarts", reason) == 1
-            assert follower.sink.sight == ([] if reason == "ended" else ["lost", "regained"])
+            assert follower.sink.sight.calls == ([] if reason == "ended" else ["lost", "regained"])
 
     run(test)
 
@@ -152,7 +151,7 @@ def test_a_connection_that_has_gone_silent_is_given_up(tmp_path: Path) -> None:
         async with following(tmp_path, *steps, timing=timing) as follower:
             await follower.until("the event after the silence", lambda: "c" in follower.sink.objects)
             assert follower.count("restarts", "silent") >= 1
-            assert follower.sink.sight[:2] == ["lost", "regained"]
+            assert follower.sink.sight.calls[:2] == ["lost", "regained"]
             # A kind that does not change is silent, too.
             silent = [line["level"] for line in follower.log.lines if line.get("reason") == "silent"]
             assert set(silent) == {"info"}

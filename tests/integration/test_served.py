@@ -19,6 +19,7 @@ from podberth.api.client import ClusterClient
 from podberth.api.protocol import Timing, read_kinds, read_versions
 from podberth.cluster import workloads
 from podberth.cluster.live_policies import LivePolicies
+from podberth.cluster.required import ClusterAccess
 from podberth.cluster.served import ServedKinds
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.errors import ClusterError
@@ -69,8 +70,9 @@ class Watching:
         metrics = WatchMetrics(Metrics((), lines_dropped=lambda: 0, in_flight=lambda: 0), dict, lambda: 0)
         self.workloads = LiveWorkloads(FOLLOWED, lambda _: None, log)
         connect = partial(ClusterClient, kubeconfig, timing)
-        self.served = ServedKinds(self.workloads, connect, metrics, log, timing)
-        self.policies = LivePolicies(self._take, connect, metrics, log, timing)
+        access = ClusterAccess(connect, metrics, log, timing)
+        self.served = ServedKinds(self.workloads.sinks, access)
+        self.policies = LivePolicies(self._take, access)
 
     async def _take(self, documents: Mapping[str, Any]) -> None:
         self.handed.append(set(documents))
@@ -153,7 +155,7 @@ def test_pod_groups_are_known_to_be_served_where_there_is_none_yet_and_until_the
             ]
             groups_of_pods.forget()
             assert seen.workloads.facts().served_groups == {"scheduling.k8s.io"}
-            groups_of_pods.gone()
+            groups_of_pods.record("absent")
             assert seen.workloads.facts().served_groups == frozenset()
 
     run(test)
@@ -165,14 +167,14 @@ def test_a_kind_that_discovery_no_longer_names_is_gone(tmp_path: Path) -> None:
             [sink] = [each for kind, each in seen.workloads.sinks.items() if kind.name == "podgroups.scheduling.k8s.io"]
             await seen.until("nothing to group pods", lambda: seen.workloads.facts().is_groupless)
             assert seen.workloads.facts().is_claimless
-            sink.served()
+            sink.record("listed")
             assert not seen.workloads.facts().is_groupless
             assert seen.workloads.facts().is_claimless
-            next(each for kind, each in seen.workloads.sinks.items() if kind.role == "template").served()
+            next(each for kind, each in seen.workloads.sinks.items() if kind.role == "template").record("listed")
             assert not seen.workloads.facts().is_claimless
-            await seen.until("it to be gone", lambda: not sink.is_served)
+            await seen.until("it to be gone", lambda: sink.presence != "listed")
             assert seen.workloads.facts().is_groupless
-            sink.discovered()  # served again, and perhaps not to be listed by podberth
+            sink.record("unknown")  # served again, and perhaps not to be listed by podberth
             assert not seen.workloads.facts().is_groupless
 
     run(test)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from podberth.agent.nvidia import NvidiaReader
-from podberth.agent.reader import observe
+from podberth.agent.reader import located
 from podberth.agent.sysfs import Sysfs
 from podberth.errors import DeviceError
 from podberth.topology.codec import decode_topology, encode_topology
@@ -39,7 +39,7 @@ def _answer(readers: list[NvidiaReader], sysfs: Sysfs, name: str, argument: floa
         return {"changed": readers[0].wait(argument or 0.0)}
     if name == "usage":
         return {"usage": asdict(readers[0].usage(readers[0].read()))}
-    config_map = encode_topology("node", derive(observe(readers[0], sysfs)))
+    config_map = encode_topology("node", derive(located(readers[0].read(), sysfs)))
     decode_topology(config_map)  # what was read is always a document that the webhook takes
     return {"configMap": config_map}
 

@@ -7,7 +7,7 @@ import pytest
 
 from nvml.scenario import Device, write_sysfs
 from podberth.agent.kfd import KfdReader
-from podberth.agent.reader import observe, open_reader
+from podberth.agent.reader import located, open_reader
 from podberth.agent.sysfs import Sysfs
 from podberth.errors import DeviceError
 from podberth.topology.derive import derive
@@ -47,7 +47,7 @@ def gpu_rows(rows: list[Row]) -> list[Row]:
 
 def read(root: Path) -> NodeTopology:
     sysfs = Sysfs(root)
-    return derive(observe(KfdReader(sysfs), sysfs))
+    return derive(located(KfdReader(sysfs).read(), sysfs))
 
 
 def test_usage_of_gpus_is_read_from_amdgpu(tmp_path: Path) -> None:

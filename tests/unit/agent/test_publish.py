@@ -9,8 +9,9 @@ import pytest
 
 from api_server import BEGAN, Clock, Server, drive
 from podberth.agent.api_requests import ApiRequest, SendResult
-from podberth.agent.publish import Played, publish, pump
+from podberth.agent.publish import publish, pump
 from podberth.agent.publisher import Instant, Publisher
+from podberth.agent.watch import DeviceWatch
 from podberth.errors import DeviceError
 from podberth.telemetry.log import Level
 from podberth.topology.codec import DATA_KEY
@@ -54,17 +55,15 @@ def test_a_renewal_names_the_time_at_which_it_is_sent() -> None:
     assert list(islice(moments, 1))
 
 
-class Playing(Played):
-    """A machine whose waiting moves a clock, until its end."""
+def playing(clock: Clock, *, ends_at: float) -> DeviceWatch:
+    """Return a machine whose waiting moves a clock, until its end."""
 
-    def __init__(self, clock: Clock, *, ends_at: float) -> None:
-        super().__init__(NodeTopology())
-        self._clock, self._ends_at = clock, ends_at
-
-    def wait(self, most_seconds: float = inf) -> None:
-        self._clock.seconds += most_seconds
-        if self._clock.seconds > self._ends_at:
+    def wait(seconds: float) -> None:
+        clock.seconds += seconds
+        if clock.seconds > ends_at:
             raise DeviceError("the end")
+
+    return DeviceWatch(NodeTopology, wait, interval_seconds=inf, now=str, say=lambda _: None)
 
 
 def test_the_log_says_what_is_wrong_now_once_however_differently_a_library_words_it() -> None:
@@ -78,7 +77,7 @@ def test_the_log_says_what_is_wrong_now_once_however_differently_a_library_words
 
     with pytest.raises(DeviceError, match="the end"):
         publish(
-            Playing(clock, ends_at=3600),
+            playing(clock, ends_at=3600),
             Publisher("n", draw=lambda: 0.5),
             send,
             say=lambda level, line: said.append((level, line)),

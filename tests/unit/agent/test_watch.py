@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from nvml.scenario import write_sysfs
+from podberth.agent.reader import located
 from podberth.agent.sysfs import Sysfs
 from podberth.agent.watch import DeviceWatch, documents
 from podberth.errors import DeviceError
 from podberth.topology.codec import decode_topology
+from podberth.topology.derive import derive
 from podberth.topology.observation import Observation, ObservedGpu
 
 INTERVAL = 30.0
@@ -47,7 +49,13 @@ def away() -> DeviceError:
 def watched(reader: Listed, tmp_path: Path, said: list[str]) -> Iterator[int]:
     """Count the GPUs of each document that is yielded."""
     sysfs = Sysfs(write_sysfs(tmp_path / "sys", []))
-    watch = DeviceWatch(reader, sysfs, interval_seconds=INTERVAL, now=lambda: "2026-01-31T12:00:00Z", say=said.append)
+    watch = DeviceWatch(
+        lambda: derive(located(reader.read(), sysfs)),
+        reader.wait,
+        interval_seconds=INTERVAL,
+        now=lambda: "2026-01-31T12:00:00Z",
+        say=said.append,
+    )
     return (len(decode_topology(document).gpus) for document in documents(watch, "n"))
 
 

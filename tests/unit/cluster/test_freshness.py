@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from podberth.admission.snapshot import reads_topology
-from podberth.cluster.policy_status import Freshness, Settled, status_due
+from podberth.cluster.policy_status import Freshness, status_due
 from podberth.files.source import Verdict
 from snapshots import policy, snapshot
 from unit.cluster.test_policy_status import GOOD, NOW
@@ -14,15 +14,15 @@ SETTLES = 120.0
 
 
 def test_a_state_that_does_not_last_is_no_fact() -> None:
-    fact = Settled(SETTLES)
+    stale = iter([0, 1] * 10)
+    freshness = Freshness(lambda: next(stale), SETTLES)
     for at in range(0, 1200, 60):
-        fact.see(at % 120 == 0, float(at))
-        assert fact.value is None
+        freshness.look(float(at))
+        assert freshness.fresh is None
 
 
 def test_a_fact_stays_until_the_opposite_has_settled() -> None:
-    fact, seen = Settled(SETTLES), list[bool | None]()
-    for at, now in (
+    moments = (
         (0, True),
         (119, True),
         (120, True),
@@ -31,9 +31,12 @@ def test_a_fact_stays_until_the_opposite_has_settled() -> None:
         (250, False),
         (369, False),
         (370, False),
-    ):
-        fact.see(now, float(at))
-        seen.append(fact.value)
+    )
+    fresh, seen = iter([now for _, now in moments]), list[bool | None]()
+    freshness = Freshness(lambda: int(not next(fresh)), SETTLES)
+    for at, _ in moments:
+        freshness.look(float(at))
+        seen.append(freshness.fresh)
     assert seen == [None, None, True, True, True, True, True, False]
 
 

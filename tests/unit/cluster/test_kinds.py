@@ -185,7 +185,7 @@ def test_objects_beyond_the_bound_are_left_out_and_counted(monkeypatch: pytest.M
     for name in "abc":
         filed.put(f"team/{name}", named({"spec": {}}, name))
     assert set(filed.table().known) == {"uid-a", "uid-b"}
-    assert live.left_out(kind) == {"unreadable": 1, "too many": 1}
+    assert filed.left_out_by_reason == {"unreadable": 1, "too many": 1}
     assert [line["problem"] for line in lines.lines] == [
         f"{kind.name} team/huge: got 300 parts in one place, want 256 at most",
         f"{kind.name} team/c: got more than 2 objects; left out",
@@ -194,9 +194,9 @@ def test_objects_beyond_the_bound_are_left_out_and_counted(monkeypatch: pytest.M
     filed.drop("team/a")
     filed.put("team/c", named({"spec": {}}, "c"))
     assert set(filed.table().known) == {"uid-b", "uid-c"}
-    assert live.left_out(kind) == {"unreadable": 0, "too many": 1}
+    assert filed.left_out_by_reason == {"unreadable": 0, "too many": 1}
     filed.forget()
-    assert live.left_out(kind) == {"unreadable": 0, "too many": 0}
+    assert filed.left_out_by_reason == {"unreadable": 0, "too many": 0}
 
 
 def test_no_queue_is_reported_missing_unless_all_are_known(monkeypatch: pytest.MonkeyPatch) -> None:

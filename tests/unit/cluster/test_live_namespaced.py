@@ -11,7 +11,8 @@ from podberth.api.protocol import Timing
 from podberth.cel.compile_limits import MAX_SET_PARTS
 from podberth.cel.engine import Room
 from podberth.cluster import live_namespaced
-from podberth.cluster.live_namespaced import LiveNamespaced, TenantPolicies, _compiled, status_path
+from podberth.cluster.live_namespaced import LiveNamespaced, TenantPolicies, _compiled
+from podberth.cluster.required import ClusterAccess
 from podberth.kube.documents import load_documents
 from podberth.policy.namespaced import MOST_BYTES, MOST_OF_NAMESPACE
 from podberth.telemetry.log import Log
@@ -48,22 +49,22 @@ def put(sink: TenantPolicies, *documents: Any) -> None:
 def compiled(sink: TenantPolicies, namespace: str = "vision") -> dict[str, tuple[str, str]]:
     """Return the state and the problems of each policy, by name."""
     room = Room(MAX_SET_PARTS, "all", MAX_SET_PARTS)
-    found = _compiled(namespace, sink.of(namespace), environment(), room)
+    found = _compiled(namespace, sink.objects.of(namespace), environment(), room)
     return {each.name: (each.state, "\n".join(map(str, each.problems))) for each in found.verdicts}
 
 
 def test_a_change_of_status_alone_compiles_nothing_and_is_passed_on_to_whoever_writes_it() -> None:
     woken: list[None] = []
     sink = kept(sent("a"), notify=lambda: woken.append(None))
-    assert sink.take_changed() == ["vision"]
+    assert sink.objects.take_changed() == ["vision"]
     put(sink, {**sent("a"), "status": {"conditions": []}})
-    assert (sink.take_changed(), len(woken)) == ([], 2)
+    assert (sink.objects.take_changed(), len(woken)) == ([], 2)
     assert "status" in sink.documents()["vision/a"]
     put(sink, sent("a", generation=2))
     sink.drop("vision/never")
-    assert sink.take_changed() == ["vision"]
+    assert sink.objects.take_changed() == ["vision"]
     sink.drop("vision/a")
-    assert (sink.take_changed(), sink.documents()) == (["vision"], {})
+    assert (sink.objects.take_changed(), sink.documents()) == (["vision"], {})
 
 
 def test_each_policy_has_a_verdict_of_its_own() -> None:
@@ -118,21 +119,17 @@ def test_all_namespaces_together_have_room(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_parts_of_all_namespaces_together_have_room() -> None:
     room = Room(3, "the policies of all namespaces", MAX_SET_PARTS)
-    found = _compiled("vision", kept(sent("a", "gpu.count <= 1 && gpu.count >= 0")).of("vision"), environment(), room)
+    found = _compiled(
+        "vision", kept(sent("a", "gpu.count <= 1 && gpu.count >= 0")).objects.of("vision"), environment(), room
+    )
     assert "the policies of all namespaces grows beyond" in str(found.verdicts[0].problems[0])
 
 
 def test_what_is_forgotten_takes_no_room_and_decides_no_longer() -> None:
     sink = kept(sent("a"))
-    sink.take_changed()
+    sink.objects.take_changed()
     sink.forget()
-    assert (sink.documents(), sink.take_changed(), compiled(sink)) == ({}, ["vision"], {})
-
-
-def test_the_status_is_in_the_policys_namespace() -> None:
-    assert str(status_path("vision/a")) == (
-        "/apis/podberth.io/v1alpha1/namespaces/vision/namespacedgpupolicies/a/status"
-    )
+    assert (sink.documents(), sink.objects.take_changed(), compiled(sink)) == ({}, ["vision"], {})
 
 
 @pytest.mark.parametrize("params", ["", "limits"])
@@ -152,10 +149,10 @@ def test_params_are_followed_before_a_policy_that_looks_for_them_decides(params:
         counts: Any = None
         takes = (seen.extend, lambda _, __: None)
         log, schema = Log(CapturedLines()), environment().schema
-        live = LiveNamespaced(takes, lambda: client, counts, log, Timing(), schema)
+        live = LiveNamespaced(takes, ClusterAccess(lambda: client, counts, log, Timing()), schema)
         live.when_params_wanted = known
         live._sink.put("vision/own", document)
-        live._served.settled.set()
+        live.settled.set()
         task = asyncio.create_task(live._hand_on())
         await until("the policies are in force", lambda: _reached(seen))
         task.cancel()

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from integration.serving import CapturedLines
+from podberth.api.opening import client_class
 from podberth.api.protocol import NODES, Document, Timing
 from podberth.checking.run import policies_in
 from podberth.checking.survey import SurveyedCluster
-from podberth.cluster.follow import open_cluster
 from podberth.cluster.live_nodes import Documents
 from podberth.errors import TopologyError, UsageError
 from podberth.telemetry.log import Log
@@ -23,7 +23,7 @@ def test_without_the_package_it_is_said_how_to_get_it(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "kubernetes", None)  # what makes an import fail
     wanted = r"^--topology cluster: got .*kubernetes.*, want podberth's extra cluster; do: pip install '\.\[cluster\]' "
     with pytest.raises(UsageError, match=wanted):
-        open_cluster(None, Timing())
+        client_class("--topology cluster")
     with pytest.raises(UsageError, match=r"^--cluster: got .*kubernetes.*, want podberth's extra cluster; do: "):
         asyncio.run(
             SurveyedCluster(kubeconfig=None).survey(
@@ -33,9 +33,9 @@ def test_without_the_package_it_is_said_how_to_get_it(monkeypatch: pytest.Monkey
 
 
 def test_with_the_package_a_client_is_made_when_it_is_asked_for(tmp_path: Path) -> None:
-    connect = open_cluster(tmp_path / "none", Timing())
+    make = client_class("--topology cluster")
     with pytest.raises(UsageError, match=r"No such file or directory; want a kubeconfig$"):
-        connect()
+        make(tmp_path / "none", Timing())
 
 
 class Taken:

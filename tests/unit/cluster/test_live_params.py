@@ -8,14 +8,17 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from integration.serving import CapturedLines
 from podberth.admission.namespace_params import MOST_BYTES, MOST_OF_NAMESPACE, NamespaceParams
 from podberth.api.protocol import NAMESPACE_PARAMS, AnswerLimits, Timing
 from podberth.cluster import live_params
 from podberth.cluster.live_params import LiveParams, TenantParams
+from podberth.cluster.required import ClusterAccess
 from podberth.errors import ClusterError
 from podberth.telemetry.log import Log
+from podberth.telemetry.watch_metrics import WatchCounts
 from tenants import limits
 
 if TYPE_CHECKING:
@@ -80,11 +83,11 @@ def test_a_namespace_with_too_many_is_known_again_once_some_are_deleted() -> Non
 
 def test_far_beyond_the_bound_nothing_more_is_kept_and_the_namespace_says_so_until_it_is_deleted() -> None:
     sink = kept(*many(3 * MOST_OF_NAMESPACE))
-    assert sink.left_out == MOST_OF_NAMESPACE
+    assert sink.objects.unusable == MOST_OF_NAMESPACE
     assert "got more than 200 ConfigMaps in the namespace; delete some, then write it again" in sink.take()["a"].excess
     for at in range(MOST_OF_NAMESPACE, 3 * MOST_OF_NAMESPACE):
         sink.drop(f"a/limits-{at:04}")
-    assert (sink.left_out, sink.take()["a"].excess) == (0, "")
+    assert (sink.objects.unusable, sink.take()["a"].excess) == (0, "")
 
 
 def test_one_that_is_too_large_is_not_kept_and_is_named() -> None:
@@ -108,7 +111,7 @@ def test_all_namespaces_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -
 def test_what_is_forgotten_takes_no_room() -> None:
     sink = kept(*many(3), *many(2, "b"))
     sink.take()
-    sink.forget()
+    sink.objects.forget()
     assert sink.take() == {}
     put(sink, *many(1))
     assert len(sink.take()["a"].config_maps) == 1
@@ -145,16 +148,6 @@ class Served:
         """Do nothing: there are no connections."""
 
 
-class Counted:
-    """Counters that nobody reads."""
-
-    def restarted(self, resource: str, reason: str) -> None:
-        """Count nothing."""
-
-    def listed(self, resource: str, reason: str) -> None:
-        """Count nothing."""
-
-
 def followed(served: Served, until: Callable[[list[Any]], bool]) -> tuple[list[Any], LiveParams]:
     """Follow until ``until`` holds for what was passed on; return that."""
     taken: list[Any] = []
@@ -168,7 +161,12 @@ def followed(served: Served, until: Callable[[list[Any]], bool]) -> tuple[list[A
             if until(taken):
                 done.set()
 
-        live = LiveParams(take, lambda: cast("Client", served), Counted(), Log(CapturedLines()), timing)
+        live = LiveParams(
+            take,
+            ClusterAccess(
+                lambda: cast("Client", served), WatchCounts(CollectorRegistry()), Log(CapturedLines()), timing
+            ),
+        )
         running = asyncio.create_task(live.run())
         await asyncio.sleep(0)
         assert served.queries == []

@@ -11,8 +11,8 @@ import pytest
 from calls import calls
 from integration.serving import CapturedLines, run, until
 from pages import ROOT
-from podberth.api.protocol import Timing
-from podberth.cluster.policy_status import PolicyStatuses, status_due, turn
+from podberth.api.protocol import NAMESPACED_POLICIES, Timing
+from podberth.cluster.policy_status import PolicyStatuses, status_due, status_path, turn
 from podberth.errors import ClusterError, Problem
 from podberth.files.source import Verdict
 from podberth.kube.documents import load_documents
@@ -254,3 +254,9 @@ def test_a_policy_is_reported_when_it_turns_and_not_when_it_is_as_before(
         assert (notice.regarding.kind, notice.regarding.namespace, notice.regarding.uid) == ("GPUPolicy", "", "u-1")
         assert notice.note.startswith(f"generation {now.generation} ")
         assert all(str(problem) in notice.note for problem in now.problems)
+
+
+def test_the_status_is_in_the_policys_namespace() -> None:
+    assert str(status_path(NAMESPACED_POLICIES, "vision/a")) == (
+        "/apis/podberth.io/v1alpha1/namespaces/vision/namespacedgpupolicies/a/status"
+    )

@@ -10,13 +10,13 @@ from controlplane.wait import until
 from podberth.admission.notices import Notice
 from podberth.api.protocol import Timing, refusal
 from podberth.controller.loop import Acting
+from podberth.controller.plan.systems import BY_NAME
 from podberth.controller.plan.world import (
     Action,
     Create,
     GroupChange,
     LookUp,
     Made,
-    Owned,
     Reference,
     WaitingPod,
     World,
@@ -31,7 +31,8 @@ from podberth.telemetry.log import Log
 if TYPE_CHECKING:
     from podberth.controller.observed import ObservedCluster
 
-KIND = "podgroups.scheduling.x-k8s.io"
+GROUP = "scheduling.x-k8s.io"
+KIND = f"podgroups.{GROUP}"
 JOB = OwnerReference("batch/v1", "Job", "train", "j-1")
 POD = WaitingPod(
     namespace="team",
@@ -39,7 +40,7 @@ POD = WaitingPod(
     uid="p-1",
     created=0.0,
     owner=JOB,
-    groups=(Reference(system="coscheduling", kinds=(KIND,), name="gang", said_by="a label"),),
+    groups=(Reference(replace(BY_NAME["coscheduling"], api_groups=(GROUP,), named_by="a label"), "gang"),),
     gang="gang",
     size=2,
 )
@@ -84,23 +85,9 @@ class Scene:
     async def listed(self) -> None:
         """Have listed all."""
 
-    def world(
-        self,
-        owners: Mapping[Owned, OwnerReference | None],
-        gone: frozenset[Owned],
-        fixed: Mapping[str, int],
-        patience: float,
-    ) -> World:
-        return World(
-            pods=self.pods,
-            known={KIND: dict(self.groups)},
-            served={KIND: "scheduling.x-k8s.io/v1alpha1"},
-            absent=frozenset(),
-            owners=owners,
-            gone=gone,
-            fixed=fixed,
-            patience_seconds=patience,
-        )
+    def world(self) -> World:
+        known, served = {KIND: dict(self.groups)}, {KIND: "scheduling.x-k8s.io/v1alpha1"}
+        return World(pods=self.pods, known=known, served=served, absent=frozenset())
 
     async def send(self, action: Action, served: Mapping[str, str]) -> RequestResult:
         assert served

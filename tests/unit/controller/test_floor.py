@@ -13,6 +13,7 @@ from integration.serving import CapturedLines
 from node_builders import node_manifest
 from podberth.api.protocol import APPLY_PATCH, AnswerLimits, Timing, refusal
 from podberth.api.reflector import run_together
+from podberth.cluster.required import ClusterAccess
 from podberth.controller import floor as module
 from podberth.controller.floor import Floor
 from podberth.conventions import Conventions
@@ -90,10 +91,12 @@ def act(cluster: Cluster, test: Callable[[Floor], Awaitable[None]]) -> list[dict
     timing = Timing(first_wait_seconds=0.01, least_wait_seconds=0.005, longest_wait_seconds=0.02)
 
     async def run() -> None:
-        floor = Floor(lambda: cast("Client", cluster), Conventions(), ControllerMetrics(), Log(lines), timing)
-        acting = asyncio.create_task(run_together([floor.run(), floor.act()]))
+        floor = Floor(
+            ClusterAccess(lambda: cast("Client", cluster), ControllerMetrics(), Log(lines), timing), Conventions()
+        )
+        acting = asyncio.create_task(run_together([*(each.run() for each in floor.followers), floor.act()]))
         try:
-            await until(lambda: not floor.unlisted(), what="all to be listed")
+            await until(lambda: not any(each.unlisted() for each in floor.followers), what="all to be listed")
             await test(floor)
         finally:
             acting.cancel()
@@ -117,7 +120,8 @@ def test_params_that_differ_are_written_once() -> None:
         cluster.happens("ADDED", "/api/v1/nodes", gpu_node("b"))
         cluster.happens("ADDED", "/api/v1/nodes", gpu_node("c", **{"rdma/hca": "1"}))
         await until(lambda: len(cluster.sent) > 1, what="another")
-        assert {name: each.objects for name, each in floor.watched().items()} == {"nodes": 3, "floor": 1}
+        watched = floor.followers[0].watched()
+        assert {name: each.objects for name, each in watched.items()} == {"nodes": 3, "floor": 1}
 
     act(cluster, test)
     assert data(cluster) == [WRITTEN, {**WRITTEN, "rdma_hca": "other"}]
@@ -179,7 +183,7 @@ def test_a_node_that_cannot_be_read_is_left_out_and_counted() -> None:
 
     async def test(floor: Floor) -> None:
         await until(lambda: cluster.sent, what="a write")
-        assert floor.watched()["nodes"].left_out == {"unreadable": 1}
+        assert floor.followers[0].watched()["nodes"].left_out == {"unreadable": 1}
 
     act(cluster, test)
     assert data(cluster) == [WRITTEN]

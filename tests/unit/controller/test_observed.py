@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, cast
 from builders import gpu_pod
 from integration.serving import CapturedLines
 from podberth.api.protocol import Timing
+from podberth.cluster.required import ClusterAccess
 from podberth.controller.observed import ObservedCluster
 from podberth.controller.plan.intake import waiting_pod
 from podberth.telemetry.controller_metrics import ControllerMetrics
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def test_a_pod_that_names_a_claim_template_alone_waits_for_no_group() -> None:
-    sight = ObservedCluster(
-        lambda: cast("ClusterClient", None), lambda: None, ControllerMetrics(), Log(CapturedLines()), Timing()
-    )
+    log = Log(CapturedLines())
+    access = ClusterAccess(lambda: cast("ClusterClient", None), ControllerMetrics(), log, Timing())
+    sight = ObservedCluster(access, lambda: None)
     claims = [{"name": "nic", "resourceClaimTemplateName": "nic"}]
     group = {"podGroupName": "ring"}
     pods = {

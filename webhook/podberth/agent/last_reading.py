@@ -15,7 +15,7 @@ from ..topology.node import Unseen
 from ..topology.observation import Observation
 from ..topology.usage import Look, Usage, allocate
 from .kubelet import Kubelet
-from .reader import UsageReader
+from .reader import Reader
 
 # "Timeout after 45s of waiting for RPC response from GPU0 GSP!" is in the driver's log (XID 119) when a GPU's own
 # processor is silent: a call can take that long and still return. A call that takes longer hangs.
@@ -30,7 +30,7 @@ class Meter:
 
     def __init__(
         self,
-        reader: UsageReader,
+        reader: Reader,
         *,
         node: str,
         interval_seconds: float,
@@ -81,10 +81,6 @@ class Meter:
             self._look = self._now(), self._measured(self._unmeasured)
             self._unmeasured = None
         return self._reader.wait(seconds)
-
-    def close(self) -> None:
-        """Close the wrapped reader's driver."""
-        self._reader.close()
 
     def count_change(self) -> None:
         """Count one more change of the topology document, for the metrics."""

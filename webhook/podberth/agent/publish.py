@@ -4,9 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from math import inf
 from pathlib import Path
-from typing import Protocol
 
 from ..telemetry.log import Level
 from ..topology.codec import encode_topology
@@ -14,6 +12,7 @@ from ..topology.node import NodeTopology
 from ..wellknown import LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL
 from .api_requests import ApiRequest, SendResult
 from .publisher import Instant, Publisher
+from .watch import DeviceWatch
 
 # ---- the labels about links, which placement needs and nobody else sets ----------------------------------------------
 
@@ -72,45 +71,6 @@ Say = Callable[[Level, str], None]
 """A function that writes a line to the log."""
 
 
-class TopologySource(Protocol):
-    """The source of a node's topology: real devices or a simulated machine."""
-
-    @property
-    def topology(self) -> NodeTopology | None:
-        """The current topology; None before the first reading."""
-
-    @property
-    def answers(self) -> bool:
-        """Whether the driver answered at the last reading."""
-
-    def look(self) -> bool:
-        """Read the devices now; return whether the topology has changed."""
-
-    def wait(self, most_seconds: float = inf) -> None:
-        """Wait until the next reading is due, but at most ``most_seconds``."""
-
-
-class Played:
-    """The source of the topology of a simulated machine, which never changes."""
-
-    def __init__(self, topology: NodeTopology) -> None:
-        self._topology = topology
-        self.topology: NodeTopology | None = None
-        self.answers = True
-
-    def look(self) -> bool:
-        """Return True at the first call, as if the topology had just changed, and False afterwards."""
-        new, self.topology = self.topology is None, self._topology
-        return new
-
-    def wait(self, most_seconds: float = inf) -> None:
-        """Sleep for ``most_seconds``, but at most an hour: a simulated device never changes."""
-        time.sleep(min(most_seconds, _LONGEST_SLEEP_SECONDS))
-
-
-_LONGEST_SLEEP_SECONDS = 3600.0  # time.sleep takes no inf
-
-
 def instant() -> Instant:
     """Return the present moment, read from the monotonic clock and the wall clock."""
     return Instant(time.monotonic(), datetime.now(UTC))
@@ -130,7 +90,7 @@ def pump(publisher: Publisher, send: Send, now: Callable[[], Instant] = instant)
 
 
 def publish(
-    sight: TopologySource,
+    sight: DeviceWatch,
     publisher: Publisher,
     send: Send,
     *,

@@ -13,6 +13,7 @@ from ..errors import DeviceError, without_extra
 from ..topology.node import Unseen, Vendor
 from ..topology.observation import Observation
 from ..topology.usage import Usage
+from .kfd import KfdReader
 from .sysfs import Sysfs
 
 
@@ -26,16 +27,6 @@ class Reader(Protocol):
             DeviceError: the driver does not answer.
         """
 
-    def wait(self, seconds: float) -> bool:
-        """Wait until a device reports a change (True), or until ``seconds`` have passed (False)."""
-
-    def close(self) -> None:
-        """Close the driver."""
-
-
-class UsageReader(Reader, Protocol):
-    """A reader that also reports the usage of accelerators."""
-
     def usage(self, seen: Observation) -> Usage:
         """Return the usage of the accelerators in the observation ``seen``, read now.
 
@@ -43,8 +34,14 @@ class UsageReader(Reader, Protocol):
             DeviceError: the driver no longer answers.
         """
 
+    def wait(self, seconds: float) -> bool:
+        """Wait until a device reports a change (True), or until ``seconds`` have passed (False)."""
 
-def _nvidia(sysfs: Sysfs) -> UsageReader:
+    def close(self) -> None:
+        """Close the driver."""
+
+
+def _nvidia(sysfs: Sysfs) -> Reader:
     try:
         from .nvidia import NvidiaReader  # noqa: PLC0415 - its library is an extra, which AMD's nodes do not need
     except ModuleNotFoundError as error:
@@ -52,20 +49,14 @@ def _nvidia(sysfs: Sysfs) -> UsageReader:
     return NvidiaReader(sysfs)
 
 
-def _amd(sysfs: Sysfs) -> UsageReader:
-    from .kfd import KfdReader  # noqa: PLC0415 - as above
-
-    return KfdReader(sysfs)
-
-
-READERS: dict[Vendor, Callable[[Sysfs], UsageReader]] = {"nvidia": _nvidia, "amd": _amd}
+READERS: dict[Vendor, Callable[[Sysfs], Reader]] = {"nvidia": _nvidia, "amd": KfdReader}
 """A mapping from a vendor to the function that opens the vendor's reader.
 
 The function raises a DeviceError if the driver cannot be opened.
 """
 
 
-def open_reader(sysfs: Sysfs, vendor: Vendor | None = None) -> UsageReader:
+def open_reader(sysfs: Sysfs, vendor: Vendor | None = None) -> Reader:
     """Open the reader of ``vendor``'s accelerators; if None, the reader of the first vendor whose driver is found.
 
     Raises:
@@ -80,13 +71,8 @@ def open_reader(sysfs: Sysfs, vendor: Vendor | None = None) -> UsageReader:
     raise DeviceError("no accelerators can be read here; " + "; ".join(said))
 
 
-def observe(reader: Reader, sysfs: Sysfs) -> Observation:
-    """Read the accelerators, and add the PCI positions of the accelerators and of the network cards.
-
-    Raises:
-        DeviceError: the driver does not answer.
-    """
-    seen = reader.read()
+def located(seen: Observation, sysfs: Sysfs) -> Observation:
+    """Return an observation with the PCI positions of the accelerators and of the network cards added."""
     if not sysfs.has_pci():
         return replace(seen, unseen=(*seen.unseen, Unseen(what="NUMA nodes and NICs", why="no PCI devices in sysfs")))
     places = {gpu.address: place for gpu in seen.gpus if (place := sysfs.place(gpu.address)) is not None}

@@ -7,16 +7,13 @@ from typing import Any
 
 from ..errors import DeviceError
 from ..topology.codec import encode_topology
-from ..topology.derive import derive
 from ..topology.node import NodeTopology
-from .reader import Reader, observe
-from .sysfs import Sysfs
 
 _MOST_FAILURES = 20  # further failures are not counted: 2 ** 20 seconds are longer than any interval
 
 
 class DeviceWatch:
-    """Calls a reader again and again, and keeps the last topology.
+    """Reads the topology again and again, and keeps the last one.
 
     If the driver disappears after the first reading, the watch waits for the driver, with pauses that grow up to the
     interval, and keeps the last topology. podberth uses this topology until the Lease of the node expires, which the
@@ -28,8 +25,8 @@ class DeviceWatch:
 
     def __init__(
         self,
-        reader: Reader,
-        sysfs: Sysfs,
+        read: Callable[[], NodeTopology],
+        wait: Callable[[float], object],
         *,
         interval_seconds: float,
         now: Callable[[], str],
@@ -38,10 +35,11 @@ class DeviceWatch:
     ) -> None:
         """Create the watch; ``look`` reads the devices.
 
-        ``now`` returns the time for the field ``observed``. ``say`` writes a log line, for example that the driver
-        disappeared. ``noted`` is called after each change of the topology.
+        ``read`` reads the topology, without the time, from devices or a simulated machine. ``wait`` waits for some
+        seconds, or until a device reports a change. ``now`` returns the time for the field ``observed``. ``say`` writes
+        a log line, for example that the driver disappeared. ``noted`` is called after each change of the topology.
         """
-        self._reader, self._sysfs, self._now, self._say, self._noted = reader, sysfs, now, say, noted
+        self._read, self._wait, self._now, self._say, self._noted = read, wait, now, say, noted
         self._interval_seconds = interval_seconds
         self._failures = 0
 
@@ -57,7 +55,7 @@ class DeviceWatch:
             DeviceError: nothing can be read at the start, or a later reading fails in a way that no retry helps.
         """
         try:
-            topology = derive(observe(self._reader, self._sysfs))
+            topology = self._read()
         except DeviceError as error:
             if self.topology is None or error.lasting:
                 raise
@@ -80,7 +78,7 @@ class DeviceWatch:
         pause = self._interval_seconds
         if self._failures:
             pause = min(pause, 2.0 ** (self._failures - 1))
-        self._reader.wait(min(pause, most_seconds))
+        self._wait(min(pause, most_seconds))
 
 
 def documents(watch: DeviceWatch, node: str) -> Iterator[dict[str, Any]]:

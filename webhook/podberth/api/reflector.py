@@ -6,12 +6,13 @@
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from http import HTTPStatus
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..errors import ClusterError, TooLongError
 from ..telemetry.log import Level, Log
+from ..topology.heartbeats import WatchClock
 from .opening import Client
 from .protocol import (
     LARGEST_PAGE_BYTES,
@@ -31,6 +32,9 @@ from .protocol import (
     read_page,
 )
 
+if TYPE_CHECKING:
+    from ..telemetry.watch_metrics import WatchCounts
+
 PAGE: Final = 500
 """The number of objects in one page of a list: the same as in client-go's pager (tools/pager, defaultPageSize)."""
 # How long documents may be processed before the event loop can answer reviews: as long as a slow review takes.
@@ -46,34 +50,22 @@ _SMALLER: Final = 8
 class Sink(Protocol):
     """Receives the objects of a resource, and the changes of the objects, from a reflector."""
 
+    @property
+    def sight(self) -> WatchClock | None:
+        """The clock that stops while no changes arrive; None if the sink needs none. The known objects stay."""
+
     def put(self, name: str, document: Document) -> None:
         """Receive an object that is new or has changed."""
 
     def drop(self, name: str) -> None:
         """Receive the name of an object that no longer exists."""
 
-    def lost(self, at: float) -> None:
-        """Receive the time since which no changes arrive, by the monotonic clock; the known objects stay."""
-
-    def regained(self, at: float) -> None:
-        """Receive the time at which changes began to arrive again, by the monotonic clock."""
-
-
-class Counts(Protocol):
-    """Counters for metrics: of the watches that ended, and of the lists of all objects."""
-
-    def restarted(self, resource: str, reason: str) -> None:
-        """Count a watch that ended, by resource and reason."""
-
-    def listed(self, resource: str, reason: str) -> None:
-        """Count a list of all objects, by resource and reason."""
-
 
 class Reflector:
     """Lists and watches one resource, and passes the resource's objects to a sink."""
 
     def __init__(
-        self, resource: Resource, client: Client, sink: Sink, metrics: Counts, log: Log, timing: Timing
+        self, resource: Resource, client: Client, sink: Sink, metrics: "WatchCounts", log: Log, timing: Timing
     ) -> None:
         """Create the reflector of a resource; ``run`` starts the reflector.
 
@@ -82,6 +74,8 @@ class Reflector:
         self.resource = resource
         self.listed = asyncio.Event()
         """An event that is set when all objects have been listed for the first time."""
+        self.when_listed: Callable[[], None] = lambda: None
+        """The function that is called each time that all objects have been listed."""
         self.contact_at = time.monotonic()
         """The time of the API server's last answer, by the monotonic clock."""
         self.trouble = ""
@@ -101,42 +95,44 @@ class Reflector:
         self._why: ListReason = "start"
         self._resync_at = 0.0
 
-    @property
-    def count(self) -> int:
-        """The number of the resource's objects that exist, as far as the reflector knows."""
-        return len(self.known)
-
     async def run(self) -> None:
-        """List and watch the resource until the task is cancelled.
+        """List and watch the resource until the task is cancelled; at the end, the client's connections are closed.
 
         Raises:
             ClusterError: a retry would not help. Either the API server has refused every request for the configured
                 time (``Timing.refused_seconds``) before the first list was complete; or an optional resource is refused
                 at the first list; or an optional resource is not served.
         """
-        while True:
-            lived, asked, reason = 0.0, 0.0, "ended"
+        try:
+            while True:
+                await self._follow()
+        finally:
+            await self._client.reset()
+
+    async def _follow(self) -> None:
+        """List the resource, if that is due, and watch it until the watch ends; then wait until the next try."""
+        lived, asked, reason = 0.0, 0.0, "ended"
+        try:
+            if not self._version:
+                await self._list()
+            began = time.monotonic()
             try:
-                if not self._version:
-                    await self._list()
-                began = time.monotonic()
-                try:
-                    await self._watch()
-                finally:
-                    lived = time.monotonic() - began
-            except ClusterError as error:
-                if self._is_over(error):
-                    raise
-                await self._fail(error)
-                asked, reason = error.retry_after_seconds, error.reason
-            except Exception as bug:  # noqa: BLE001 - a bug in handling one answer must not end the watch
-                self._log.fault(f"{self.resource.name}: a bug in podberth; all objects are listed again", bug)
-                self._expire("expired")
-                reason = "bug"
-            if self._version and time.monotonic() >= self._resync_at:
-                self._expire("resync")
-            self._metrics.restarted(self.resource.name, reason)
-            await asyncio.sleep(self._pace.wait_seconds(lived, asked))
+                await self._watch()
+            finally:
+                lived = time.monotonic() - began
+        except ClusterError as error:
+            if self._is_over(error):
+                raise
+            await self._fail(error)
+            asked, reason = error.retry_after_seconds, error.reason
+        except Exception as bug:  # noqa: BLE001 - a bug in handling one answer must not end the watch
+            self._log.fault(f"{self.resource.name}: a bug in podberth; all objects are listed again", bug)
+            self._expire("expired")
+            reason = "bug"
+        if self._version and time.monotonic() >= self._resync_at:
+            self._expire("resync")
+        self._metrics.restarted(self.resource.name, reason)
+        await asyncio.sleep(self._pace.wait_seconds(lived, asked))
 
     def _is_over(self, error: ClusterError) -> bool:
         refused = error.reason == "refused" and not self.listed.is_set()
@@ -144,17 +140,14 @@ class Reflector:
             return refused or error.status == HTTPStatus.NOT_FOUND
         return self._refusals.lasting(error, time.monotonic()) and refused
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.reset()
-
     async def _fail(self, error: ClusterError) -> None:
-        """Log a failure, notify the sink that no changes arrive, and reset the client for the next try."""
+        """Log a failure, stop the sink's clock because no changes arrive, and reset the client for the next try."""
         name = self.resource.name
         if error.reason == "expired":
             self._expire("expired")
         self.trouble = error.reason
-        self._sink.lost(self.contact_at)
+        if self._sink.sight is not None:
+            self._sink.sight.lose(self.contact_at)
         state = "the last known state stays in force" if self.listed.is_set() else "nothing is known yet"
         # If the kind does not change, silence is no fault (Timing.silence_seconds). If it is one, the next try fails.
         level: Level = "info" if error.reason == "silent" else "warning"
@@ -189,6 +182,7 @@ class Reflector:
         seconds = round(time.monotonic() - began, 3)
         self._log.event("info", "listed", resource=name, reason=why, objects=len(seen), seconds=seconds)
         self.listed.set()
+        self.when_listed()
 
     # ---- watching ---------------------------------------------------------------------------------------------------
 
@@ -219,7 +213,8 @@ class Reflector:
         if self.trouble:
             self.trouble = ""
             self._log.event("info", f"{self.resource.name}: the API server answers again")
-            self._sink.regained(self.contact_at)
+            if self._sink.sight is not None:
+                self._sink.sight.regain(self.contact_at)
 
     async def _take(self, events: Iterable[Event]) -> None:
         """Pass events to the sink, with pauses in which the event loop can answer reviews."""

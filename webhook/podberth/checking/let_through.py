@@ -16,7 +16,7 @@ from ..check.owners import as_created
 from ..check.result import Result
 from ..check.run import CheckSettings, check_object
 from ..check.sources import without_place
-from ..cluster.layered_policies import texts_of, texts_of_exceptions
+from ..cluster.layered_policies import OF_EXCEPTIONS, OF_POLICIES, texts_of
 from ..errors import UsageError
 from ..facts.cluster import ClusterFacts, collect
 from ..files.bundle import NAME
@@ -107,8 +107,8 @@ def _policies(observed: InstallationState) -> Read[Policies]:
     own = [each.get("data") or {} for each in params if each["metadata"]["name"] == NAME]
     texts = [(name, content) for data in own for name, content in sorted(data.items())]
     follows = option(deployment, "topology") == "cluster"
-    served = texts_of(objects) if follows else ()
-    excepting = texts_of_exceptions(observed.exceptions) if follows else ()
+    served = texts_of(objects, OF_POLICIES) if follows else ()
+    excepting = texts_of(observed.exceptions, OF_EXCEPTIONS) if follows else ()
     return _layered(option(deployment, "policies").rstrip("/"), texts, (*served, *excepting))
 
 

@@ -7,8 +7,7 @@ from ..api.opening import Kubeconfig, connected
 from ..api.protocol import EXCEPTIONS, NAMESPACED_POLICIES, POLICIES, Document, Resource, Timing
 from ..api.reflector import PAGE
 from ..check.result import Report
-from ..cluster.layered_policies import texts_of, texts_of_exceptions
-from ..cluster.live_namespaced import texts_of_namespaced
+from ..cluster.layered_policies import OF_EXCEPTIONS, OF_NAMESPACED, OF_POLICIES, texts_of
 from ..errors import ClusterError
 from .against import Gathered
 from .inventory import Lister, take_inventory
@@ -80,9 +79,9 @@ class SurveyedCluster:
 
 
 async def _with_objects(policies: Policies, lister: Lister) -> Policies:
-    texts = texts_of(await _listed(lister, POLICIES, "GPUPolicies"))
-    exceptions = texts_of_exceptions(await _listed(lister, EXCEPTIONS, "GPUPolicyExceptions"))
-    own = texts_of_namespaced(await _listed(lister, NAMESPACED_POLICIES, "NamespacedGPUPolicies"))
+    texts = texts_of(await _listed(lister, POLICIES, "GPUPolicies"), OF_POLICIES)
+    exceptions = texts_of(await _listed(lister, EXCEPTIONS, "GPUPolicyExceptions"), OF_EXCEPTIONS)
+    own = texts_of(await _listed(lister, NAMESPACED_POLICIES, "NamespacedGPUPolicies"), OF_NAMESPACED)
     where = f"{policies.where}, and GPUPolicies of the cluster" if policies.where else " of the cluster"
     tested = policies.tested and not texts
     return replace(policies, objects=(*texts, *exceptions, *own), where=where, tested=tested)

@@ -5,22 +5,24 @@ import os
 import platform
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import random
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import orjson
 
 from ..agent.api_requests import LabelTarget
 from ..agent.kubelet import SOCKET, open_kubelet
-from ..agent.publish import NFD_FOLDER, FeatureFile, Played, Say, TopologySource, publish
+from ..agent.publish import NFD_FOLDER, FeatureFile, Say, publish
 from ..agent.publisher import HEARTBEAT_SECONDS, Publisher
-from ..agent.reader import READERS, Reader, UsageReader, open_reader
+from ..agent.reader import READERS, Reader, located, open_reader
 from ..agent.sysfs import Sysfs
 from ..agent.watch import DeviceWatch, documents
 from ..errors import UsageError
@@ -28,15 +30,21 @@ from ..kube.object_names import is_subdomain
 from ..kube.times import as_time
 from ..telemetry.log import Level, Log, standard_output
 from ..topology.codec import decode_topology
+from ..topology.derive import derive
 from ..topology.shapes import SHAPES, simulate
 from .access import add_access, address, number, open_api
 from .exitcodes import ExitCode
 from .output import let_go, talk
 
+if TYPE_CHECKING:
+    from ..agent.last_reading import Meter
+
 # Events report faults at once; changes that only a new reading shows (MIG, links, NICs) may be this old.
 _INTERVAL_SECONDS = 30.0
 # Ten times a second to once a day.
 SECONDS = number(0.1, 86400, "seconds from 0.1 to 86400")
+# A simulated machine never changes; time.sleep takes no inf.
+_SIMULATED_SECONDS = 3600.0
 _NFD_FILE = "nfd-file"
 
 
@@ -111,9 +119,17 @@ def _publish(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _sight(arguments: argparse.Namespace, say: Say) -> Iterator[TopologySource]:
+def _sight(arguments: argparse.Namespace, say: Say) -> Iterator[DeviceWatch]:
     if arguments.simulate:
-        yield Played(decode_topology(simulate(arguments.simulate, arguments.node)[1]))
+        made = decode_topology(simulate(arguments.simulate, arguments.node)[1])
+        never = replace(made, observed="")
+        yield DeviceWatch(
+            lambda: never,
+            time.sleep,
+            interval_seconds=_SIMULATED_SECONDS,
+            now=lambda: made.observed,
+            say=partial(say, "warning"),
+        )
         return
     with _watch(arguments, say) as watch:
         yield watch
@@ -124,8 +140,8 @@ def _watch(arguments: argparse.Namespace, say: Say) -> Iterator[DeviceWatch]:
     sysfs = Sysfs(arguments.sysfs)
     with closing(open_reader(sysfs, arguments.vendor)) as opened, _metered(opened, arguments, say) as (reader, noted):
         yield DeviceWatch(
-            reader,
-            sysfs,
+            lambda: derive(located(reader.read(), sysfs)),
+            reader.wait,
             interval_seconds=arguments.interval,
             now=lambda: as_time(datetime.now(UTC)),
             say=partial(say, "warning"),
@@ -135,8 +151,8 @@ def _watch(arguments: argparse.Namespace, say: Say) -> Iterator[DeviceWatch]:
 
 @contextmanager
 def _metered(
-    reader: UsageReader, arguments: argparse.Namespace, say: Say
-) -> Iterator[tuple[Reader, Callable[[], None]]]:
+    reader: Reader, arguments: argparse.Namespace, say: Say
+) -> Iterator[tuple["Reader | Meter", Callable[[], None]]]:
     """Yield (reader, function that counts changes of the topology document), and serve metrics in the open context.
 
     The yielded reader is a ``Meter`` that reads with ``reader`` and keeps the readings for the metrics. Without the

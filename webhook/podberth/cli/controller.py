@@ -21,6 +21,7 @@ from ..api.reflector import run_together
 from ..cluster.events import Events
 from ..cluster.layered_policies import LayeredPolicies
 from ..cluster.live_policies import LivePolicies
+from ..cluster.required import ClusterAccess
 from ..controller.declared_templates import Declared
 from ..controller.floor import Floor
 from ..controller.loop import Acting
@@ -98,16 +99,17 @@ async def _control(
     host, metrics, wake = socket.gethostname(), ControllerMetrics(), asyncio.Event()
     # As client-go advises: two replicas may be on one host, and a restarted container is another candidate.
     election = Election(connect(), f"{host}_{uuid4().hex[:8]}", log)
-    sight = ObservedCluster(connect, wake.set, metrics, log, timing)
+    access = ClusterAccess(connect, metrics, log, timing)
+    sight = ObservedCluster(access, wake.set)
     counted = EventMetrics(metrics.registry)
     events = Events(connect(), host, counted, log, timing=timing, controller=CONTROLLER)
     requests = Requests(connect())
     acting = Acting(sight, requests, events.publish, wake, timing, arguments.missing_after, metrics, log)
     files = None if arguments.policies is None else PolicyFiles(arguments.policies)
     declared = Declared(LayeredPolicies(files, conventions, PodSchema.packaged()), sight.declare, log)
-    policies = LivePolicies(declared.take, connect, metrics, log, timing)
-    floors = [Floor(connect, conventions, metrics, log, timing)] if arguments.floor else []
-    followers: list[ObservedCluster | LivePolicies | Floor] = [sight, policies, *floors]
+    policies = LivePolicies(declared.take, access)
+    floors = [Floor(access, conventions)] if arguments.floor else []
+    followers = [*sight.followers, policies, *(one for each in floors for one in each.followers)]
     metrics.ask(
         leads=lambda: election.leads,
         waiting=sight.in_groups,

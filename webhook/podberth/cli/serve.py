@@ -9,17 +9,18 @@ import socket
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import uvloop
 
 from ..admission import decide
 from ..admission.awaited import Awaited
 from ..admission.workload import validate_workload
-from ..api.protocol import OBJECTS, Timing
+from ..api.opening import client_class
+from ..api.protocol import NAMESPACED_POLICIES, OBJECTS, Timing
 from ..cluster.events import Events, ReviewEvents
-from ..cluster.follow import LiveCluster, open_cluster
+from ..cluster.follow import LiveCluster
 from ..cluster.layered_policies import LayeredPolicies
-from ..cluster.live_namespaced import status_path
 from ..cluster.live_nodes import LiveTopology
 from ..cluster.policy_status import PolicyStatuses
 from ..cluster.shared_ca import open_shared
@@ -153,8 +154,8 @@ def _follow(
     """Start to follow the cluster until ``stack`` is closed; return the publisher of Events, None if Events are off."""
     settings, state, metrics, log = process.settings, process.state, process.metrics, process.log
     timing = Timing()
-    connect = open_cluster(settings.kubeconfig, timing)
-    others = [LiveObjects(OBJECTS, snapshot.adopt_objects)]
+    connect = partial(client_class("--topology cluster"), settings.kubeconfig, timing)
+    objects = LiveObjects(OBJECTS, snapshot.adopt_objects)
     topology = LiveTopology(process.conventions, log, snapshot.adopt)
     events: Events | None = None
     if settings.events:
@@ -176,16 +177,16 @@ def _follow(
         settings.webhook_configuration,
         lambda: 0,
         kind=NAMESPACED_KIND,
-        path=status_path,
+        resource=NAMESPACED_POLICIES,
     )
     take_policies = following(source, snapshot, statuses, metrics, log)
     workloads = LiveWorkloads(FOLLOWED, snapshot.adopt_workloads, log)
     takes = take_policies, source.take_exceptions, snapshot.adopt_params
     take_namespaced = snapshot.adopt_namespaced, of_namespaces.receive
     schema = read_pod_schema(settings.pod_schema)
-    cluster = LiveCluster(connect, topology, others, workloads, *takes, take_namespaced, schema, metrics, log, timing)
+    cluster = LiveCluster(connect, topology, objects, workloads, *takes, take_namespaced, schema, metrics, log, timing)
     snapshot.when_params_wanted = cluster.params.known
-    state.unlisted, state.awaited = cluster.unlisted, Awaited(cluster.follows_owner)
+    state.unlisted, state.awaited = cluster.unlisted, Awaited(cluster.served.follows_owner)
     for endless in (statuses.run(), of_namespaces.run(), cluster.run()):
         task = asyncio.create_task(endless)
         process.leaving.depend_on(task)

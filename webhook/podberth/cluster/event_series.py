@@ -97,9 +97,6 @@ class OpenSeries:
     def __post_init__(self) -> None:
         self._unproved = Bucket(self.limits.unproved_burst, self.limits.unproved_refill_seconds)
 
-    def __len__(self) -> int:
-        return len(self._series)
-
     def observe(self, notice: Notice, at: float, now: datetime, *, proved: bool = True) -> Fate:
         """Add a notice to the series of equal notices, or open a series; return whether the notice will be sent.
 

@@ -35,13 +35,9 @@ class GroupMaker:
         self._held: set[str] = set()
         self._heard_at = 0.0
         self._beats = Heartbeats()
-        self._sight = WatchClock()
+        self.sight = WatchClock()
+        """The clock by which the Lease expires; it stops while the watch of the Lease is lost."""
         self._wake = asyncio.Event()
-
-    def left_out(self, resource: Resource) -> Mapping[str, int]:
-        """Return an empty map: every Lease can be used, because a Lease without holder or time counts as expired."""
-        del resource
-        return {}
 
     async def hand_on(self) -> None:
         """Update ``is_away`` now, after each change of the Lease, and when the Lease expires, until cancelled.
@@ -50,7 +46,7 @@ class GroupMaker:
         """
         while True:
             self._wake.clear()
-            at = max(self._heard_at, self._sight.read(time.monotonic()) - _SILENCE_SECONDS)
+            at = max(self._heard_at, self.sight.read(time.monotonic()) - _SILENCE_SECONDS)
             away = all(self._beats.stale(name, at) for name in self._held)
             if away != self.is_away:
                 self.is_away = away
@@ -60,7 +56,7 @@ class GroupMaker:
 
     def put(self, name: str, document: Document) -> None:
         """Record that the Lease exists, and that the holder renewed the Lease."""
-        self._heard_at = self._sight.read(time.monotonic())
+        self._heard_at = self.sight.read(time.monotonic())
         if text_at(document, "spec", "holderIdentity"):
             self._held.add(name)
             self._beats.renew(name, document, now=datetime.now(UTC), at=self._heard_at)
@@ -73,17 +69,3 @@ class GroupMaker:
         self._held.discard(name)
         self._beats.forget(name)
         self._wake.set()
-
-    def lost(self, at: float) -> None:
-        """Record that the watch of the Lease is lost. The Lease does not expire until the watch works again.
-
-        ``at`` is the time of the API server's last answer, by the monotonic clock.
-        """
-        self._sight.lose(at)
-
-    def regained(self, at: float) -> None:
-        """Record that the watch of the controller's Lease works again, so that the Lease can expire again.
-
-        ``at`` is the time at which changes began to arrive again, by the monotonic clock.
-        """
-        self._sight.regain(at)

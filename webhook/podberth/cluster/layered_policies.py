@@ -28,8 +28,10 @@ from ..kube.schema import PodSchema
 from ..kube.yaml_text import as_yaml
 from ..policy.parse import ParsedPolicies, ParsedPolicy, excess_of_document, parse_policies
 
-_PREFIX: Final = "gpupolicy/"
-_OF_EXCEPTIONS: Final = "gpupolicyexception/"
+# How the text begins that problems of an object of the cluster show in place of a file's name.
+OF_POLICIES: Final = "gpupolicy/"
+OF_EXCEPTIONS: Final = "gpupolicyexception/"
+OF_NAMESPACED: Final = "namespacedgpupolicy/"
 
 
 class LayeredPolicies:
@@ -146,17 +148,17 @@ class LayeredPolicies:
         environment = new_environment(self._pod_schema)
         excepting = self._excepting()
         snapshot, problems = self._compile(self._in_force(documents, found), excepting, environment)
-        broken = _by_policy(problems)
+        broken = by_policy(problems, OF_POLICIES)
         if any(name in found for name in broken):
             found = {name: each for name, each in found.items() if name not in broken}
             snapshot, _ = self._compile(self._in_force(documents, found), excepting, environment)
-        broken = _by_policy((*(each for one in parsed for each in one.problems), *problems))
+        broken = by_policy((*(each for one in parsed for each in one.problems), *problems), OF_POLICIES)
         self._good = {**self._kept(documents.keys() - found.keys()), **found}
         files = {each.policy.name: each.file for each in self._base.policies} if self._base else {}
         verdicts = tuple(
             Verdict(
                 name=name,
-                generation=_generation(document),
+                generation=generation_of(document),
                 state=self._state(name, found, files),
                 problems=broken.get(name, ()),
                 replaces=files.get(name, ""),
@@ -164,12 +166,12 @@ class LayeredPolicies:
             for name, document in sorted(documents.items())
         )
         snapshot = with_notes(snapshot, list(self._in_force(documents, found).values()))
-        unused = (*excepting.problems, *(each for each in problems if each.file.startswith(_OF_EXCEPTIONS)))
+        unused = (*excepting.problems, *(each for each in problems if each.file.startswith(OF_EXCEPTIONS)))
         return Loaded(replace(snapshot, notes=(*snapshot.notes, *sorted(unused))), verdicts=verdicts)
 
     def _excepting(self) -> ParsedPolicies:
         """Return the exceptions of files and cluster; a cluster's exception replaces a file's with an equal name."""
-        objects = [_parsed(name, each, _OF_EXCEPTIONS) for name, each in sorted(self._exceptions.items())]
+        objects = [_parsed(name, each, OF_EXCEPTIONS) for name, each in sorted(self._exceptions.items())]
         files = self._base.exceptions if self._base else ()
         found = {each.source.name: each for each in files if each.source.name not in self._exceptions}
         found |= {each.source.name: each for one in objects for each in one.exceptions}
@@ -197,7 +199,7 @@ class LayeredPolicies:
             tuple(policies.values()), params, exceptions=excepting.exceptions, namespaced=namespaced
         )
         snapshot, problems = load_working(parsed, ClusterFacts(), environment, self._conventions)
-        of_files = tuple(each for each in problems if not each.file.startswith((_PREFIX, _OF_EXCEPTIONS)))
+        of_files = tuple(each for each in problems if not each.file.startswith((OF_POLICIES, OF_EXCEPTIONS)))
         if of_files:  # the files compiled without GPUPolicies, so the time limit must have passed now
             self._changes += 1  # so that the load is repeated
             raise PolicyError(of_files)
@@ -212,48 +214,43 @@ class LayeredPolicies:
         return "outdated" if name in self._good or name in files else "broken"
 
 
-def _parsed(name: str, document: Document, prefix: str = _PREFIX) -> ParsedPolicies:
+def _parsed(name: str, document: Document, prefix: str = OF_POLICIES) -> ParsedPolicies:
     if message := excess_of_document(document):
         return ParsedPolicies(problems=(Problem(f"{prefix}{name}", 1, 1, "", message),))
     return parse_policies([(f"{prefix}{name}", text(document))])
 
 
 def text(document: Mapping[str, Any]) -> str:
-    """Return the YAML text of a GPUPolicy; the lines and columns of problems refer to this text."""
+    """Return the YAML text of a policy or exception; the lines and columns of problems refer to this text."""
     return as_yaml({key: value for key, value in document.items() if key != "status"})
 
 
-def texts_of(documents: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return GPUPolicies in the form of policy files: (``gpupolicy/NAME`` in place of a file's name, YAML text)."""
-    return tuple((file_of(each["metadata"]["name"]), text(each)) for each in documents)
+def texts_of(documents: Iterable[Mapping[str, Any]], prefix: str) -> tuple[tuple[str, str], ...]:
+    """Return policies or exceptions of the cluster in the form of policy files: (``file_of``, YAML text)."""
+    return tuple((file_of(each, prefix), text(each)) for each in documents)
 
 
-def texts_of_exceptions(documents: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return pairs (file name, YAML text) for GPUPolicyExceptions of the cluster, as if they were in policy files.
-
-    The file name is ``gpupolicyexception/`` and the name of the exception.
-    """
-    return tuple((f"{_OF_EXCEPTIONS}{each['metadata']['name']}", text(each)) for each in documents)
-
-
-def file_of(name: str) -> str:
-    """Return ``gpupolicy/NAME``, which problems of a GPUPolicy show in place of a file's name."""
-    return f"{_PREFIX}{name}"
+def file_of(document: Mapping[str, Any], prefix: str) -> str:
+    """Return ``prefix`` with NAME or NAMESPACE/NAME, which problems of an object show in place of a file's name."""
+    metadata = document["metadata"]
+    return prefix + "/".join(metadata[key] for key in ("namespace", "name") if key in metadata)
 
 
 def _versions(documents: Mapping[str, Document]) -> dict[str, tuple[object, int]]:
     """Return a mapping from each policy's name to (uid, generation), which together change with every new spec."""
-    return {name: (each["metadata"].get("uid"), _generation(each)) for name, each in documents.items()}
+    return {name: (each["metadata"].get("uid"), generation_of(each)) for name, each in documents.items()}
 
 
-def _generation(document: Document) -> int:
+def generation_of(document: Document) -> int:
+    """Return the generation of an object; 0 if it has none."""
     generation = document["metadata"].get("generation")
     return generation if isinstance(generation, int) else 0
 
 
-def _by_policy(problems: Iterable[Problem]) -> dict[str, tuple[Problem, ...]]:
+def by_policy(problems: Iterable[Problem], prefix: str) -> dict[str, tuple[Problem, ...]]:
+    """Return a mapping from NAME or NAMESPACE/NAME of each policy with problems to the problems, in their order."""
     found: dict[str, tuple[Problem, ...]] = {}
     for each in problems:
-        name = each.file.removeprefix(_PREFIX)
+        name = each.file.removeprefix(prefix)
         found[name] = (*found.get(name, ()), each)
     return found

@@ -10,34 +10,31 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
-from ..api.opening import Client
-from ..api.protocol import Document, Timing
-from ..api.reflector import Counts, run_together
+from ..api.protocol import NAMESPACED_POLICIES, Document
+from ..api.reflector import run_together
 from ..cel.compile_limits import MAX_SET_PARTS
 from ..cel.engine import Environment, Room
 from ..errors import Problem
 from ..facts.object_kinds import Kind
 from ..files.deadline import new_environment
 from ..files.source import PolicyState, Verdict
-from ..kube.api_path import ApiPath, collection_path
 from ..kube.schema import PodSchema
-from ..kube.yaml_text import as_yaml
 from ..policy.namespaced import MOST_BYTES, MOST_OF_NAMESPACE, NamespacedPolicy, by_namespace, compile_namespaced
 from ..policy.parse import ParsedNamespaced, parse_policies
 from ..telemetry.log import Log
-from ..telemetry.watch_metrics import KindState, WatchFacts
 from ..wellknown import API_VERSION, NAMESPACED_KIND
+from .layered_policies import OF_NAMESPACED, by_policy, file_of, generation_of, texts_of
+from .required import ClusterAccess
 from .served import ServedKinds
-from .whole_objects import rounds
-from .workloads import Filed, LiveKinds
+from .tenant_objects import Kept, TenantObjects
+from .whole_objects import rounds, without
+from .workloads import Filed
 
 _GROUP, _, _VERSION = API_VERSION.partition("/")
-_PLURAL: Final = "namespacedgpupolicies"
-_PREFIX: Final = "namespacedgpupolicy/"
 MOST_BYTES_OF_ALL: Final = 64 * 1024 * 1024
 """The maximum size of all kept policies together: an eighth of the memory that the manifests grant."""
 _KEPT: Final = 2 * MOST_OF_NAMESPACE
@@ -53,36 +50,14 @@ TakesNamespaced = Callable[[Policies], None]
 Statuses = Callable[[Mapping[str, Document], Sequence[Verdict]], None]
 """A function that receives the policies as documents, by NAMESPACE/NAME, and the verdicts on the policies."""
 
-NAMESPACED: Final = Kind("policy", _GROUP, (_VERSION,), NAMESPACED_KIND, _PLURAL, lambda each: each)
+NAMESPACED: Final = Kind("policy", _GROUP, (_VERSION,), NAMESPACED_KIND, NAMESPACED_POLICIES.name, lambda each: each)
 """The kind of a policy of one namespace."""
 
 
-def status_path(name: str) -> ApiPath:
-    """Return the path of the status of the policy ``name``, which is NAMESPACE/NAME."""
-    namespace, _, own = name.partition("/")
-    return collection_path(API_VERSION, _PLURAL, namespace).below(own, "status")
-
-
-def texts_of_namespaced(documents: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return NamespacedGPUPolicies in the form of policy files: pairs of (file name, YAML text).
-
-    In place of a file's name, there is the kind with the policy's namespace and name (``_file``).
-    """
-    return tuple((_file(each), _text(each)) for each in documents)
-
-
-class LiveNamespaced:
+class LiveNamespaced(ServedKinds):
     """Keeps the NamespacedGPUPolicies of one cluster compiled."""
 
-    def __init__(
-        self,
-        takes: tuple[TakesNamespaced, Statuses],
-        connect: Callable[[], Client],
-        metrics: Counts,
-        log: Log,
-        timing: Timing,
-        pod_schema: PodSchema,
-    ) -> None:
+    def __init__(self, takes: tuple[TakesNamespaced, Statuses], access: ClusterAccess, pod_schema: PodSchema) -> None:
         """Create the object without policies.
 
         ``takes`` has (a function that receives the compiled policies by namespace, a function that receives the
@@ -90,39 +65,24 @@ class LiveNamespaced:
         """
         self._on_change, self._on_verdicts = takes
         self._pod_schema = pod_schema
-        self._log = log
         self._wake = asyncio.Event()
-        self._kinds = LiveKinds((), self._wake.set, log)
-        self._sink = TenantPolicies(self._wake.set, log)
-        self._kinds.sinks = {NAMESPACED: self._sink}
-        self._served = ServedKinds(self._kinds, connect, metrics, log, timing)
+        self._sink = TenantPolicies(self._wake.set, access.log)
+        super().__init__({NAMESPACED: self._sink}, access)
         self._compiled: dict[str, _Compiled] = {}
         self.when_params_wanted: Callable[[], Awaitable[None]] | None = None
         """The function that returns once tenants' params are known. It is called before policies that look for them
         come into force, so that no pod is judged without them."""
 
-    def unlisted(self) -> list[str]:
-        """Return the name of the kind NamespacedGPUPolicy in a list until the first list is complete; then []."""
-        return list(self._served.unlisted())
-
-    def watched(self) -> Mapping[str, WatchFacts]:
-        """Return a mapping from the name of the kind NamespacedGPUPolicy to facts about the watch, for the metrics."""
-        return self._served.watched()
-
-    def states(self) -> Mapping[str, KindState]:
-        """Return a mapping from the name of the kind NamespacedGPUPolicy to the state of the watch."""
-        return self._served.states()
-
     async def run(self) -> None:
         """Follow and compile the policies until the task is cancelled."""
-        await run_together([self._served.run(), self._hand_on()])
+        await run_together([super().run(), self._hand_on()])
 
     async def _hand_on(self) -> None:
-        await self._served.settled.wait()
+        await self.settled.wait()
         environment = await asyncio.to_thread(new_environment, self._pod_schema)
         first = True
         async for _ in rounds(self._wake):
-            changed = self._sink.take_changed()
+            changed = self._sink.objects.take_changed()
             for namespace in changed:
                 began = time.monotonic()
                 await self._compile_safely(namespace, environment)
@@ -137,10 +97,21 @@ class LiveNamespaced:
             first = False
 
     async def _compile_safely(self, namespace: str, environment: Environment) -> None:
+        """Compile a namespace's policies in a thread, and keep the result in ``_compiled``.
+
+        The policies of all namespaces have one limit of syntax-tree nodes.
+        """
+        self._compiled.pop(namespace, None)
+        if not (documents := self._sink.objects.of(namespace)):
+            return
+        taken = sum(each.parts for each in self._compiled.values())
+        room = Room(MAX_SET_PARTS - taken, "the policies of all namespaces", MAX_SET_PARTS)
         try:
-            await asyncio.to_thread(self._compile, namespace, self._sink.of(namespace), environment)
+            compiled = await asyncio.to_thread(_compiled, namespace, documents, environment, room)
         except Exception as bug:  # noqa: BLE001 - a bug in compiling one namespace's policies must affect that one only
             self._log.fault(f"{NAMESPACED.name} of {namespace}: a bug in podberth; none of them decides", bug)
+        else:
+            self._compiled[namespace] = compiled
 
     async def _pass_on(self) -> None:
         policies = {namespace: each.policies for namespace, each in self._compiled.items() if each.policies}
@@ -153,28 +124,6 @@ class LiveNamespaced:
     def _pass_verdicts_on(self) -> None:
         verdicts = tuple(verdict for each in self._compiled.values() for verdict in each.verdicts)
         self._on_verdicts(self._sink.documents(), verdicts)
-
-    def _compile(self, namespace: str, documents: Mapping[str, "Kept"], environment: Environment) -> None:
-        """Compile a namespace's policies with ``environment``, and keep the result in ``_compiled``; runs in a thread.
-
-        ``documents`` has the policies by name. The policies of all namespaces have one limit of syntax-tree nodes.
-        """
-        self._compiled.pop(namespace, None)
-        if documents:
-            taken = sum(each.parts for each in self._compiled.values())
-            room = Room(MAX_SET_PARTS - taken, "the policies of all namespaces", MAX_SET_PARTS)
-            self._compiled[namespace] = _compiled(namespace, documents, environment, room)
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A policy as podberth received it.
-
-    ``problem`` says why the policy is not compiled; empty if it can be compiled.
-    """
-
-    document: Document
-    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,40 +140,24 @@ def _compiled(namespace: str, documents: Mapping[str, Kept], environment: Enviro
     parsed: list[ParsedNamespaced] = []
     for each in documents.values():
         if each.problem:
-            problems.append(Problem(_file(each.document), 1, 1, "", each.problem))
+            problems.append(Problem(file_of(each.document, OF_NAMESPACED), 1, 1, "", each.problem))
             continue
-        found = parse_policies([(_file(each.document), _text(each.document))])
+        found = parse_policies(texts_of([each.document], OF_NAMESPACED))
         problems += found.problems
         parsed += found.namespaced
     left = room.left
     policies, wrong = compile_namespaced(parsed, environment, within=room)
-    by_file: dict[str, tuple[Problem, ...]] = {}
-    for problem in sorted([*problems, *wrong]):
-        by_file[problem.file] = (*by_file.get(problem.file, ()), problem)
+    broken = by_policy(sorted([*problems, *wrong]), OF_NAMESPACED)
     disabled = {each.file for each in parsed if each.policy.spec.disabled}
-    verdicts = tuple(
-        _verdict(each.document, by_file.get(_file(each.document), ()), disabled) for each in documents.values()
-    )
+    verdicts = tuple(_verdict(each.document, broken, disabled) for each in documents.values())
     return _Compiled(by_namespace(policies).get(namespace, ()), verdicts, left - room.left)
 
 
-def _verdict(document: Document, problems: tuple[Problem, ...], disabled: set[str]) -> Verdict:
-    metadata = document["metadata"]
-    generation = metadata.get("generation")
-    state: PolicyState = "broken" if problems else "disabled" if _file(document) in disabled else "active"
-    name = f"{metadata['namespace']}/{metadata['name']}"
-    return Verdict(
-        name=name, generation=generation if isinstance(generation, int) else 0, state=state, problems=problems
-    )
-
-
-def _file(document: Mapping[str, Any]) -> str:
-    metadata = document["metadata"]
-    return f"{_PREFIX}{metadata['namespace']}/{metadata['name']}"
-
-
-def _text(document: Mapping[str, Any]) -> str:
-    return as_yaml({key: value for key, value in document.items() if key != "status"})
+def _verdict(document: Document, broken: Mapping[str, tuple[Problem, ...]], disabled: set[str]) -> Verdict:
+    name, file = file_of(document, ""), file_of(document, OF_NAMESPACED)
+    problems = broken.get(name, ())
+    state: PolicyState = "broken" if problems else "disabled" if file in disabled else "active"
+    return Verdict(name=name, generation=generation_of(document), state=state, problems=problems)
 
 
 class TenantPolicies(Filed):
@@ -234,27 +167,15 @@ class TenantPolicies(Filed):
         """Create the object without policies; ``notify`` is called when a policy changes."""
         super().__init__(NAMESPACED, notify, log)
         self._changed_by = notify
-        self._spaces: dict[str, dict[str, Kept]] = {}
-        self._sizes: dict[str, int] = {}
-        self._bytes = 0
-        self._changed: dict[str, None] = {}
-
-    def of(self, namespace: str) -> dict[str, Kept]:
-        """Return the policies of a namespace by name."""
-        return dict(self._spaces.get(namespace, {}))
+        self.objects = TenantObjects()
 
     def documents(self) -> dict[str, Document]:
         """Return a mapping from NAMESPACE/NAME to the policy, for all kept policies."""
         return {
             f"{namespace}/{name}": each.document
-            for namespace, those in self._spaces.items()
+            for namespace, those in self.objects.spaces.items()
             for name, each in those.items()
         }
-
-    def take_changed(self) -> list[str]:
-        """Return the namespaces whose policies have changed since the last call."""
-        found, self._changed = list(self._changed), {}
-        return found
 
     def put(self, name: str, document: Document) -> None:
         """Keep a policy, and note that the policy has changed if its generation has changed.
@@ -262,63 +183,47 @@ class TenantPolicies(Filed):
         A new status, for example, does not change the generation.
         """
         namespace, _, own = name.partition("/")
-        those = self._spaces.setdefault(namespace, {})
-        before = those.get(own)
-        if before is None and len(those) >= _KEPT:
+        before = self.objects.remove(namespace, own)
+        if before is None and len(self.objects.of(namespace)) >= _KEPT:
             self.left_out.add(name)
             return
         self.left_out.discard(name)
-        metadata = {key: value for key, value in document["metadata"].items() if key != "managedFields"}
-        size = len(orjson.dumps({**document, "metadata": metadata, "status": None}))
-        self._bytes -= self._sizes.pop(name, 0)
-        if problem := self._excess(size):
-            those[own] = Kept({**_head(document), "metadata": _named(metadata)}, problem)
-        else:
-            self._sizes[name] = size
-            self._bytes += size
-            those[own] = Kept({**document, "metadata": metadata})
-        if before is None or _version(before) != _version(those[own]):
-            self._changed[namespace] = None
+        document = without(document, "managedFields")
+        size = len(orjson.dumps({**document, "status": None}))
+        problem = self._excess(size)
+        kept = Kept(_head(document) if problem else document, size, problem)
+        self.objects.add(namespace, own, kept)
+        if before is None or _version(before) != _version(kept):
+            self.objects.changed[namespace] = None
         self._changed_by()
 
     def drop(self, name: str) -> None:
         """Remove a policy that no longer exists."""
         namespace, _, own = name.partition("/")
         self.left_out.discard(name)
-        self._bytes -= self._sizes.pop(name, 0)
-        those = self._spaces.get(namespace, {})
-        if those.pop(own, None) is not None:
-            self._mark(namespace)
-        if not those:
-            self._spaces.pop(namespace, None)
+        if self.objects.remove(namespace, own) is not None:
+            self.objects.changed[namespace] = None
+            self._changed_by()
 
     def forget(self) -> None:
         """Forget all policies, because NamespacedGPUPolicies are not followed any more."""
-        for namespace in self._spaces:
-            self._changed[namespace] = None
-        self._spaces, self._sizes, self._bytes = {}, {}, 0
+        self.objects.forget()
         self.left_out.clear()
         self._changed_by()
 
     def _excess(self, size: int) -> str:
         if size > MOST_BYTES:
             return f"got {size:,} bytes, want {MOST_BYTES:,} at most; make several policies of it"
-        if self._bytes + size > MOST_BYTES_OF_ALL:
+        if self.objects.bytes + size > MOST_BYTES_OF_ALL:
             return f"got more than {MOST_BYTES_OF_ALL:,} bytes of policies in all namespaces; write it again later"
         return ""
 
-    def _mark(self, namespace: str) -> None:
-        self._changed[namespace] = None
-        self._changed_by()
-
 
 def _head(document: Document) -> Document:
-    return {key: document[key] for key in ("apiVersion", "kind") if key in document}
-
-
-def _named(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a policy by which podberth writes the policy's status."""
     kept = ("name", "namespace", "uid", "resourceVersion", "generation")
-    return {key: metadata[key] for key in kept if key in metadata}
+    named = {key: document["metadata"][key] for key in kept if key in document["metadata"]}
+    return {**{key: document[key] for key in ("apiVersion", "kind") if key in document}, "metadata": named}
 
 
 def _version(kept: Kept) -> tuple[object, object, str]:

@@ -42,14 +42,13 @@ class LiveTopology:
         self._heartbeats = Heartbeats()
         self._sight = WatchClock()
         self._wake = asyncio.Event()
-        self._look_at = float("inf")
         self._orphans: dict[str, float] = {}
         self._orphans_at = 0.0
         known = self._known
         self.sinks: Mapping[Resource, Documents] = {
-            NODES: Documents(NODES.name, known.put_node, known.drop_node, self._notify, log),
-            TOPOLOGIES: Documents(TOPOLOGIES.name, known.put_topology, known.drop_topology, self._notify, log),
-            HEARTBEATS: Documents(HEARTBEATS.name, self._renew, self._forget, self._notify, log, self._sight),
+            NODES: Documents(NODES.name, known.put_node, known.drop_node, self._wake.set, log),
+            TOPOLOGIES: Documents(TOPOLOGIES.name, known.put_topology, known.drop_topology, self._wake.set, log),
+            HEARTBEATS: Documents(HEARTBEATS.name, self._renew, self._forget, self._wake.set, log, self._sight),
         }
 
     @property
@@ -102,16 +101,9 @@ class LiveTopology:
         """
         if self._known.changed:
             return 0.0
-        now, due = self._sight.read(time.monotonic()), self._heartbeats.next_at
-        latest = now + _ORPHAN_SECONDS
-        self._look_at = latest if due is None else min(due, latest)
-        return max(self._look_at - now, _TOGETHER_SECONDS)
-
-    def _notify(self) -> None:
-        """Wake ``hand_on`` if the index has to change, or if a heartbeat expires before the next planned check."""
         due = self._heartbeats.next_at
-        if self._known.changed or (due is not None and due < self._look_at):
-            self._wake.set()
+        left = _ORPHAN_SECONDS if due is None else due - self._sight.read(time.monotonic())
+        return max(min(left, _ORPHAN_SECONDS), _TOGETHER_SECONDS)
 
     # ---- heartbeats -------------------------------------------------------------------------------------------------
 
@@ -162,11 +154,11 @@ class Documents:
         """Create the receiver. The receiver calls ``take`` with each object, ``drop`` with a deleted object's name.
 
         After ``take`` or ``drop``, the receiver calls ``notify``. ``resource`` is the name for messages. ``sight`` is a
-        clock that stops while the watch is lost; None: a new clock.
+        clock that stops while the watch is lost; None if the functions need none.
         """
         self.left_out: set[str] = set()
+        self.sight = sight
         self._resource, self._take, self._drop, self._notify, self._log = resource, take, drop, notify, log
-        self._sight = sight or WatchClock()
 
     def put(self, name: str, document: Document) -> None:
         """Pass an object to the function ``take``, and log an error if the object cannot be used.
@@ -192,11 +184,3 @@ class Documents:
         self.left_out.discard(name)
         self._drop(name)
         self._notify()
-
-    def lost(self, at: float) -> None:
-        """Stop the clock ``sight`` because the watch was lost after the time ``at``; the objects are kept."""
-        self._sight.lose(at)
-
-    def regained(self, at: float) -> None:
-        """Start the clock ``sight`` again, because the resource is watched again from the time ``at`` on."""
-        self._sight.regain(at)

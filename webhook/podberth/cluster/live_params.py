@@ -10,7 +10,6 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from ..admission.namespace_params import (
@@ -20,15 +19,15 @@ from ..admission.namespace_params import (
     excess_of_all,
     measure,
 )
-from ..api.opening import Client
-from ..api.protocol import NAMESPACE_PARAMS, Document, Pace, Timing
-from ..api.reflector import Counts, Reflector, run_together
+from ..api.protocol import NAMESPACE_PARAMS, Document, Pace
+from ..api.reflector import Reflector, run_together
 from ..errors import ClusterError
 from ..kube.unchecked import text_at
-from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, WatchFacts
 from ..wellknown import NAMESPACE
-from .whole_objects import rounds
+from .required import ClusterAccess, watch_facts
+from .tenant_objects import Kept, TenantObjects
+from .whole_objects import rounds, without
 
 MOST_BYTES_OF_ALL: Final = 64 * 1024 * 1024
 """The maximum size of all kept ConfigMaps together: an eighth of the memory that the manifests grant. A namespace can
@@ -46,14 +45,12 @@ TakesParams = Callable[[Mapping[str, NamespaceParams] | str], None]
 class LiveParams:
     """Keeps the ConfigMaps with the label of params, and calls ``on_change`` with all of them when one changes."""
 
-    def __init__(
-        self, on_change: TakesParams, connect: Callable[[], Client], metrics: Counts, log: Log, timing: Timing
-    ) -> None:
+    def __init__(self, on_change: TakesParams, access: ClusterAccess) -> None:
         """Create the object without ConfigMaps. No request is sent before the first call of ``known``."""
         self._on_change = on_change
-        self._client = connect()
-        self._metrics, self._log, self._timing = metrics, log, timing
-        self._pace = Pace(timing, random.random)
+        self._access = access
+        self._client = access.connect()
+        self._pace = Pace(access.timing, random.random)
         self._wanted = asyncio.Event()
         self._answered = asyncio.Event()
         self._handed_on = asyncio.Event()
@@ -70,18 +67,20 @@ class LiveParams:
         """
         self._wanted.set()
         try:
-            async with asyncio.timeout(self._timing.refused_seconds):
+            async with asyncio.timeout(self._access.timing.refused_seconds):
                 await self._handed_on.wait()
         except TimeoutError:
-            self._log.event("warning", "params: ConfigMaps of namespaces are not listed yet")
+            self._access.log.event("warning", "params: ConfigMaps of namespaces are not listed yet")
+
+    def unlisted(self) -> list[str]:
+        """Return nothing, because only policies that need params wait for them."""
+        return []
 
     def watched(self) -> Mapping[str, WatchFacts]:
         """Return a mapping from the resource's name to facts about the watch; empty before a policy needs params."""
         if self._reflector is None:
             return {}
-        age = time.monotonic() - self._reflector.contact_at
-        left_out = {"unreadable": self.sink.left_out}
-        return {NAMESPACE_PARAMS.name: WatchFacts(self._reflector.count, age, left_out)}
+        return {NAMESPACE_PARAMS.name: watch_facts(self._reflector, {"unreadable": self.sink.objects.unusable})}
 
     def states(self) -> Mapping[str, KindState]:
         """Return a mapping from the name of the resource to the watch's state; empty before a policy needs params."""
@@ -93,39 +92,31 @@ class LiveParams:
     async def run(self) -> None:
         """Follow the ConfigMaps from the first call of ``known`` on, until the task is cancelled."""
         await self._wanted.wait()
-        try:
-            await run_together([self._follow(), self._hand_on()])
-        finally:
-            await self._client.reset()
+        await run_together([self._follow(), self._hand_on()])
 
     async def _follow(self) -> None:
         while True:
             began = time.monotonic()
-            reflector = Reflector(NAMESPACE_PARAMS, self._client, self.sink, self._metrics, self._log, self._timing)
-            self._reflector = reflector
-            listed = asyncio.create_task(self._await_list(reflector))
+            self._reflector = self._access.reflector(NAMESPACE_PARAMS, self._client, self.sink)
+            self._reflector.when_listed = self._listed
             try:
-                await reflector.run()
+                await self._reflector.run()
             except ClusterError as error:
                 self._refuse(str(error))
-            finally:
-                listed.cancel()
-            await self._client.reset()
             # The right may be granted at any time, and a server that has just started refuses everybody for some
             # seconds.
             await asyncio.sleep(self._pace.wait_seconds(time.monotonic() - began))
 
-    async def _await_list(self, reflector: Reflector) -> None:
-        await reflector.listed.wait()
+    def _listed(self) -> None:
         self._refused = ""
         self._answered.set()
         self._wake.set()
 
     def _refuse(self, problem: str) -> None:
-        self.sink.forget()
+        self.sink.objects.forget()
         if problem != self._refused:
             self._refused = problem
-            self._log.event("warning", "params: ConfigMaps of namespaces are not followed", problem=problem)
+            self._access.log.event("warning", "params: ConfigMaps of namespaces are not followed", problem=problem)
         self._answered.set()
         self._wake.set()
 
@@ -136,114 +127,68 @@ class LiveParams:
             self._handed_on.set()
 
 
-@dataclass(slots=True)
-class _Space:
-    """The ConfigMaps of one namespace."""
-
-    kept: dict[str, Document] = field(default_factory=dict)
-    sizes: dict[str, int] = field(default_factory=dict)
-    """The sizes of all ConfigMaps, including the ConfigMaps that are not kept."""
-    wrong: dict[str, str] = field(default_factory=dict)
-    """The message about each ConfigMap that exceeds a bound of its own or is not kept."""
-
-    def params(self, namespace: str) -> NamespaceParams:
-        if self.wrong:
-            name = min(self.wrong)
-            return NamespaceParams({}, f"ConfigMap {namespace}/{name}: {self.wrong[name]}")
-        excess = excess_of_all(namespace, len(self.sizes), sum(self.sizes.values()))
-        return NamespaceParams({} if excess else dict(sorted(self.kept.items())), excess)
-
-
 class TenantParams:
     """Receives ConfigMaps and keeps them by namespace, within bounds."""
+
+    sight = None
 
     def __init__(self, notify: Callable[[], None]) -> None:
         """Create the object without ConfigMaps; ``notify`` is called when a ConfigMap changes."""
         self._notify = notify
-        self._spaces: dict[str, _Space] = {}
+        self.objects = TenantObjects()
         self._found: dict[str, NamespaceParams] = {}
-        self._changed: set[str] = set()
-        self._bytes = 0
-
-    @property
-    def left_out(self) -> int:
-        """The number of ConfigMaps that no policy reads: too large, of a wrong shape, or one too many to be kept."""
-        return sum(len(each.wrong) for each in self._spaces.values())
 
     def take(self) -> Mapping[str, NamespaceParams]:
         """Return a mapping from namespace to the kept ConfigMaps of the namespace.
 
         Only the namespaces that have changed since the last call are computed again.
         """
-        if self._changed:
-            found = dict(self._found)
-            for namespace in self._changed:
-                space = self._spaces.get(namespace)
-                if space is None:
-                    found.pop(namespace, None)
-                else:
-                    found[namespace] = space.params(namespace)
-            self._found, self._changed = found, set()
-        return self._found
+        found = dict(self._found)
+        for namespace in self.objects.take_changed():
+            if those := self.objects.of(namespace):
+                found[namespace] = _params(namespace, those)
+            else:
+                found.pop(namespace, None)
+        self._found = found
+        return found
 
     def put(self, name: str, document: Document) -> None:
         """Keep a ConfigMap; ``name`` is NAMESPACE/NAME. ConfigMaps in podberth's own namespace are ignored."""
         namespace, _, own = name.partition("/")
         if namespace == NAMESPACE or not text_at(document, "metadata", "uid"):
             return
-        self._remove(namespace, own)
-        metadata = {key: value for key, value in document["metadata"].items() if key != "managedFields"}
-        kept = {**document, "metadata": metadata}
-        measured = measure(kept)
-        space = self._spaces.setdefault(namespace, _Space())
-        wrong = measured.excess or self._no_room(space, measured.size)
-        if wrong:
-            space.wrong[own] = wrong
-        else:
-            space.kept[own] = kept
-            self._bytes += measured.size
-        space.sizes[own] = measured.size
+        self.objects.remove(namespace, own)
+        document = without(document, "managedFields")
+        measured = measure(document)
+        problem = measured.excess or self._no_room(self.objects.of(namespace), measured.size)
+        self.objects.add(namespace, own, Kept({} if problem else document, measured.size, problem))
         self._mark(namespace)
 
     def drop(self, name: str) -> None:
         """Remove a ConfigMap that was deleted, or that has lost the label of params."""
         namespace, _, own = name.partition("/")
-        self._remove(namespace, own)
-        if namespace in self._spaces and not self._spaces[namespace].sizes:
-            del self._spaces[namespace]
+        self.objects.remove(namespace, own)
         self._mark(namespace)
 
-    def forget(self) -> None:
-        """Forget all ConfigMaps, because ConfigMaps are not followed any more."""
-        self._changed.update(self._spaces)
-        self._spaces, self._bytes = {}, 0
-
-    def lost(self, at: float) -> None:
-        """Keep the ConfigMaps while the watch is lost."""
-
-    def regained(self, at: float) -> None:
-        """Do nothing, because the ConfigMaps were kept while the watch was lost."""
-
-    def _no_room(self, space: _Space, size: int) -> str:
-        if len(space.sizes) >= _KEPT_BEYOND * MOST_OF_NAMESPACE:
+    def _no_room(self, those: Mapping[str, Kept], size: int) -> str:
+        """Return a message if a ConfigMap of ``size`` bytes cannot be kept beside ``those`` of its namespace."""
+        if len(those) >= _KEPT_BEYOND * MOST_OF_NAMESPACE:
             return f"got more than {MOST_OF_NAMESPACE} ConfigMaps in the namespace; delete some, then write it again"
-        if sum(space.sizes.values()) + size > _KEPT_BEYOND * MOST_BYTES_OF_NAMESPACE:
+        if sum(each.size for each in those.values()) + size > _KEPT_BEYOND * MOST_BYTES_OF_NAMESPACE:
             got = f"got more than {MOST_BYTES_OF_NAMESPACE:,} bytes of ConfigMaps in the namespace"
             return f"{got}; delete some, then write it again"
-        if self._bytes + size > MOST_BYTES_OF_ALL:
+        if self.objects.bytes + size > MOST_BYTES_OF_ALL:
             got = f"got more than {MOST_BYTES_OF_ALL:,} bytes of ConfigMaps in all namespaces"
             return f"{got}; delete some, then write it again"
         return ""
 
-    def _remove(self, namespace: str, own: str) -> None:
-        space = self._spaces.get(namespace)
-        if space is None or own not in space.sizes:
-            return
-        size = space.sizes.pop(own)
-        if space.kept.pop(own, None) is not None:
-            self._bytes -= size
-        space.wrong.pop(own, None)
-
     def _mark(self, namespace: str) -> None:
-        self._changed.add(namespace)
+        self.objects.changed[namespace] = None
         self._notify()
+
+
+def _params(namespace: str, those: Mapping[str, Kept]) -> NamespaceParams:
+    if wrong := [name for name, each in those.items() if each.problem]:
+        return NamespaceParams({}, f"ConfigMap {namespace}/{min(wrong)}: {those[min(wrong)].problem}")
+    excess = excess_of_all(namespace, len(those), sum(each.size for each in those.values()))
+    return NamespaceParams({} if excess else {name: each.document for name, each in sorted(those.items())}, excess)

@@ -7,25 +7,22 @@ succeeds: until then, it is unknown which policies of files the GPUPolicies repl
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
-from ..api.opening import Client
-from ..api.protocol import Document, Timing
-from ..api.reflector import Counts, run_together
+from ..api.protocol import Document
+from ..api.reflector import run_together
 from ..facts.object_kinds import Kind
-from ..telemetry.log import Log
-from ..telemetry.watch_metrics import KindState, WatchFacts
 from ..wellknown import API_VERSION, EXCEPTION_KIND, POLICY_KIND
+from .required import ClusterAccess
 from .served import ServedKinds
-from .whole_objects import rounds
-from .workloads import LiveKinds
+from .whole_objects import rounds, without
+from .workloads import Filed
 
 _GROUP, _, _VERSION = API_VERSION.partition("/")
 
 
 def _whole(document: Document) -> Document:
-    metadata: dict[str, Any] = document["metadata"]
-    return {**document, "metadata": {key: metadata[key] for key in metadata if key != "managedFields"}}
+    return without(document, "managedFields")
 
 
 GPU_POLICY: Final = Kind("policy", _GROUP, (_VERSION,), POLICY_KIND, "gpupolicies", _whole, of_cluster=True)
@@ -42,18 +39,11 @@ TakesExceptions = Callable[[Mapping[str, Document]], None]
 """A function that receives all present GPUPolicyExceptions, by name, each time before the GPUPolicies are reported."""
 
 
-class LivePolicies:
+class LivePolicies(ServedKinds):
     """Keeps the GPUPolicies of one cluster, and calls ``on_change`` with all of them when one changes."""
 
     def __init__(
-        self,
-        on_change: TakesPolicies,
-        connect: Callable[[], Client],
-        metrics: Counts,
-        log: Log,
-        timing: Timing,
-        *,
-        on_exceptions: TakesExceptions | None = None,
+        self, on_change: TakesPolicies, access: ClusterAccess, *, on_exceptions: TakesExceptions | None = None
     ) -> None:
         """Create the object without policies; ``run`` starts to follow the cluster.
 
@@ -65,29 +55,17 @@ class LivePolicies:
         self._on_exceptions = on_exceptions
         self._wake = asyncio.Event()
         kinds = (GPU_POLICY,) if on_exceptions is None else (GPU_POLICY, GPU_EXCEPTION)
-        self._kinds = LiveKinds(kinds, self._wake.set, log)
+        sinks = {kind: Filed(kind, self._wake.set, access.log) for kind in kinds}
         # ``patient``: without GPUPolicies, policies of files that one of these replaces or switches off would decide.
-        self._served = ServedKinds(self._kinds, connect, metrics, log, timing, patient=True)
-
-    def unlisted(self) -> list[str]:
-        """Return the names of the kinds whose first list is not complete yet, and for which podberth still waits."""
-        return list(self._served.unlisted())
-
-    def watched(self) -> Mapping[str, WatchFacts]:
-        """Return a mapping from the name of each followed kind to facts about the kind's watch, for the metrics."""
-        return self._served.watched()
-
-    def states(self) -> Mapping[str, KindState]:
-        """Return a mapping from the name of each kind, such as "gpupolicies.podberth.io", to the state of the watch."""
-        return self._served.states()
+        super().__init__(sinks, access, patient=True)
 
     async def run(self) -> None:
         """Follow the GPUPolicies and GPUPolicyExceptions until the task is cancelled."""
-        await run_together([self._served.run(), self._hand_on()])
+        await run_together([super().run(), self._hand_on()])
 
     async def _hand_on(self) -> None:
-        await self._served.settled.wait()
+        await self.settled.wait()
         async for _ in rounds(self._wake):
             if self._on_exceptions is not None:
-                self._on_exceptions(dict(self._kinds.sinks[GPU_EXCEPTION].table().facts))
-            await self._on_change(dict(self._kinds.sinks[GPU_POLICY].table().facts))
+                self._on_exceptions(dict(self.sinks[GPU_EXCEPTION].table().facts))
+            await self._on_change(dict(self.sinks[GPU_POLICY].table().facts))

@@ -20,10 +20,10 @@ from typing import Any, Final, TypeAlias
 
 from ..admission.notices import Notice, Regarding, note
 from ..api.opening import Client
-from ..api.protocol import APPLY_PATCH, POLICIES, Document, Pace, Timing, read_object
+from ..api.protocol import APPLY_PATCH, POLICIES, Document, Pace, Resource, Timing, read_object
 from ..errors import ClusterError
 from ..files.source import Verdict
-from ..kube.api_path import ApiPath
+from ..kube.api_path import ApiPath, collection_path
 from ..kube.times import as_time
 from ..policy.every_pod import entries_wanted, sends_every_pod
 from ..telemetry.log import Log
@@ -52,18 +52,15 @@ async def entries(client: Client, name: str) -> Entries:
     Raises:
         ClusterError: a configuration cannot be read for another reason.
     """
-    return {kind: await _entry(client, path.below(name)) for kind, path in KINDS.items()}
-
-
-async def _entry(client: Client, path: ApiPath) -> bool | str:
-    try:
-        return sends_every_pod(read_object(await client.get(path, {}), path))
-    except ClusterError as error:
-        if error.status == HTTPStatus.FORBIDDEN:
-            return str(error)
-        if error.status != HTTPStatus.NOT_FOUND:
-            raise
-        return False
+    found: dict[str, bool | str] = {}
+    for kind, path in KINDS.items():
+        try:
+            found[kind] = sends_every_pod(read_object(await client.get(path.below(name), {}), path))
+        except ClusterError as error:
+            if error.status not in {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND}:
+                raise
+            found[kind] = str(error) if error.status == HTTPStatus.FORBIDDEN else False
+    return found
 
 
 def entries_condition(document: Document, verdict: Verdict, known: Entries) -> dict[str, Any] | None:
@@ -98,27 +95,6 @@ def _condition(kind: str, verdict: Verdict, status: str, reason: str, message: s
     }
 
 
-class Settled:
-    """A fact, true or false, that counts only if it has not changed for some time.
-
-    ``value`` is the last state of the fact that lasted for that time; None if no state has lasted so long yet.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        """Create a fact whose state is not known yet. A state counts after it has lasted for ``seconds``."""
-        self._seconds = seconds
-        self._seen: bool | None = None
-        self._since = 0.0
-        self.value: bool | None = None
-
-    def see(self, seen: bool, at: float) -> None:
-        """Record that the fact is ``seen`` (true or false) at the time ``at``, in seconds."""
-        if seen != self._seen:
-            self._seen, self._since = seen, at
-        if at - self._since >= self._seconds:
-            self.value = seen
-
-
 class Freshness:
     """Decides on the condition TopologyFresh for one replica: whether the heartbeats of the nodes' agents arrive.
 
@@ -133,14 +109,22 @@ class Freshness:
         A state of the heartbeats counts after it has lasted for ``settle_seconds``.
         """
         self._stale_nodes = stale_nodes
-        self._fresh = Settled(settle_seconds)
+        self._settle_seconds = settle_seconds
+        self._seen: bool | None = None
+        self._since = 0.0
+        self.fresh: bool | None = None
+        """Whether no heartbeat has expired: the last state that lasted for ``settle_seconds``; None if none has yet."""
         self._said: dict[str, object] = {}
         self.readers: Collection[str] = ()
         """The names of the policies that read the topology, and so have the condition."""
 
     def look(self, at: float) -> None:
         """Record whether any agent's heartbeat has expired; ``at`` is the monotonic clock's time in seconds."""
-        self._fresh.see(not self._stale_nodes(), at)
+        seen = not self._stale_nodes()
+        if seen != self._seen:
+            self._seen, self._since = seen, at
+        if at - self._since >= self._settle_seconds:
+            self.fresh = seen
 
     def keep(self, names: Collection[str]) -> None:
         """Forget the conditions of all policies except ``names``, because other policies no longer exist."""
@@ -154,20 +138,19 @@ class Freshness:
         """
         if verdict.problems or verdict.name not in self.readers:
             return None
-        if self._fresh.value is None or self._said.get(verdict.name) == self._turn(document, verdict):
+        if self.fresh is None or self._said.get(verdict.name) == self._turn(document, verdict):
             known = (document.get("status") or {}).get("conditions") or ()
             return next((dict(each) for each in known if each.get("type") == _TOPOLOGY_FRESH), None)
-        fresh = self._fresh.value
-        said = ("True", "NoneSilent", "") if fresh else ("False", "AgentsSilent", _SILENT)
+        said = ("True", "NoneSilent", "") if self.fresh else ("False", "AgentsSilent", _SILENT)
         return _condition(_TOPOLOGY_FRESH, verdict, *said)
 
     def said(self, document: Document, verdict: Verdict) -> None:
         """Record that the policy's status has the condition that ``due`` returned, written by any replica."""
-        if self._fresh.value is not None:
+        if self.fresh is not None:
             self._said[verdict.name] = self._turn(document, verdict)
 
     def _turn(self, document: Document, verdict: Verdict) -> object:
-        return document["metadata"]["uid"], verdict.generation, self._fresh.value
+        return document["metadata"]["uid"], verdict.generation, self.fresh
 
 
 _MANAGER: Final = "podberth-status"
@@ -188,10 +171,6 @@ _TURN: Final = 100
 """How many policies are looked at before the event loop can answer reviews; each takes 8 us."""
 
 
-def _path(name: str) -> ApiPath:
-    return POLICIES.path.below(name, "status")
-
-
 @dataclass
 class PolicyStatuses:
     """Writes the status of the policies of one kind in one cluster, while ``run`` is active."""
@@ -207,8 +186,7 @@ class PolicyStatuses:
     """The function that receives notices, to be published as Events."""
     kind: str = POLICY_KIND
     """The kind of the policies."""
-    path: Callable[[str], ApiPath] = _path
-    """Returns the path of the status of the policy with this name."""
+    resource: Resource = POLICIES
 
     def __post_init__(self, stale_nodes: Callable[[], int]) -> None:
         self._freshness = Freshness(stale_nodes, self.timing.settle_seconds)
@@ -295,7 +273,7 @@ class PolicyStatuses:
         # With the resourceVersion, so that of two replicas that write at once the API server refuses the second.
         named = {key: metadata[key] for key in ("name", "namespace", "uid", "resourceVersion") if key in metadata}
         body = {"apiVersion": API_VERSION, "kind": self.kind, "metadata": named, "status": status}
-        path = self.path(verdict.name).asking({"fieldManager": _MANAGER, "force": "true"})
+        path = status_path(self.resource, verdict.name).asking({"fieldManager": _MANAGER, "force": "true"})
         try:
             await self.client.send("PATCH", path, body, APPLY_PATCH)
         except ClusterError as error:
@@ -308,6 +286,12 @@ class PolicyStatuses:
             notice = turn(document, verdict)
             if self.notify is not None and notice is not None:
                 self.notify(notice)
+
+
+def status_path(resource: Resource, name: str) -> ApiPath:
+    """Return the path of the status of a policy; ``name`` is NAME, or NAMESPACE/NAME of a policy of a namespace."""
+    namespace, _, own = name.rpartition("/")
+    return collection_path(API_VERSION, resource.name, namespace).below(own, "status")
 
 
 def status_due(
@@ -327,7 +311,8 @@ def status_due(
         return None
     known = _reported(document)
     before = {each["type"]: each for each in known.get("conditions") or ()}
-    conditions = _conditions(verdict)
+    said = {"Compiled": _compiled(verdict), "Active": _active(verdict)}
+    conditions = [_condition(kind, verdict, *each) for kind, each in said.items()]
     is_reported = known.get("observedGeneration") == verdict.generation
     if is_reported and (not again or all(_says(before.get(each["type"]), each) for each in conditions)):
         if all(_says(before.get(str(each["type"])), each) for each in extra):
@@ -407,11 +392,6 @@ def _active(verdict: Verdict) -> tuple[str, str, str]:
     if verdict.state == "disabled":
         return "False", "Disabled", f"spec.disabled is true{_for_that_of(verdict, '; it switches off')}"
     return "True", "Replaces" if verdict.replaces else "InForce", _for_that_of(verdict, "replaces")
-
-
-def _conditions(verdict: Verdict) -> list[dict[str, Any]]:
-    said = {"Compiled": _compiled(verdict), "Active": _active(verdict)}
-    return [_condition(kind, verdict, *each) for kind, each in said.items()]
 
 
 def _says(known: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> bool:

@@ -8,20 +8,21 @@ start are listed before podberth is ready. A kind that is refused or cannot be r
 import asyncio
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
 from ..api.opening import Client
-from ..api.protocol import Pace, Resource, Timing, read_kinds, read_versions
-from ..api.reflector import Counts, Reflector
+from ..api.protocol import Pace, Resource, read_kinds, read_versions
+from ..api.reflector import Reflector
 from ..errors import ClusterError
 from ..facts.object_kinds import Kind
 from ..kube.api_path import ApiPath, collection_path, version_path
-from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, WatchFacts
-from .workloads import LiveKinds
+from .required import ClusterAccess, watch_facts
+from .workloads import Filed
 
 # Failures that may concern a single kind, for example because its conversion webhook is down.
 _BROKEN: Final = frozenset({"failed", "garbled"})
@@ -76,17 +77,8 @@ class _Followed:
 class ServedKinds:
     """Follows each of several kinds while the cluster serves the kind."""
 
-    def __init__(
-        self,
-        workloads: LiveKinds,
-        connect: Callable[[], Client],
-        metrics: Counts,
-        log: Log,
-        timing: Timing,
-        *,
-        patient: bool = False,
-    ) -> None:
-        """Create the object; ``run`` starts to follow kinds and passes the objects to ``workloads``.
+    def __init__(self, sinks: Mapping[Kind, Filed], access: ClusterAccess, *, patient: bool = False) -> None:
+        """Create the object; ``run`` starts to follow kinds and passes the objects of each to the kind's sink.
 
         The event ``settled`` is set when each kind is listed, not served, refused or unreadable. With ``patient``, an
         unreadable kind does not count: ``settled`` is set only after the kind is listed.
@@ -95,15 +87,15 @@ class ServedKinds:
         """An event that is set when no kind's first list is awaited any longer: each kind is listed, not served,
         refused or unreadable."""
         self._excused: frozenset[str] = frozenset() if patient else _BROKEN
-        self._workloads = workloads
-        self._client = connect()
-        self._owners = {(kind.group, kind.kind): kind for kind in workloads.sinks if kind.role == "owner"}
+        self.sinks = sinks
+        self._access = access
+        self._client = access.connect()
+        self._owners = {(kind.group, kind.kind): kind for kind in sinks if kind.role == "owner"}
         # All clients are made now, so that a kubeconfig that breaks later does not end the watches.
-        self._clients = {kind: connect() for kind in workloads.sinks}
-        self._metrics = metrics
-        self._log = log
-        self._timing = timing
-        self._pace = Pace(timing, random.random)
+        self._clients = {kind: access.connect() for kind in sinks}
+        self._log = access.log
+        self._timing = access.timing
+        self._pace = Pace(access.timing, random.random)
         self._began = time.monotonic()
         self._known = False
         self._followed: dict[Kind, _Followed] = {}
@@ -115,15 +107,17 @@ class ServedKinds:
         listed.
         """
         self._reported: dict[str, str] = {}
+        self._happened = asyncio.Event()
+        """An event that is set when a kind has been listed, or its watch has ended."""
 
-    def unlisted(self) -> Sequence[str]:
+    def unlisted(self) -> list[str]:
         """Return the names of the kinds whose first list is not complete yet, and for which podberth still waits.
 
         Empty once ``settled`` is set.
         """
         if self.settled.is_set():
-            return ()
-        return [kind.name for kind in self._workloads.sinks if self._keeps_waiting(kind)]
+            return []
+        return [kind.name for kind in self.sinks if self._keeps_waiting(kind)]
 
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
         """Return whether a review may wait for a pod's owner: the watch of the owner's kind will report the owner.
@@ -133,19 +127,14 @@ class ServedKinds:
         """
         found = self._owners.get((group, kind))
         followed = None if found is None else self._followed.get(found)
-        if found is None or followed is None or self._workloads.sinks[found].leaves_out(uid):
+        if found is None or followed is None or self.sinks[found].leaves_out(uid):
             return False
         return followed.reflector.listed.is_set() and not followed.reflector.trouble
 
     def watched(self) -> Mapping[str, WatchFacts]:
         """Return a mapping from the name of each followed kind to facts about the kind's watch, for the metrics."""
-        now = time.monotonic()
         return {
-            kind.name: WatchFacts(
-                objects=each.reflector.count,
-                contact_age_seconds=now - each.reflector.contact_at,
-                left_out=self._workloads.left_out(kind),
-            )
+            kind.name: watch_facts(each.reflector, self.sinks[kind].left_out_by_reason)
             for kind, each in self._followed.items()
         }
 
@@ -158,7 +147,7 @@ class ServedKinds:
 
     def states(self) -> Mapping[str, KindState]:
         """Return a mapping from a kind's name to the kind's state: followed, listing, not served or refused."""
-        return {kind.name: self._state(kind) for kind in self._workloads.sinks}
+        return {kind.name: self._state(kind) for kind in self.sinks}
 
     async def run(self) -> None:
         """Find out again and again which kinds the cluster serves, and follow those kinds until cancelled."""
@@ -169,7 +158,10 @@ class ServedKinds:
                 self._settle()
                 await self._until_something_happens(self._patience(calm=calm), looked_at)
         finally:
-            await asyncio.gather(*(self._stop(each) for each in self._followed.values()))
+            tasks = [each.task for each in self._followed.values()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             await self._client.reset()
 
     def _patience(self, *, calm: bool) -> float:
@@ -193,7 +185,7 @@ class ServedKinds:
     async def _look(self) -> bool:
         """Find out which kinds are served, and start to follow new kinds; return whether the API server answered."""
         try:
-            served = await discover(self._client, self._workloads.sinks)
+            served = await discover(self._client, self.sinks)
         except ClusterError as error:
             self._log_once("discovery", f"discovery of kinds: no answer; what is followed goes on: {error}")
             # As with a list: a server that has just started refuses everybody for some seconds.
@@ -202,7 +194,7 @@ class ServedKinds:
             return False
         self._known = True
         self._reported.pop("discovery", None)
-        for kind in self._workloads.sinks:
+        for kind in self.sinks:
             if kind in self._followed:
                 continue
             if kind in served:
@@ -213,22 +205,25 @@ class ServedKinds:
 
     def _leave(self, kind: Kind) -> None:
         """Record that API discovery does not list the kind, and forget the kind's objects."""
-        sink = self._workloads.sinks[kind]
-        if sink.is_served:
+        sink = self.sinks[kind]
+        if sink.presence == "listed":
             self._log_once(kind.name, f"{kind.name}: {_FORGOTTEN}")
         self._absent[kind] = "not served"
         self._ended.pop(kind, None)
         sink.forget()
-        sink.gone()
+        sink.record("absent")
 
     def _follow(self, kind: Kind, resource: Resource) -> None:
         if self._absent.get(kind) == "not served":
             del self._absent[kind]
-        sink = self._workloads.sinks[kind]
-        sink.discovered()
-        reflector = Reflector(resource, self._clients[kind], sink, self._metrics, self._log, self._timing)
+        sink = self.sinks[kind]
+        if sink.presence == "absent":
+            sink.record("unknown")
+        reflector = self._access.reflector(resource, self._clients[kind], sink)
         reflector.known |= self._ended.pop(kind, {})
+        reflector.when_listed = self._happened.set
         task = asyncio.create_task(reflector.run())
+        task.add_done_callback(lambda _: self._happened.set())
         self._followed[kind] = _Followed(reflector, task)
 
     async def _until_something_happens(self, seconds: float, looked_at: float) -> None:
@@ -240,30 +235,20 @@ class ServedKinds:
         """
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
-            listing = [
-                asyncio.create_task(each.reflector.listed.wait())
-                for each in self._followed.values()
-                if not each.reflector.listed.is_set()
-            ]
-            watched = [*listing, *(each.task for each in self._followed.values())]
-            try:
-                if watched:
-                    await asyncio.wait(watched, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-                else:
-                    await asyncio.sleep(left)
-            finally:
-                for each in listing:
-                    each.cancel()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._happened.wait()
+            self._happened.clear()
             ended = [kind for kind, each in self._followed.items() if each.task.done()]
             for kind in ended:
-                await self._end(kind)
+                self._end(kind)
             self._settle()
             if self._ended:
                 # It may be served in another version now, or not at all.
                 await asyncio.sleep(self._pace.wait_seconds(time.monotonic() - looked_at))
                 return
 
-    async def _end(self, kind: Kind) -> None:
+    def _end(self, kind: Kind) -> None:
         """End following a kind whose watch has ended.
 
         If the API server refused the watch, the kind's objects are forgotten. Otherwise, ``_ended`` has the objects
@@ -271,23 +256,17 @@ class ServedKinds:
         """
         followed = self._followed.pop(kind)
         error = followed.task.exception()
-        await followed.reflector.close()
         if isinstance(error, ClusterError) and error.status != HTTPStatus.NOT_FOUND:
             self._absent[kind] = "refused"
             if not self._is_early():
                 self._log_once(kind.name, f"{kind.name}: not followed; nothing is known of it: {error}")
-            self._workloads.sinks[kind].forget()
+            self.sinks[kind].forget()
             return
         if error is not None and not isinstance(error, ClusterError):
             self._log.fault(f"{kind.name}: a bug in podberth; it is followed again", error)
         # A 404 may pass: a proxy or an API server that has just started may answer so.
         self._absent.pop(kind, None)
         self._ended[kind] = followed.reflector.known
-
-    async def _stop(self, followed: _Followed) -> None:
-        followed.task.cancel()
-        await asyncio.gather(followed.task, return_exceptions=True)
-        await followed.reflector.close()
 
     # ---- reports ----------------------------------------------------------------------------------------------------
 
@@ -316,8 +295,8 @@ class ServedKinds:
             if each.reflector.listed.is_set():
                 self._absent.pop(kind, None)
                 self._reported.pop(kind.name, None)
-                self._workloads.sinks[kind].served()
-        if self._known and not any(map(self._keeps_waiting, self._workloads.sinks)):
+                self.sinks[kind].record("listed")
+        if self._known and not any(map(self._keeps_waiting, self.sinks)):
             self.settled.set()
 
     def _log_once(self, what: str, message: str) -> None:

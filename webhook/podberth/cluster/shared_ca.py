@@ -74,16 +74,17 @@ class SharedAuthorities:
             ClusterError: the API server does not answer, or refuses the request.
             CertificateError: cert-manager sets the caBundles of a configuration, and ``injected`` is False.
         """
-        found = [await self._read(path.below(self._configuration)) for path in KINDS.values()]
-        read = tuple(
-            _configuration(f"{kind} {self._configuration}", path.below(self._configuration), document)
-            for (kind, path), document in zip(KINDS.items(), found, strict=True)
-            if document is not None
-        )
-        if not injected:
-            for document in found:
-                _refuse_injected(document or {}, self._configuration)
-        return read
+        read = []
+        for kind, collection in KINDS.items():
+            path = collection.below(self._configuration)
+            document = await self._read(path)
+            if document is None:
+                continue
+            if not injected:
+                _refuse_injected(document, self._configuration)
+            registration = Registration.of(f"{kind} {self._configuration}", document)
+            read.append(ReadConfiguration(registration, path, document["metadata"]["resourceVersion"]))
+        return tuple(read)
 
     async def secret(self) -> ReadSecret | None:
         """Read the Secret of the shared CA; None if the Secret does not exist.
@@ -167,10 +168,6 @@ def open_shared(
     """
     make = client_class("the certificate authorities in the cluster")
     return SharedAuthorities(make(kubeconfig, timing), name, configuration)
-
-
-def _configuration(where: str, path: ApiPath, document: Mapping[str, Any]) -> ReadConfiguration:
-    return ReadConfiguration(Registration.of(where, document), path, document["metadata"]["resourceVersion"])
 
 
 def _refuse_injected(document: Mapping[str, Any], name: str) -> None:

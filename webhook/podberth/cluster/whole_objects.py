@@ -45,11 +45,6 @@ class LiveObjects:
         self._wake = asyncio.Event()
         self.sinks = {resource: _Kept(self._wake.set) for resource in resources}
 
-    def left_out(self, resource: Resource) -> Mapping[str, int]:
-        """Return an empty map, because every object can be used."""
-        del resource
-        return {}
-
     async def hand_on(self) -> None:
         """Pass the objects to ``on_change`` now, and again whenever an object changes."""
         async for _ in rounds(self._wake):
@@ -59,6 +54,8 @@ class LiveObjects:
 class _Kept:
     """Receives the objects of one resource, and keeps the objects."""
 
+    sight = None
+
     def __init__(self, notify: Callable[[], None]) -> None:
         self.objects: dict[str, Document] = {}
         self._notify = notify
@@ -66,8 +63,8 @@ class _Kept:
     def put(self, name: str, document: Document) -> None:
         """Keep an object, and call ``notify`` if the object has changed in more than its ``resourceVersion``."""
         known = self.objects.get(name)
-        self.objects[name] = _without(document, "managedFields")
-        if known is None or _without(known, *_OF_THE_WRITE) != _without(document, *_OF_THE_WRITE):
+        self.objects[name] = without(document, "managedFields")
+        if known is None or without(known, *_OF_THE_WRITE) != without(document, *_OF_THE_WRITE):
             self._notify()
 
     def drop(self, name: str) -> None:
@@ -75,13 +72,8 @@ class _Kept:
         del self.objects[name]
         self._notify()
 
-    def lost(self, at: float) -> None:
-        """Do nothing: the objects are kept while the watch is lost."""
 
-    def regained(self, at: float) -> None:
-        """Do nothing: the objects were kept while the watch was lost."""
-
-
-def _without(document: Document, *fields: str) -> Document:
+def without(document: Document, *fields: str) -> Document:
+    """Return an object without some fields of its metadata."""
     metadata: dict[str, Any] = document["metadata"]
     return {**document, "metadata": {key: metadata[key] for key in metadata if key not in fields}}

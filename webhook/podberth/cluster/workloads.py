@@ -6,7 +6,7 @@ kept, and a batch of changes copies only the tables of the changed kinds.
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from ..api.protocol import Document
 from ..errors import TopologyError
@@ -26,22 +26,15 @@ TOO_MANY: Final = "too many"
 # noticed only when it changes.
 MOST_WAITING: Final = 10_000
 _GROUPING: Final = ("pod group", "queue")
+Presence: TypeAlias = Literal["unknown", "listed", "absent"]
+"""Whether a cluster serves a kind.
+
+absent: the last report of API discovery says that the kind is not served. listed: the kind was listed, and API
+discovery has not reported since then that it is no longer served, even if there is no object. unknown: neither.
+"""
 
 
-class LiveKinds:
-    """Keeps facts about the objects of optional kinds: the kinds that are followed if the cluster serves them."""
-
-    def __init__(self, kinds: Sequence[Kind], notify: Callable[[], None], log: Log) -> None:
-        """Create the object without facts. ``notify`` is called when a fact has changed that decisions read."""
-        self.sinks = {kind: Filed(kind, notify, log) for kind in kinds}
-
-    def left_out(self, kind: Kind) -> Mapping[str, int]:
-        """Return a mapping from a reason to the number of a kind's objects that cannot be used for that reason."""
-        filed = self.sinks[kind]
-        return {"unreadable": len(filed.left_out - filed.beyond), TOO_MANY: len(filed.beyond)}
-
-
-class LiveWorkloads(LiveKinds):
+class LiveWorkloads:
     """Keeps facts about the objects that a review may need, and calls ``on_change`` with all facts after a change."""
 
     def __init__(self, kinds: Sequence[Kind], on_change: Callable[[ClusterFacts], None], log: Log) -> None:
@@ -50,7 +43,7 @@ class LiveWorkloads(LiveKinds):
         self._wake = asyncio.Event()
         self._facts = ClusterFacts(listed=True)
         self.maker = GroupMaker(self._wake.set)
-        super().__init__(kinds, self._wake.set, log)
+        self.sinks = {kind: Filed(kind, self._wake.set, log) for kind in kinds}
 
     async def hand_on(self) -> None:
         """Pass the facts to ``on_change`` now, and whenever facts change, until the task is cancelled."""
@@ -64,10 +57,12 @@ class LiveWorkloads(LiveKinds):
         templates = [each for kind, each in filed if kind.role == "template"]
         self._facts = self._facts.with_tables(
             {kind: each.table() for kind, each in filed},
-            served=frozenset(kind.group for kind, each in filed if kind.role == "pod group" and each.is_served),
-            is_groupless=bool(grouping) and all(each.is_absent for each in grouping),
+            served=frozenset(
+                kind.group for kind, each in filed if kind.role == "pod group" and each.presence == "listed"
+            ),
+            is_groupless=bool(grouping) and all(each.presence == "absent" for each in grouping),
             is_makerless=self.maker.is_away,
-            is_claimless=bool(templates) and all(each.is_absent for each in templates),
+            is_claimless=bool(templates) and all(each.presence == "absent" for each in templates),
             cut_queues=frozenset(
                 (kind.group, kind.kind) for kind, each in filed if kind.role == "queue" and each.left_out
             ),
@@ -87,16 +82,17 @@ class Filed(Documents):
         self._useless: dict[str, str] = {}
         """The uids of the objects that cannot be used, by name."""
         self._useless_uids: set[str] = set()
-        self.is_served = False
-        """Whether the kind was listed, and API discovery has not reported since then that the kind is no longer served.
-        """
-        self.is_absent = False
-        """Whether the last report of API discovery says that the kind is not served."""
+        self.presence: Presence = "unknown"
         self._kind = kind
         self._notify_readers = notify
         self._count = 0
         self._table = Table()
         self._changes: dict[ObjectKey, Any] = {}
+
+    @property
+    def left_out_by_reason(self) -> Mapping[str, int]:
+        """A mapping from a reason to the number of the kind's objects that cannot be used for that reason."""
+        return {"unreadable": len(self.left_out - self.beyond), TOO_MANY: len(self.beyond)}
 
     def table(self) -> Table:
         """Return the present facts about all objects of the kind.
@@ -128,22 +124,10 @@ class Filed(Documents):
         super().drop(name)
         self._set_useless(name, "")
 
-    def served(self) -> None:
-        """Record that the kind is served and was listed, even if there is no object."""
-        if not self.is_served:
-            self.is_served, self.is_absent = True, False
-            self._notify_readers()
-
-    def discovered(self) -> None:
-        """Record that API discovery reports the kind as served. The objects need not be listed yet."""
-        if self.is_absent:
-            self.is_absent = False
-            self._notify_readers()
-
-    def gone(self) -> None:
-        """Record that the cluster no longer serves the kind."""
-        if not self.is_absent:
-            self.is_served, self.is_absent = False, True
+    def record(self, presence: Presence) -> None:
+        """Record the kind's presence in the cluster."""
+        if presence != self.presence:
+            self.presence = presence
             self._notify_readers()
 
     def forget(self) -> None:

@@ -8,24 +8,19 @@ the floor is not installed.
 
 import asyncio
 import random
-import time
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ..api.opening import Client
-from ..api.protocol import APPLY_PATCH, NODES, Document, Pace, Resource, Timing
-from ..api.reflector import Counts, Reflector, run_together
+from ..api.protocol import APPLY_PATCH, NODES, Document, Pace, Resource
 from ..cluster.live_nodes import Documents
+from ..cluster.required import ClusterAccess, Follower, Required
 from ..cluster.served import ServedKinds
 from ..cluster.whole_objects import rounds
-from ..cluster.workloads import LiveKinds
+from ..cluster.workloads import Filed
 from ..conventions import Conventions
 from ..errors import ClusterError
 from ..facts.object_kinds import DeviceClass, of_role
 from ..kube.api_path import collection_path
 from ..kube.unchecked import mapping_at
-from ..telemetry.log import Log
-from ..telemetry.watch_metrics import KindState, WatchFacts
 from ..topology.index import TopologyIndex
 from ..topology.manifest import read_node
 from ..wellknown import FLOOR_PARAMS, NAMESPACE
@@ -33,6 +28,8 @@ from .plan.floor import floor_data
 from .requests import WRITE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..topology.node import Node
 
 MANAGER: Final = "podberth-floor"
@@ -46,14 +43,12 @@ _TOGETHER_SECONDS: Final = 1.0
 
 
 class Floor:
-    """Keeps the ConfigMap ``podberth-floor``: ``run`` follows it, nodes and DeviceClasses, and ``act`` writes it."""
+    """Keeps the ConfigMap ``podberth-floor``: ``followers`` follow it, nodes and DeviceClasses, ``act`` writes it."""
 
-    def __init__(
-        self, connect: Callable[[], Client], conventions: Conventions, metrics: Counts, log: Log, timing: Timing
-    ) -> None:
-        """Create the object without knowledge of the cluster; ``run`` starts to follow the cluster."""
-        self._log, self._timing = log, timing
-        self._client = connect()
+    def __init__(self, access: ClusterAccess, conventions: Conventions) -> None:
+        """Create the object without knowledge of the cluster; ``run`` of each follower starts to follow the cluster."""
+        self._log, self._timing = access.log, access.timing
+        self._client = access.connect()
         self._wake = asyncio.Event()
         self._index = TopologyIndex.build((), conventions)
         self._changed: dict[str, Node | None] = {}
@@ -61,49 +56,18 @@ class Floor:
         self._present: Mapping[str, Any] | None = None
         """The data of the ConfigMap; None: there is no ConfigMap."""
         sinks = {
-            NODES: Documents(NODES.name, self._put_node, self._drop_node, lambda: None, log),
-            PARAMS: Documents(PARAMS.name, self._put_params, self._drop_params, self._wake.set, log),
+            NODES: Documents(NODES.name, self._put_node, self._drop_node, self._wake.set, self._log),
+            PARAMS: Documents(PARAMS.name, self._put_params, self._drop_params, self._wake.set, self._log),
         }
-        self._reflectors = [Reflector(each, connect(), sink, metrics, log, timing) for each, sink in sinks.items()]
-        self._left_out = {each: sink.left_out for each, sink in sinks.items()}
-        self._classes = LiveKinds(of_role("class"), self._wake.set, log)
-        self._served = ServedKinds(self._classes, connect, metrics, log, timing, patient=True)
-
-    def unlisted(self) -> list[str]:
-        """Return the names of the resources whose objects have not been listed yet."""
-        unlisted = (each.resource.name for each in self._reflectors if not each.listed.is_set())
-        return [*unlisted, *self._served.unlisted()]
-
-    def watched(self) -> Mapping[str, WatchFacts]:
-        """Return a mapping from each followed resource to facts about the resource's watch, for the metrics."""
-        now = time.monotonic()
-        return {
-            each.resource.name: WatchFacts(
-                each.count, now - each.contact_at, {"unreadable": len(self._left_out[each.resource])}
-            )
-            for each in self._reflectors
-        } | dict(self._served.watched())
-
-    def states(self) -> Mapping[str, KindState]:
-        """Return a mapping from a kind's name to the kind's state: followed, listing, not served or refused."""
-        return self._served.states()
-
-    async def run(self) -> None:
-        """Follow the cluster until the task is cancelled.
-
-        Raises:
-            ClusterError: the API server refuses to list the nodes or the ConfigMap, and they were not listed before.
-        """
-        try:
-            await run_together([*(each.run() for each in self._reflectors), self._served.run()])
-        finally:
-            for each in self._reflectors:
-                await each.close()
+        left_out = {each: sink.left_out for each, sink in sinks.items()}
+        self._required = Required(sinks, access, left_out=lambda each: {"unreadable": len(left_out[each])})
+        classes = {kind: Filed(kind, self._wake.set, self._log) for kind in of_role("class")}
+        self._served = ServedKinds(classes, access, patient=True)
+        self.followers: tuple[Follower, ...] = (self._required, self._served)
 
     async def act(self) -> None:
         """Write ``data`` to the ConfigMap ``podberth-floor`` whenever the two differ, until the task is cancelled."""
-        for each in self._reflectors:
-            await each.listed.wait()
+        await self._required.listed()
         await self._served.settled.wait()
         pace = Pace(self._timing, random.random)
         try:
@@ -145,16 +109,14 @@ class Floor:
         changed, self._changed = self._changed, {}
         nodes = [each for each in changed.values() if each is not None]
         self._index = self._index.update(nodes, [name for name, each in changed.items() if each is None])
-        classes = [each for sink in self._classes.sinks.values() for each in sink.table().facts.values()]
+        classes = [each for sink in self._served.sinks.values() for each in sink.table().facts.values()]
         return floor_data(self._index, (each for each in classes if isinstance(each, DeviceClass)))
 
     def _put_node(self, name: str, document: Document) -> None:
         self._changed[name] = read_node(document)
-        self._wake.set()
 
     def _drop_node(self, name: str) -> None:
         self._changed[name] = None
-        self._wake.set()
 
     def _put_params(self, _: str, document: Document) -> None:
         self._present = mapping_at(document, "data")

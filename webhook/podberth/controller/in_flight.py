@@ -1,10 +1,10 @@
 """Limits the number of requests that are sent at once, so that a slow request does not delay the controller's loop."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Hashable, Iterable
+from typing import Final
 
-from .plan.world import Action, LookUp
+from .plan.world import Action
 from .retries import key_of
 
 AT_ONCE: Final = 5
@@ -15,63 +15,46 @@ server.
 """
 
 
-class _Lane:
-    """The look-ups, or the writes, that are in progress or wait; look-ups and writes have separate limits."""
-
-    def __init__(self) -> None:
-        self.due: dict[Any, Action] = {}
-        """The waiting requests, in the order of sending."""
-        self.under_way: dict[Any, asyncio.Task[None]] = {}
-
-
 class Sending:
-    """The requests that are in progress, and the requests that wait until others have finished."""
+    """The look-ups, or the writes: those in progress, and those that wait until others have finished."""
 
     def __init__(self, send: Callable[[Action], Awaitable[None]]) -> None:
         """Create the object without requests. ``send`` must not raise exceptions."""
         self._send = send
-        self._look_ups, self._writes = self._lanes = (_Lane(), _Lane())
+        self._due: dict[Hashable, Action] = {}
+        """The waiting requests, in the order of sending."""
+        self._under_way: dict[Hashable, asyncio.Task[None]] = {}
 
     def is_under_way(self, action: Action) -> bool:
         """Return whether the request for an action is in progress: sent, but not answered yet."""
-        return key_of(action) in self._lane(action).under_way
+        return key_of(action) in self._under_way
 
     def offer(self, due: Iterable[Action]) -> None:
         """Replace the waiting requests by ``due``, and send these requests as earlier requests finish.
 
         The replaced requests may no longer be wanted. A request that is in progress is not repeated.
         """
-        for lane in self._lanes:
-            lane.due.clear()
-        for action in due:
-            if not self.is_under_way(action):
-                self._lane(action).due[key_of(action)] = action
-        for lane in self._lanes:
-            self._fill(lane)
+        self._due = {key_of(action): action for action in due if not self.is_under_way(action)}
+        self._fill()
 
     async def stop(self) -> None:
         """Cancel the requests in progress, and return when all have ended."""
-        for lane in self._lanes:
-            lane.due.clear()
-        tasks = [task for lane in self._lanes for task in lane.under_way.values()]
+        self._due.clear()
+        tasks = list(self._under_way.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for lane in self._lanes:
-            lane.under_way.clear()
+        self._under_way.clear()
 
-    def _lane(self, action: Action) -> _Lane:
-        return self._look_ups if isinstance(action, LookUp) else self._writes
+    def _fill(self) -> None:
+        while self._due and len(self._under_way) < AT_ONCE:
+            key = next(iter(self._due))
+            self._under_way[key] = asyncio.create_task(self._one(key, self._due.pop(key)))
 
-    def _fill(self, lane: _Lane) -> None:
-        while lane.due and len(lane.under_way) < AT_ONCE:
-            key = next(iter(lane.due))
-            lane.under_way[key] = asyncio.create_task(self._one(lane, key, lane.due.pop(key)))
-
-    async def _one(self, lane: _Lane, key: Any, action: Action) -> None:
+    async def _one(self, key: Hashable, action: Action) -> None:
         try:
             await self._send(action)
         finally:
-            del lane.under_way[key]
+            del self._under_way[key]
         # This line is not reached after a cancellation, because nothing more is to be sent then.
-        self._fill(lane)
+        self._fill()

@@ -52,7 +52,8 @@ class Acting:
     _known: LookedUp = field(init=False, default_factory=LookedUp)
     _fixed: dict[str, int] = field(init=False, default_factory=dict)
     _waits: Waits = field(init=False)
-    _sending: Sending = field(init=False)
+    _look_ups: Sending = field(init=False)
+    _writes: Sending = field(init=False)
     _served: Mapping[str, str] = field(init=False, default_factory=dict)
     _reported: set[Notice] = field(init=False, default_factory=set)
     _broken: set[str] = field(init=False, default_factory=set)
@@ -60,7 +61,7 @@ class Acting:
 
     def __post_init__(self) -> None:
         self._waits = Waits(self.timing)
-        self._sending = Sending(self._do)
+        self._look_ups, self._writes = Sending(self._do), Sending(self._do)
 
     async def act(self) -> None:
         """Run the loop until the task is cancelled; at the end, no request is in progress."""
@@ -75,7 +76,8 @@ class Acting:
                 rest = max(_TOGETHER_SECONDS, _REST * (time.monotonic() - began))
                 await self._wait(max(seconds, rest), rest)
         finally:
-            await self._sending.stop()
+            await self._look_ups.stop()
+            await self._writes.stop()
             self.metrics.standing({})
             await self.requests.reset()
 
@@ -98,8 +100,15 @@ class Acting:
         """Start the actions that are due; return the seconds until the next round if nothing changes before."""
         known = self._known
         known.keep(owners_of(list(self.sight.pods.values()), known.controllers))
-        world = self.sight.world(known.controllers, frozenset(known.gone), self._fixed, self.patience_seconds)
-        world = replace(world, failed=self._waits.failed(), documents=known.documents)
+        world = replace(
+            self.sight.world(),
+            owners=known.controllers,
+            gone=known.gone,
+            documents=known.documents,
+            fixed=self._fixed,
+            failed=self._waits.failed(),
+            patience_seconds=self.patience_seconds,
+        )
         if self._fixed:
             there = {each.uid for table in world.known.values() for each in table.values()}
             self._fixed = {uid: minimum for uid, minimum in self._fixed.items() if uid in there}
@@ -108,7 +117,9 @@ class Acting:
         again = known.due(now)
         self._waits.keep({key_of(action) for action in (*plan.actions, *again)})
         self._served = world.served
-        self._sending.offer([*self._waits.in_turn(plan.actions, now), *again])
+        due = self._waits.in_turn(plan.actions, now)
+        self._look_ups.offer([*(each for each in due if isinstance(each, LookUp)), *again])
+        self._writes.offer(each for each in due if not isinstance(each, LookUp))
         self._publish(plan)
         until = min(self._waits.next_at(now), known.next_at(now), now + _LONGEST_SECONDS)
         return min(until - now, plan.again_at - time.time())

@@ -1,20 +1,16 @@
 """The controller's knowledge of a cluster: the waiting pods, and the objects of the kinds that the controller makes."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from ..api.opening import Client
-from ..api.protocol import WAITING_PODS, Document, Timing
-from ..api.reflector import Counts, Reflector, run_together
+from ..api.protocol import WAITING_PODS, Document
 from ..cluster.live_nodes import Documents
+from ..cluster.required import ClusterAccess, Follower, Required
 from ..cluster.served import ServedKinds
-from ..cluster.workloads import LiveKinds
+from ..cluster.workloads import Filed
 from ..facts.object_kinds import Kind, of_role
 from ..kube.pod import OwnerReference
-from ..telemetry.log import Log
-from ..telemetry.watch_metrics import KindState, WatchFacts
 from .plan.intake import made, waiting_pod
 from .plan.world import Made, Owned, WaitingPod, World
 
@@ -36,72 +32,38 @@ SEEN_KINDS: Final[tuple[Kind, ...]] = tuple(_seen(kind) for kind in of_role("pod
 
 
 class ObservedCluster:
-    """Follows the objects of a cluster that the controller needs. ``notify`` is called after each change."""
+    """Keeps the objects of a cluster that the controller needs, which ``followers`` follow.
 
-    def __init__(
-        self,
-        connect: Callable[[], Client],
-        notify: Callable[[], None],
-        metrics: Counts,
-        log: Log,
-        timing: Timing,
-    ) -> None:
-        """Create the object without knowledge of the cluster; ``run`` starts to follow the cluster."""
+    ``notify`` is called after each change.
+    """
+
+    def __init__(self, access: ClusterAccess, notify: Callable[[], None]) -> None:
+        """Create the object without knowledge of the cluster; ``run`` of each follower starts to follow the cluster."""
         self.pods: dict[str, WaitingPod] = {}
         """The waiting pods that name a group or a claim template, by ``namespace/name``."""
         self.declared: Mapping[str, Mapping[str, Any]] | None = None
         """The claim templates that policies declare, by name; None if not known yet."""
         self._notify = notify
-        sink = Documents(WAITING_PODS.name, self._put, self._drop, lambda: None, log)
-        self._reflector = Reflector(WAITING_PODS, connect(), sink, metrics, log, timing)
-        self._objects = LiveKinds(SEEN_KINDS, notify, log)
-        self._served = ServedKinds(self._objects, connect, metrics, log, timing)
-
-    def unlisted(self) -> list[str]:
-        """Return the names of the resources whose objects have not been listed yet."""
-        pods = [] if self._reflector.listed.is_set() else [WAITING_PODS.name]
-        return [*pods, *self._served.unlisted()]
+        sink = Documents(WAITING_PODS.name, self._put, self._drop, lambda: None, access.log)
+        self._waiting = Required({WAITING_PODS: sink}, access)
+        self._served = ServedKinds({kind: Filed(kind, notify, access.log) for kind in SEEN_KINDS}, access)
+        self.followers: tuple[Follower, ...] = (self._waiting, self._served)
 
     async def listed(self) -> None:
         """Wait until the waiting pods, and all served kinds that podberth can read, have been listed."""
-        await self._reflector.listed.wait()
+        await self._waiting.listed()
         await self._served.settled.wait()
 
-    async def run(self) -> None:
-        """Follow the cluster until the task is cancelled.
-
-        Raises:
-            ClusterError: the API server refuses to list the waiting pods, and the pods were not listed before.
-        """
-        try:
-            await run_together([self._reflector.run(), self._served.run()])
-        finally:
-            await self._reflector.close()
-
-    def world(
-        self,
-        owners: Mapping[Owned, OwnerReference | None],
-        gone: frozenset[Owned],
-        fixed: Mapping[str, int],
-        patience_seconds: float,
-    ) -> World:
-        """Return all facts from which the controller plans. Each argument becomes the field of ``World`` with its name.
-
-        ``owners`` has the controller of each owner that was looked up, and ``gone`` the owners that no longer exist.
-        ``fixed`` has the minimum of each group whose minimum the API server refused to change, by the group's uid.
-        """
+    def world(self) -> World:
+        """Return the facts about the followed objects; the caller adds the facts from the answers to its requests."""
         states = self._served.states()
         served = {kind: version for kind in SEEN_KINDS if (version := self._served.version(kind))}
-        known = {kind.name: self._objects.sinks[kind].table().facts for kind in served}
+        known = {kind.name: self._served.sinks[kind].table().facts for kind in served}
         return World(
             pods=dict(self.pods),
             known=known,
             served={kind.name: version for kind, version in served.items()},
             absent=frozenset(name for name, state in states.items() if state == "not served"),
-            owners=owners,
-            gone=gone,
-            fixed=fixed,
-            patience_seconds=patience_seconds,
             declared=self.declared,
         )
 
@@ -113,15 +75,6 @@ class ObservedCluster:
     def in_groups(self) -> int:
         """Return the number of waiting pods that name a group; pods that name only a claim template do not count."""
         return sum(bool(pod.groups) for pod in self.pods.values())
-
-    def watched(self) -> Mapping[str, WatchFacts]:
-        """Return a mapping from each followed resource to facts about the resource's watch, for the metrics."""
-        pods = WatchFacts(self._reflector.count, time.monotonic() - self._reflector.contact_at, {})
-        return {WAITING_PODS.name: pods, **self._served.watched()}
-
-    def states(self) -> Mapping[str, KindState]:
-        """Return a mapping from a kind's name to the kind's state: followed, listing, not served or refused."""
-        return self._served.states()
 
     def _put(self, name: str, document: Document) -> None:
         pod = waiting_pod(document)

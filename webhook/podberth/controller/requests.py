@@ -52,7 +52,10 @@ class Requests:
         """Send the request for an action and return the result; ``served`` has the API version of each kind."""
         try:
             body = await self._send(action, served)
-            return RequestResult("ok", _document(action, body))
+            document = read_object(body, word(action))
+            if not isinstance(document.get("metadata"), dict):
+                raise garbled(word(action), body)
+            return RequestResult("ok", document)
         except ClusterError as error:
             return RequestResult(_result(action, error), error=error)
 
@@ -62,19 +65,15 @@ class Requests:
 
     async def _send(self, action: Action, served: Mapping[str, str]) -> bytes:
         if isinstance(action, LookUp):
-            return await self._client.get(_owner_path(action), {}, _LOOK_UP)
+            owner = action.owner
+            plural = LOOKED_UP[owner.api_version, owner.kind].plural
+            path = collection_path(owner.api_version, plural, action.namespace).below(owner.name)
+            return await self._client.get(path, {}, _LOOK_UP)
         if isinstance(action, Create):
             path = _path(action.kind, action.place[0], served)
             return await self._client.send("POST", path.asking(_WRITER), action.document, limits=WRITE)
         path = _path(action.kind, action.place[0], served).below(action.place[1])
         return await self._client.send("PATCH", path.asking(_WRITER), action.patch, MERGE_PATCH, WRITE)
-
-
-def _document(action: Action, body: bytes) -> dict[str, Any]:
-    document = read_object(body, word(action))
-    if not isinstance(document.get("metadata"), dict):
-        raise garbled(word(action), body)
-    return document
 
 
 def _result(action: Action, error: ClusterError) -> Result:
@@ -87,12 +86,6 @@ def _result(action: Action, error: ClusterError) -> Result:
 
 def _path(kind: str, namespace: str, served: Mapping[str, str]) -> ApiPath:
     return collection_path(served[kind], kind.partition(".")[0], namespace)
-
-
-def _owner_path(action: LookUp) -> ApiPath:
-    owner = action.owner
-    plural = LOOKED_UP[owner.api_version, owner.kind].plural
-    return collection_path(owner.api_version, plural, action.namespace).below(owner.name)
 
 
 def keeps_minimum(action: GroupChange, answer: RequestResult) -> bool:

@@ -9,7 +9,7 @@ from ..errors import did_you_mean
 from ..kube.amounts import POD_SLOTS, is_device, number, shown
 from ..words import counted, listed, named
 from .diagnosis import Diagnosis
-from .machines import Machine
+from .machines import Machine, scarce
 from .picture import Picture, Ref
 from .steps import Step
 
@@ -52,7 +52,7 @@ def absent(step: Step) -> Diagnosis:
     If each resource is offered by some node, the diagnosis is that no node offers all of them.
     """
     wanted = devices(step)
-    there = _offered(step)
+    there = Counter(name for each in step.every for name in each.offers if is_device(name) and each.offers[name] > 0)
     evidence = [f"it asks for {listed([shown(name, each) for name, each in sorted(wanted.items())])}"]
     if there:
         offered = [f"{name} ({counted(nodes, 'node')})" for name, nodes in there.most_common(6)]
@@ -78,13 +78,6 @@ def absent(step: Step) -> Diagnosis:
         title=f"no node offers {gone[0]}{'' if known else did_you_mean(gone[0], there)}",
         evidence=tuple(evidence),
         do=_instead(gone[0], list(there)),
-    )
-
-
-def _offered(step: Step) -> Counter[str]:
-    """Return a mapping from each device resource to the number of nodes that offer it."""
-    return Counter(
-        name for each in step.every for name, amount in each.offers.items() if amount > 0 and is_device(name)
     )
 
 
@@ -128,20 +121,8 @@ def lacking(step: Step, machine: Machine) -> str:
 
 def too_large(step: Step) -> Diagnosis:
     """Return the diagnosis that no node would hold the pod even if the node had no other pods."""
-    nodes = step.nodes
-    for name, wanted in sorted(_plugged(step).items(), key=lambda each: (not is_device(each[0]), each[0])):
-        fitting = tuple(each for each in nodes if each.offers.get(name, 0) >= wanted)
-        if not fitting:
-            return _too_large(step, name, wanted, nodes)
-        nodes = fitting
-    raise AssertionError("a node is large enough")
-
-
-def _too_large(step: Step, name: str, wanted: int, nodes: tuple[Machine, ...]) -> Diagnosis:
-    """Return the diagnosis that no node has ``wanted`` units of a resource.
-
-    ``nodes`` have enough of all other resources.
-    """
+    name, nodes = scarce(step.nodes, _plugged(step), lambda each: each.offers)
+    wanted = step.wants[name]
     most = max(each.offers.get(name, 0) for each in nodes)
     largest = [each.name for each in nodes if each.offers.get(name, 0) == most]
     mine = devices(step)

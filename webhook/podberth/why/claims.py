@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..kube.selector import node_selector_matches
 from ..kube.unchecked import list_at, mapping_at, text_at
 from ..words import counted, listed, named
 from .diagnosis import Diagnosis
@@ -68,10 +67,7 @@ def missing(picture: Picture) -> Diagnosis | None:
 
 def allocated_here(step: Step, machine: Machine) -> bool:
     """Return whether a node has the devices that the pod's claims already hold."""
-    return all(
-        node_selector_matches(terms, machine.labels, {"metadata.name": machine.name})
-        for _, terms in _allocated(step.picture)
-    )
+    return all(machine.is_selected(terms) for _, terms in _allocated(step.picture))
 
 
 def elsewhere(step: Step) -> Diagnosis:

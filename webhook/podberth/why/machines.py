@@ -3,12 +3,14 @@
 Amounts are in thousandths of a unit.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
-from ..kube.amounts import amounts, requested
+from ..kube.amounts import amounts, is_device, requested
 from ..kube.pod import labels
+from ..kube.selector import node_selector_matches
 from ..kube.unchecked import list_at, mapping_at, text_at
 from .picture import Document, NotRead, Picture, pods_on
 
@@ -70,10 +72,31 @@ class Machine:
         found = list_at(self.document, "spec", "taints")
         return [each for each in found if text_at(each, "effect") in {"NoSchedule", "NoExecute"}]
 
+    def is_selected(self, terms: Iterable[Mapping[str, Any]]) -> bool:
+        """Return whether one of the node selector terms ``terms`` selects the node."""
+        return node_selector_matches(terms, self.labels, {"metadata.name": self.name})
+
     @property
     def is_cordoned(self) -> bool:
         """Whether the node is cordoned (``spec.unschedulable``), as ``kubectl cordon`` does."""
         return mapping_at(self.document, "spec").get("unschedulable") is True
+
+
+def scarce(
+    nodes: tuple[Machine, ...], wanted: Mapping[str, int], has: Callable[[Machine], Mapping[str, int]]
+) -> tuple[str, tuple[Machine, ...]]:
+    """Return (the first resource in ``wanted`` of which no remaining node has enough, the remaining nodes).
+
+    ``has`` returns the amounts of a node. The wanted resources are compared one by one. After each comparison, only the
+    nodes that have enough of the resource remain. Devices come first, because a pod that requests devices rarely lacks
+    another resource. None of ``nodes`` may have enough of all resources.
+    """
+    for name in sorted(wanted, key=lambda name: (not is_device(name), name)):
+        enough = tuple(each for each in nodes if has(each).get(name, 0) >= wanted[name])
+        if not enough:
+            return name, nodes
+        nodes = enough
+    raise AssertionError("a node has enough of all")
 
 
 def machines(picture: Picture) -> tuple[Machine, ...]:

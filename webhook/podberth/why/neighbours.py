@@ -12,7 +12,7 @@ from ..kube.unchecked import list_at, text_at
 from ..words import counted, listed, named
 from .diagnosis import Diagnosis
 from .machines import Machine
-from .picture import Document
+from .picture import Document, place_of
 from .selection import selects
 from .steps import Step
 
@@ -73,7 +73,7 @@ class Around:
                 key = text_at(term, "topologyKey")
                 value = machine.labels.get(key)
                 if value is not None and value not in found.get(key, {}) and self._matches(term, other, self._pod):
-                    found.setdefault(key, {})[value] = _name(other)
+                    found.setdefault(key, {})[value] = place_of(other)
         return found
 
     @cached_property
@@ -178,7 +178,3 @@ def crowded(step: Step, around: Around) -> Diagnosis:
             "or add nodes with the labels that it names",
         ),
     )
-
-
-def _name(pod: Document) -> str:
-    return f"{text_at(pod, 'metadata', 'namespace')}/{text_at(pod, 'metadata', 'name')}"

@@ -127,7 +127,8 @@ class Picture:
         if known == ref:
             return tuple(list_at(found, "items"))
         if ref.namespace:
-            return tuple(each for each in list_at(found, "items") if _in(each, ref.namespace))
+            pods = list_at(found, "items")
+            return tuple(each for each in pods if text_at(each, "metadata", "namespace") == ref.namespace)
         place, _, value = ref.fields.partition(",")[0].removeprefix("spec.").partition("=")
         return tuple(self._by_field(place).get(value, ()))
 
@@ -216,5 +217,6 @@ def is_about(event: Document, uids: Collection[str]) -> bool:
     return not own or own in uids or not any(uids)
 
 
-def _in(pod: Document, namespace: str) -> bool:
-    return text_at(pod, "metadata", "namespace") == namespace
+def place_of(pod: Document) -> str:
+    """Return NAMESPACE/NAME of a pod."""
+    return f"{text_at(pod, 'metadata', 'namespace')}/{text_at(pod, 'metadata', 'name')}"

@@ -1,7 +1,7 @@
 """Finds why a workload lacks pods: the API server refuses the pods, or the workload is suspended or wants none."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from ..kube.object_names import is_subdomain
@@ -13,94 +13,54 @@ from .picture import Document, Picture, Ref, is_about, last_seen
 # Two lines of a terminal.
 _LONGEST: Final = 120
 _NAMESPACED: Final = re.compile(r"kubectl (describe|create)")
-_Reading = Callable[[re.Match[str]], tuple[str, tuple[str, ...]]]
-
-
-def _webhook(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
-    return (
-        f"admission webhook {found['who']} refuses its pods: {_brief(found['said'])}",
-        ("change the pod template as the message says",),
-    )
-
-
-def _policy(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
-    return (
-        f"ValidatingAdmissionPolicy {found['who']} refuses its pods: {_brief(found['said'])}",
-        ("change the pod template as the message says",),
-    )
-
-
-def _brief(message: str) -> str:
-    """Return the first part of an Event's message, for a title; the diagnosis has the whole message as evidence."""
-    return message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
-
-
-def _uncalled(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
-    return (
-        f"webhook {found['who']} cannot be called, so its pods are refused",
-        ("kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations", "make its Service answer again"),
-    )
-
-
-def _command(verb: str, name: str) -> tuple[str, ...]:
-    """Return a tuple with one kubectl command line about the object ``name``; empty if ``name`` is no valid name.
-
-    ``name`` is from the text of an Event.
-    """
-    return (f"kubectl {verb} {name}",) if is_subdomain(name) else ()
-
-
-def _quota(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
-    name = found["name"]
-    return (
-        f"ResourceQuota {name} is used up",
-        ("ask for less, or delete pods of the namespace, or have the quota raised", *_command("describe quota", name)),
-    )
-
-
-def _limit_range(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
-    return (
-        f"a LimitRange of the namespace refuses its pods: {found[0]}",
-        ("change the requests and limits of the pod template: kubectl describe limitrange",),
-    )
-
-
-def _priority(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
-    return (
-        f"PriorityClass {found['name']} does not exist",
-        ("change priorityClassName of the pod template: kubectl get priorityclasses",),
-    )
-
-
-def _account(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
-    return (
-        f"ServiceAccount {found['name']} does not exist",
-        (
-            "create it, or change serviceAccountName of the pod template",
-            *_command("create serviceaccount", found["name"]),
-        ),
-    )
-
-
-def _security(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
-    return (
-        f"Pod Security of the namespace refuses its pods: they violate {found['level']}",
-        ("change the securityContext of the pod template as the message says",),
-    )
-
-
 # apiserver pkg/admission/plugin/webhook/errors and pkg/util/webhook; plugin resourcequota (pkg/admission), limitranger
 # and priority (kubernetes plugin/pkg/admission); pod-security-admission; serviceaccount.
-_WORDS: Final[tuple[tuple[re.Pattern[str], _Reading], ...]] = (
-    (re.compile(r'admission webhook "(?P<who>[^"]+)" denied the request: ?(?P<said>.*)', re.DOTALL), _webhook),
-    (re.compile(r"ValidatingAdmissionPolicy '(?P<who>[^']+)' .*?denied request: (?P<said>.*)", re.DOTALL), _policy),
-    (re.compile(r'failed calling webhook "(?P<who>[^"]+)"'), _uncalled),
-    (re.compile(r"exceeded quota: (?P<name>[^,\s]+)"), _quota),
-    (re.compile(r"(?:maximum|minimum|max limit to request ratio) [^\[\]]*? is [^\[\]]*"), _limit_range),
-    (re.compile(r"no PriorityClass with name (?P<name>\S+) was found"), _priority),
-    (re.compile(r'serviceaccount "(?P<name>[^"]+)" not found'), _account),
-    (re.compile(r"violates PodSecurity \"(?P<level>[^\"]+)\""), _security),
+_WORDS: Final[tuple[tuple[re.Pattern[str], str, tuple[str, ...]], ...]] = (
+    (
+        re.compile(r'admission webhook "(?P<who>[^"]+)" denied the request: ?(?P<said>.*)', re.DOTALL),
+        "admission webhook {who} refuses its pods: {said}",
+        ("change the pod template as the message says",),
+    ),
+    (
+        re.compile(r"ValidatingAdmissionPolicy '(?P<who>[^']+)' .*?denied request: (?P<said>.*)", re.DOTALL),
+        "ValidatingAdmissionPolicy {who} refuses its pods: {said}",
+        ("change the pod template as the message says",),
+    ),
+    (
+        re.compile(r'failed calling webhook "(?P<who>[^"]+)"'),
+        "webhook {who} cannot be called, so its pods are refused",
+        ("kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations", "make its Service answer again"),
+    ),
+    (
+        re.compile(r"exceeded quota: (?P<name>[^,\s]+)"),
+        "ResourceQuota {name} is used up",
+        ("ask for less, or delete pods of the namespace, or have the quota raised", "kubectl describe quota {name}"),
+    ),
+    (
+        re.compile(r"(?P<limit>(?:maximum|minimum|max limit to request ratio) [^\[\]]*? is [^\[\]]*)"),
+        "a LimitRange of the namespace refuses its pods: {limit}",
+        ("change the requests and limits of the pod template: kubectl describe limitrange",),
+    ),
+    (
+        re.compile(r"no PriorityClass with name (?P<name>\S+) was found"),
+        "PriorityClass {name} does not exist",
+        ("change priorityClassName of the pod template: kubectl get priorityclasses",),
+    ),
+    (
+        re.compile(r'serviceaccount "(?P<name>[^"]+)" not found'),
+        "ServiceAccount {name} does not exist",
+        ("create it, or change serviceAccountName of the pod template", "kubectl create serviceaccount {name}"),
+    ),
+    (
+        re.compile(r"violates PodSecurity \"(?P<level>[^\"]+)\""),
+        "Pod Security of the namespace refuses its pods: they violate {level}",
+        ("change the securityContext of the pod template as the message says",),
+    ),
 )
+"""(pattern of the API server's message, title of the diagnosis, the user's options).
+
+The texts have the pattern's groups. An option with a name is left out if the name in the message is not valid.
+"""
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
@@ -118,12 +78,7 @@ def refused(picture: Picture) -> Diagnosis | None:
         return None
     message = " ".join(text_at(latest, "message").split())
     who = f"{text_at(latest, 'involvedObject', 'kind')} {text_at(latest, 'involvedObject', 'name')}"
-    for pattern, read in _WORDS:
-        if match := pattern.search(message):
-            title, do = read(match)
-            break
-    else:
-        title, do = "the API server refuses its pods", ("change what the message names",)
+    title, do = _read(message)
     return Diagnosis(
         cause="refused",
         title=title,
@@ -133,6 +88,19 @@ def refused(picture: Picture) -> Diagnosis | None:
         ),
         do=tuple(f"{each} -n {picture.namespace}" if _NAMESPACED.search(each) else each for each in do),
     )
+
+
+def _read(message: str) -> tuple[str, tuple[str, ...]]:
+    """Return the title of the diagnosis, and the user's options, for an Event's message about a refused pod."""
+    for pattern, title, do in _WORDS:
+        if match := pattern.search(message):
+            parts = match.groupdict()
+            said = parts.get("said", "")
+            # The diagnosis has the whole message as evidence.
+            parts["said"] = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+            valid = is_subdomain(parts.get("name", ""))
+            return title.format(**parts), tuple(each.format(**parts) for each in do if valid or "{name}" not in each)
+    return "the API server refuses its pods", ("change what the message names",)
 
 
 def without_pods(picture: Picture) -> Diagnosis | None:
@@ -196,12 +164,13 @@ def _ended(controller: Document) -> Iterator[Document]:
 
 def _refusals(picture: Picture) -> list[Document]:
     """Return the Events about refused pods of the workload or of a controller below the workload."""
-    return [
-        each
-        for each in picture.listed(picture.refusals)
-        if (own := _controller(picture, each))
-        or (own is None and text_at(each, "involvedObject", "name") == picture.name and _is_kind(picture.kind, each))
-    ]
+    found = []
+    for each in picture.listed(picture.refusals):
+        own, kind = _controller(picture, each), text_at(each, "involvedObject", "kind").lower()
+        named = text_at(each, "involvedObject", "name") == picture.name and picture.kind in {"workload", kind}
+        if own or (own is None and named):
+            found.append(each)
+    return found
 
 
 def _controller(picture: Picture, event: Document) -> Document | None:
@@ -214,10 +183,6 @@ def _controller(picture: Picture, event: Document) -> Document | None:
         if (text_at(each, "kind"), text_at(each, "metadata", "name")) == key:
             return each if is_about(event, (text_at(each, "metadata", "uid"),)) else {}
     return None
-
-
-def _is_kind(kind: str, event: Document) -> bool:
-    return kind in {"workload", text_at(event, "involvedObject", "kind").lower()}
 
 
 def _is_over(picture: Picture, event: Document) -> bool:

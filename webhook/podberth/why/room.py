@@ -8,8 +8,8 @@ from ..kube.amounts import POD_SLOTS, is_device, number, shown
 from ..kube.unchecked import at, text_at
 from ..words import counted, lasting, listed, named
 from .diagnosis import Diagnosis
-from .machines import Machine
-from .picture import Document
+from .machines import Machine, scarce
+from .picture import Document, place_of
 from .selection import barriers, selects
 from .steps import Step
 
@@ -27,7 +27,7 @@ def full(step: Step) -> Diagnosis:
 
     Other pods hold the resources, or the free resources are spread over several nodes.
     """
-    name, nodes = _short(step)
+    name, nodes = scarce(step.nodes, _counted(step), lambda each: each.free)
     wanted = step.wants[name]
     free = {each.name: max(0, each.free.get(name, 0)) for each in nodes}
     most = max(free.values())
@@ -80,28 +80,11 @@ def _counted(step: Step) -> dict[str, int]:
     }
 
 
-def _short(step: Step) -> tuple[str, tuple[Machine, ...]]:
-    """Return (the first requested resource of which no remaining node has enough free, the remaining nodes).
-
-    The requested resources are compared one by one. After each comparison, only the nodes that have enough of the
-    resource free remain. Devices come first, because a pod that requests devices rarely lacks another resource. No node
-    of ``step`` may have enough of all resources.
-    """
-    nodes = step.nodes
-    wanted = sorted(_counted(step), key=lambda name: (not is_device(name), name))
-    for name in wanted:
-        enough = tuple(each for each in nodes if each.free.get(name, 0) >= step.wants[name])
-        if not enough:
-            return name, nodes
-        nodes = enough
-    raise AssertionError("a node has room")
-
-
 def near(step: Step, machine: Machine, name: str) -> str:
     """Return a line about a node: the free amount of a resource, and the pods that hold the resource, with ages."""
     free, offers = max(0, machine.free.get(name, 0)), machine.offers.get(name, 0)
     held = sorted(machine.holders(name), key=lambda each: -each[1])
-    texts = [f"{_name(pod)} ({number(name, has)}, {lasting(step.picture.age(_since(pod)))})" for pod, has in held]
+    texts = [f"{place_of(pod)} ({number(name, has)}, {lasting(step.picture.age(_since(pod)))})" for pod, has in held]
     more = f" and {len(texts) - _MOST_HOLDERS} more" if len(texts) > _MOST_HOLDERS else ""
     by = f"; held by {', '.join(texts[:_MOST_HOLDERS])}{more}" if texts else ""
     return f"{machine.name}: {number(name, free)} of {shown(name, offers)} free{by}"
@@ -162,7 +145,7 @@ def _free_up(step: Step, machine: Machine, name: str, lack: int) -> Iterator[str
     enough = next((pod for pod, has in held if has >= lack), held[-1][0] if held else None)
     if enough is not None:
         yield (
-            f"ask the owner of {_name(enough)}, on {machine.name}, or of the others: "
+            f"ask the owner of {place_of(enough)}, on {machine.name}, or of the others: "
             f"{machine.name} lacks {number(name, lack)}"
         )
     pod = step.picture.pod or {}
@@ -178,7 +161,3 @@ def _priority(pod: Document) -> int:
 
 def _since(pod: Document) -> str:
     return text_at(pod, "status", "startTime") or text_at(pod, "metadata", "creationTimestamp")
-
-
-def _name(pod: Document) -> str:
-    return f"{text_at(pod, 'metadata', 'namespace')}/{text_at(pod, 'metadata', 'name')}"

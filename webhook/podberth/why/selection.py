@@ -44,10 +44,9 @@ def selects(step: Step, machine: Machine) -> bool:
 
 
 def _selected(selector: Mapping[str, Any], machine: Machine, terms: list[Any]) -> bool:
-    labels = machine.labels
-    if any(labels.get(key) != value for key, value in selector.items()):
+    if any(machine.labels.get(key) != value for key, value in selector.items()):
         return False
-    return not terms or node_selector_matches(terms, labels, {"metadata.name": machine.name})
+    return not terms or machine.is_selected(terms)
 
 
 def unselected(step: Step) -> Diagnosis:
@@ -57,7 +56,8 @@ def unselected(step: Step) -> Diagnosis:
     policies, chosen, own = _without_podberth(step.picture.pod or {}, selector, terms)
     mine = policies and any(_selected(chosen, each, own) for each in step.nodes)
     others = [each for each in step.every if _selected(selector, each, terms)]
-    wanted = listed([*_pairs(spec), *(["its node affinity"] if terms else [])])
+    pairs = [f"nodeSelector {key}={value}" for key, value in sorted(selector.items())]
+    wanted = listed([*pairs, *(["its node affinity"] if terms else [])])
     if mine:
         title = f"podberth's policy {listed(policies)} requires nodes of which none fits"
     elif others:
@@ -77,10 +77,6 @@ def unselected(step: Step) -> Diagnosis:
         else ("change nodeSelector or node affinity in the template to labels that such nodes have",)
     )
     return Diagnosis(cause="selector", title=title, evidence=tuple(evidence), do=do)
-
-
-def _pairs(spec: Document) -> list[str]:
-    return [f"nodeSelector {key}={value}" for key, value in sorted(mapping_at(spec, "nodeSelector").items())]
 
 
 def _requirements(step: Step, terms: list[Any]) -> Iterator[str]:
@@ -169,9 +165,8 @@ def tainted(step: Step) -> Diagnosis:
                 word = _STATES.get(text_at(each, "key"), "") or _taint(each)
                 keeping.setdefault(word, []).append(machine.name)
                 taints.setdefault(word, each)
-        if machine.is_cordoned and machine.name not in keeping.setdefault("cordoned", []):
-            keeping["cordoned"].append(machine.name)
-    keeping = {word: nodes for word, nodes in keeping.items() if nodes}
+        if machine.is_cordoned and machine.name not in keeping.get("cordoned", ()):
+            keeping.setdefault("cordoned", []).append(machine.name)
     states = [word for word in keeping if word in _STATES.values()]
     by_taint = [word for word in keeping if word not in states]
     all_of = f"{'the only node' if len(step.nodes) == 1 else f'all {len(step.nodes):,} nodes'} that could hold it"

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ..kube.selector import node_selector_matches
 from ..kube.unchecked import list_at, text_at
 from ..words import listed, named
 from .diagnosis import Diagnosis
@@ -80,10 +79,7 @@ def _reason(picture: Picture, claim: Document) -> tuple[str, str] | None:
 
 def reaches(step: Step, machine: Machine) -> bool:
     """Return whether the node affinity of every existing volume of the pod allows a node."""
-    return all(
-        node_selector_matches(terms, machine.labels, {"metadata.name": machine.name})
-        for _, terms in _bound(step.picture)
-    )
+    return all(machine.is_selected(terms) for _, terms in _bound(step.picture))
 
 
 def apart(step: Step) -> Diagnosis:

@@ -1,6 +1,6 @@
 """Extracts the facts about waiting pods and PodGroups that the controller keeps, to save memory for 10,000 objects."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -27,7 +27,8 @@ _OVER: Final = frozenset({"Succeeded", "Failed"})
 
 def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
     """Return the facts about a pod; None if it names no group or claim template, has a node, or has ended."""
-    named, templates = tuple(references(document)), tuple(_templates(document))
+    named, claims = tuple(references(document)), list_at(document, "spec", "resourceClaims")
+    templates = tuple(name for each in claims if (name := text_at(each, "resourceClaimTemplateName")))
     metadata = mapping_at(document, "metadata")
     namespace, gang = text(metadata.get("namespace")), labels(document).get(GANG_LABEL) or ""
     over = metadata.get("deletionTimestamp") or text_at(document, "status", "phase") in _OVER
@@ -69,13 +70,6 @@ def _level(noted: Mapping[str, str]) -> str:
     """
     level = noted.get(GANG_LEVEL_ANNOTATION) or ""
     return level if len(level) <= _LONGEST_KEY else ""
-
-
-def _templates(document: Mapping[str, Any]) -> Iterator[str]:
-    for each in list_at(document, "spec", "resourceClaims"):
-        name = text_at(each, "resourceClaimTemplateName")
-        if name:
-            yield name
 
 
 def made(document: Mapping[str, Any], minimum: int = 0) -> Made:

@@ -42,11 +42,11 @@ def plan(world: World, now: float) -> ActionPlan:
     for pod in world.pods.values():
         for reference in pod.groups:
             if _asks(pod, reference):
-                gangs.setdefault((pod.namespace, reference.system, reference.name), []).append(pod)
+                gangs.setdefault((pod.namespace, reference.system.name, reference.name), []).append(pod)
     hindered = {key: _care(key, members, world, now, found) for key, members in gangs.items()}
     for pod in world.pods.values():
         for reference in pod.groups:
-            hindrance = hindered.get((pod.namespace, reference.system, reference.name))
+            hindrance = hindered.get((pod.namespace, reference.system.name, reference.name))
             hindrance = _remedy(pod, reference, world) if hindrance is None else hindrance
             if hindrance and _missing(pod, reference, world) and overdue(pod, world, now, found):
                 found.notices.append(_missed(pod, reference, hindrance, world))
@@ -59,7 +59,7 @@ def _asks(pod: WaitingPod, reference: Reference) -> bool:
     podberth makes groups of the systems whose PodGroup has a minimum number of pods.
     """
     sized = pod.size > 0 or pod.sized_by_owner
-    return pod.gang == reference.name and sized and bool(BY_NAME[reference.system].minimum)
+    return pod.gang == reference.name and sized and bool(reference.system.minimum)
 
 
 def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found: ActionPlan) -> str | None:
@@ -256,23 +256,23 @@ def _not_resized(gang: WaitingGang, made: Made, size: int) -> str:
 
 
 def _missing(pod: WaitingPod, reference: Reference, world: World) -> bool:
-    settled = all(kind in world.served or kind in world.absent for kind in reference.kinds)
-    return settled and not _present(pod.namespace, reference.name, reference.kinds, world)
+    settled = all(kind in world.served or kind in world.absent for kind in reference.system.kinds)
+    return settled and not _present(pod.namespace, reference.name, reference.system.kinds, world)
 
 
 def _missed(pod: WaitingPod, reference: Reference, hindrance: str, world: World) -> Notice:
-    place = f"{pod.namespace}/{reference.name}"
-    said = f"{KIND} {place}: got none after {world.patience_seconds:g} s, and {reference.said_by} of this pod names it"
+    place, named_by = f"{pod.namespace}/{reference.name}", reference.system.named_by
+    said = f"{KIND} {place}: got none after {world.patience_seconds:g} s, and {named_by} of this pod names it"
     return _notice(regarding(pod.namespace, pod.itself()), "PodGroupMissing", "Wait", f"{said}; {hindrance}")
 
 
 def _remedy(pod: WaitingPod, reference: Reference, world: World) -> str:
-    kind = reference.kinds[0]
-    if not any(each in world.served for each in reference.kinds):
-        return f"the API server serves no {kind}: install it, or make the pod without {reference.said_by}"
-    if pod.gang == reference.name and not pod.size and BY_NAME[reference.system].minimum:
+    kind = reference.system.kinds[0]
+    if not any(each in world.served for each in reference.system.kinds):
+        return f"the API server serves no {kind}: install it, or make the pod without {reference.system.named_by}"
+    if pod.gang == reference.name and not pod.size and reference.system.minimum:
         return f"set annotation {GANG_SIZE_ANNOTATION} and podberth makes it, or make one of {kind} yourself"
-    return f"make one of {kind} in that namespace, or the pod without {reference.said_by}"
+    return f"make one of {kind} in that namespace, or the pod without {reference.system.named_by}"
 
 
 def _notice(about: Regarding, reason: str, action: str, text: str) -> Notice:

@@ -23,7 +23,7 @@ def references(pod: Mapping[str, Any]) -> Iterator[Reference]:
     for system in POD_GROUP_KINDS:
         name = system.read(pod)
         if isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME:
-            yield Reference(system=system.name, kinds=system.kinds, name=name, said_by=system.named_by)
+            yield Reference(system, name)
 
 
 def nested(path: tuple[str, ...], value: object) -> dict[str, Any]:

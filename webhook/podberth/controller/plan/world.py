@@ -1,10 +1,12 @@
 """The input and the output of planning: the waiting pods and the present objects, and the actions to take."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ...admission.notices import Notice, Regarding
+from ...kinds.systems import PodGroupKind
 from ...kube.object_names import NamespacedName
 from ...kube.pod import OwnerReference
 
@@ -16,17 +18,12 @@ for a wrong pair says nothing about the real object with the uid.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Reference:
-    """A reference from a pod to its group: the field, the name of the group, and the possible kinds of the group."""
+    """A reference from a pod to its group: the possible kinds of the group, and the name of the group."""
 
-    system: str
-    """The name of the group system (``workload.systems``)."""
-    kinds: tuple[str, ...]
-    """The possible kinds of the group, by kubectl's names; the controller makes the first kind."""
+    system: PodGroupKind
     name: str
-    said_by: str
-    """The field of the pod that holds the group's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,13 +89,13 @@ class World:
 
     A kind that is neither in ``known`` nor in ``absent`` is unknown, and nothing is reported about the kind.
     """
-    owners: Mapping[Owned, OwnerReference | None]
+    owners: Mapping[Owned, OwnerReference | None] = field(default_factory=dict)
     """The controller of each owner that was looked up; None if the owner has none or cannot be read."""
-    gone: frozenset[Owned]
+    gone: AbstractSet[Owned] = frozenset()
     """The owners that were looked up and no longer exist."""
-    fixed: Mapping[str, int]
+    fixed: Mapping[str, int] = field(default_factory=dict)
     """The minimum of each group whose minimum the API server refused to change, by the uid of the group."""
-    patience_seconds: float
+    patience_seconds: float = 0.0
     """The seconds for which a pod may wait for the pod's group before a notice reports the wait."""
     failed: Mapping[Owned | tuple[str, NamespacedName], str] = field(default_factory=dict)
     """The error of the last try that failed, by the owner to look up, or by the kind and place of the object to
@@ -177,7 +174,3 @@ class ActionPlan:
         self.actions += other.actions
         self.notices += other.notices
         self.again_at = min(self.again_at, other.again_at)
-
-
-Maker: TypeAlias = Callable[[World, float], ActionPlan]
-"""A function that plans the objects of one kind; the second argument is the time in seconds since the epoch."""
