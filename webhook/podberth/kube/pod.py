@@ -10,22 +10,7 @@ from typing import Any, Final, Literal
 
 from .paths import Path
 from .pod_limits import ENTRIES
-from .shape import shape_problems
 from .unchecked import at, text_at
-
-__all__ = [
-    "Container",
-    "OwnerReference",
-    "annotations",
-    "by_name",
-    "containers",
-    "controller",
-    "labels",
-    "metadata",
-    "repeated_names",
-    "shape_problems",
-    "spec",
-]
 
 ContainerKind = Literal["container", "init", "sidecar", "ephemeral"]
 
@@ -126,15 +111,12 @@ def is_owner(document: object, reference: OwnerReference, namespace: str) -> boo
 
     uid, kind, name and API group are compared, but not the version, because an object is served in several versions.
     """
-    metadata = document.get("metadata") if isinstance(document, Mapping) else None
-    if not (isinstance(document, Mapping) and isinstance(metadata, Mapping)):
-        return False
-    version = document.get("apiVersion")
+    version = at(document, "apiVersion")
     return (
-        metadata.get("uid") == reference.uid
-        and metadata.get("name") == reference.name
-        and metadata.get("namespace") == namespace
-        and document.get("kind") == reference.kind
+        at(document, "metadata", "uid") == reference.uid
+        and at(document, "metadata", "name") == reference.name
+        and at(document, "metadata", "namespace") == namespace
+        and at(document, "kind") == reference.kind
         and isinstance(version, str)
         and version.rpartition("/")[0] == reference.group
     )
