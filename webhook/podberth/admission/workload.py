@@ -12,7 +12,7 @@ from typing import Any, Final
 from ..errors import ReviewError
 from ..group_checks.case import MOST_ROLES
 from ..kube.patch import apply
-from ..kube.pod_limits import GPU_REQUESTS, entries_in, values_in
+from ..kube.pod_limits import GPU_REQUESTS, MOST_VALUES, entries_in, values_up_to
 from ..kube.positions import render_path
 from ..kube.unchecked import key_of, mapping_at
 from ..workload.extent import excess_of_workload
@@ -164,7 +164,7 @@ class _Together:
         choice = _choice(template, gpu) if usable else b""
         self._templates += 1
         self._entries += entries_in(template.own)
-        self._values += 0 if template.too_large else values_in(template.own)
+        self._values += 0 if template.too_large else values_up_to(MOST_VALUES, template.own)
         self._requests += len(gpu.requests)
         self._choices.add(choice)
         if gpu.kind != "none":

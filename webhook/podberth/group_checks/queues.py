@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..kinds.dossiers import DOSSIERS
-from ..kinds.queues import QueueForm
+from ..kinds.queues import VOLCANO_QUEUE, QueueForm
 from ..kube.paths import Path
 from ..kube.positions import render_path
 from ..kube.unchecked import text_at
@@ -57,7 +57,7 @@ def _named(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
     if form.label:
         yield from _labelled(case, form.label)
     rules = _RULES.get(case.kind)
-    if rules is not None and rules.queue_kind == form.kind and _uses(case, rules.queue_scheduler):
+    if rules is not None and form.kind == VOLCANO_QUEUE and _uses(case, rules.queue_scheduler):
         name = text_at(case.document, *rules.queue)
         if name:
             yield _Named(name, rules.queue)

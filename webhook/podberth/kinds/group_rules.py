@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from ..kube.paths import Path
 from ..kube.unchecked import at, count, mapping_at, text_at
 from .places import Found
-from .queues import VOLCANO_QUEUE, QueueKind
 
 if TYPE_CHECKING:
     from .starts import Rule
@@ -30,9 +29,7 @@ class GroupRules:
     fronts: frozenset[str] = frozenset()
     """The roles, in lower case, that are members besides the workers: launchers, heads, drivers."""
     queue: tuple[str, ...] = ()
-    """The path of the object's field or label that names a queue; empty if the kind has none."""
-    queue_kind: QueueKind = VOLCANO_QUEUE
-    """The kind of the queue that ``queue`` names."""
+    """The path of the object's field or label that names a queue of Volcano; empty if the kind has none."""
     queue_scheduler: str = ""
     """The scheduler that some pods must have for ``queue`` to count, because other systems have other queues; empty:
     any.

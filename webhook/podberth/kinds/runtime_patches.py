@@ -24,18 +24,12 @@ PATCHED_PODS: Final = Elsewhere(
 """The place in a TrainJob at which users patch the pods of a replicated job."""
 
 
-def patched_jobs(runtime: Found, train_job: Found) -> list[Any]:
-    """Return the replicated jobs of a runtime with the patches of a TrainJob; both documents are unchecked.
+def patched(jobs: list[Any], train_job: Found) -> list[Any]:
+    """Return replicated jobs with a TrainJob's patches applied; jobs and TrainJob are unchecked.
 
     Source: kubeflow/trainer pkg/runtime/core/trainingruntime.go mergeRuntimePatches. Trainer's webhook refuses patches
     of a job that the runtime does not have (pkg/runtime/framework/plugins/jobset/jobset.go).
     """
-    jobs = at(runtime, "spec", "template", "spec", "replicatedJobs")
-    return patched(list(jobs) if isinstance(jobs, list) else [], train_job)
-
-
-def patched(jobs: list[Any], train_job: Found) -> list[Any]:
-    """Return replicated jobs with a TrainJob's patches applied; jobs and TrainJob are unchecked."""
     for patch in (*_patches(train_job), *_overrides(train_job)):
         jobs = [merged(job, patch) if is_same(job, patch, "name") else job for job in jobs]
     return jobs

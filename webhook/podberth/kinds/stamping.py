@@ -55,6 +55,11 @@ def own_by_deployment(pod: dict[str, Any], name: str) -> None:
     add_labels(pod, {"pod-template-hash": PLACEHOLDER_HASH})
 
 
+def owned_by_deployment(pod: dict[str, Any], scene: Scene) -> None:
+    """Add to a pod the fields that the controllers of a Deployment with the workload's name write."""
+    own_by_deployment(pod, scene.name)
+
+
 def set_name(pod: dict[str, Any], name: str) -> None:
     """Set the name of a pod, and remove the pod's generateName."""
     pod["metadata"].pop("generateName", None)

@@ -138,7 +138,7 @@ class Draft:
         else:
             parent = self._own(path[:-1])
             current = _look_up(parent, path[-1:])
-            container = _shallow({} if current is ABSENT or current is None else current)
+            container = {} if current is ABSENT or current is None else current.copy()
             parent[path[-1]] = container
         self._owned.add(path)
         return container
@@ -253,10 +253,6 @@ def differences(before: Any, after: Any, at: Path = ()) -> Iterator[tuple[Path, 
         yield at, before, after
 
 
-def _shallow(container: Any) -> Any:
-    return list(container) if isinstance(container, list) else dict(container)
-
-
 def _look_up(value: Any, path: Path) -> Any:
     for step in path:
         if isinstance(value, dict):
@@ -269,22 +265,12 @@ def _look_up(value: Any, path: Path) -> Any:
 
 
 def _existing(document: Any, path: Path) -> Path:
-    """Return the longest prefix of ``path`` that leads to an object or list of ``document``; indexes become ints."""
-    found: list[str | int] = []
-    for step in path:
-        index = int(step) if isinstance(document, list) and str(step).isdecimal() else step
-        document = _look_up(document, (index,))
+    """Return ``path``, cut after the first step at which ``document`` has null, no value or a scalar."""
+    for depth, step in enumerate(path, 1):
+        document = _look_up(document, (step,))
         if not isinstance(document, (dict, list)):
-            break
-        found.append(index)
-    return tuple(found)
-
-
-def _existing_parents(original: Any, paths: Iterable[Path]) -> Iterable[Path]:
-    """Yield each path of ``paths``, cut after the first step at which ``original`` has null or no value."""
-    for path in paths:
-        depth = len(_existing(original, path[:-1]))
-        yield path[: depth + 1]
+            return path[:depth]
+    return path
 
 
 def _outermost(paths: Iterable[Path]) -> list[Path]:
@@ -296,7 +282,7 @@ def _outermost(paths: Iterable[Path]) -> list[Path]:
 
 def _operations(before: dict[str, Any], after: dict[str, Any], written: Iterable[Path]) -> Patch:
     operations: Patch = []
-    for path in _outermost(_existing_parents(before, written)):
+    for path in _outermost(_existing(before, path) for path in written):
         operations += _difference(path, _look_up(before, path), _look_up(after, path))
     return operations
 

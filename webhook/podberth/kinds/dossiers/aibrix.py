@@ -41,7 +41,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     Source: roleset/{utils,podset_rollsyncer}.go, podset/podset_controller.go.
     """
     direct = scene.document.get("kind") == "RoleSet"
-    role_set = _role_set_name(scene)
+    role_set = scene.name if direct else f"{scene.name}-roleset-{PLACEHOLDER_HASH}"
     labels = {"roleset-name": role_set, "role-name": scene.key, "role-template-hash": PLACEHOLDER_HASH}
     if not direct:
         labels["storm-service-name"] = scene.name
@@ -86,11 +86,6 @@ _SCOPES: Final[Mapping[str, tuple[str, ...]]] = {
     "RoleSet": ("storm-service-name", "roleset-name"),
     "Role": ("storm-service-name", "role-name"),
 }
-
-
-def _role_set_name(scene: Scene) -> str:
-    direct = scene.document.get("kind") == "RoleSet"
-    return scene.name if direct else f"{scene.name}-roleset-{PLACEHOLDER_HASH}"
 
 
 def _role_set(scene: Scene) -> Found:

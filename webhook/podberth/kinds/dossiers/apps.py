@@ -16,7 +16,7 @@ from ..jobs import stamp_stateful_set
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, named, ordinal
 from ..name_sets import words
 from ..places import PLACEHOLDER_HASH, Scene, Stamp, TemplatePlace, WorkloadKind, spec_replicas, unknown
-from ..stamping import add_annotations, add_labels, own, own_by_deployment, owned_by_workload
+from ..stamping import add_annotations, add_labels, own, owned_by_deployment, owned_by_workload
 from ..starts import together
 
 
@@ -66,10 +66,6 @@ def _stages(owner: Mapping[str, Any]) -> str:
     return f"spec.podManagementPolicy {policy}; want Parallel" if waits else ""
 
 
-def _stamp_deployment(pod: dict[str, Any], scene: Scene) -> None:
-    own_by_deployment(pod, scene.name)
-
-
 def _makes_pods(scene: Scene) -> bool:
     """Return whether pods are made from a PodTemplate.
 
@@ -104,7 +100,7 @@ DOSSIER: Final = Dossier(
         "kubernetes/autoscaler": "55c37cd5",
     },
     kinds=(
-        _kind("Deployment", "apps/v1 apps/v1beta2 apps/v1beta1 extensions/v1beta1", _stamp_deployment),
+        _kind("Deployment", "apps/v1 apps/v1beta2 apps/v1beta1 extensions/v1beta1", owned_by_deployment),
         _kind("StatefulSet", "apps/v1 apps/v1beta2 apps/v1beta1", _stamp_stateful_set),
         _kind("DaemonSet", "apps/v1 apps/v1beta2 extensions/v1beta1", _stamp_daemon_set, unknown),
         _kind("ReplicaSet", "apps/v1 apps/v1beta2 extensions/v1beta1", owned_by_workload),

@@ -108,10 +108,6 @@ def _makes_pods(scene: Scene) -> bool:
     return any(each.layers[-1:] == (inner,) for each in made) or not any(inner in each.layers for each in made)
 
 
-def _is_laid_over(scene: Scene) -> bool:
-    return bool(_below(scene))
-
-
 def _below(scene: Scene) -> Found:
     """Return the template to which the operator applies the patch at ``scene.path``.
 
@@ -174,7 +170,7 @@ def _role_places(*bases: tuple[str, ...]) -> Iterator[TemplatePlace]:
             path=(*base, "roles", ELEMENT, *path), stamp=_stamp, replicas=_role_pods, owner=_group, optional=True
         )
         if path in PATCHES:
-            yield replace(place, when=_is_laid_over, below=_below, fixed=_replaced)
+            yield replace(place, when=lambda scene: bool(_below(scene)), below=_below, fixed=_replaced)
         else:
             yield place if ELEMENT in path else replace(place, when=_makes_pods)
 
@@ -190,7 +186,7 @@ def _role_based_group(pod: Subject) -> Member:
     )
     owner = pod.owner("RoleBasedGroup")
     index = _number_in_role(pod, owner, role or "")
-    roles = read_once(owner, _all_roles)
+    roles = read_once(owner, _roles)
     return Member("RoleBasedGroup", named("rbg", group), counted(roles), index, role or "", roles=roles)
 
 
@@ -230,23 +226,19 @@ def _number_in_instance(pod: Subject, role: object) -> int:
     return before + index if index >= 0 else -1
 
 
-def _all_roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    return tuple(_roles(owner))
+def _roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
+    """Return the pods of each template of all roles: the role's ``replicas`` times the pods of one replica.
 
-
-def _roles(owner: Mapping[str, Any] | None) -> Iterator[Role]:
-    """Yield the pods of each template of all roles: the role's ``replicas`` times the pods of one replica.
-
-    Nothing is yielded if a scaling adapter sets the replicas of any role, because the numbers are then unknown. All
+    The result is empty if a scaling adapter sets the replicas of any role, because the numbers are then unknown. All
     pods of a role's ``customComponentsPattern`` count, unlike in sgl-project/rbg api/workloads/v1alpha2/helper.go
     GetGroupSize.
     """
     roles = list_at(owner, "spec", "roles")
     shared = shared_templates(owner)
-    for role in () if any(map(_scales, roles)) else roles:
-        replicas = at(role, "replicas")
-        for each in instance(role, shared):
-            yield Role(count(replicas, 1) * each.count, each.asks, unread(replicas) or each.unread)
+    if any(map(_scales, roles)):
+        return ()
+    made = ((at(role, "replicas"), each) for role in roles for each in instance(role, shared))
+    return tuple(Role(count(times, 1) * each.count, each.asks, unread(times) or each.unread) for times, each in made)
 
 
 def _stages(owner: Mapping[str, Any]) -> str:

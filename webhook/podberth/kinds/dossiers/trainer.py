@@ -12,14 +12,14 @@ from typing import Any, Final
 
 from ...kube.paths import ELEMENT
 from ...kube.shape import template_problems
-from ...kube.unchecked import at, count, mapping_at, text, text_at
+from ...kube.unchecked import at, count, list_at, mapping_at, text, text_at
 from ..dossier import Dossier, Finished, KindNote
 from ..forms import find
 from ..group_rules import GroupRules
 from ..job_sets import JOB_TEMPLATE, jobs_before, replicated_pods, stamp_job_set
 from ..places import PLACEHOLDER_UID, Form, Found, Scene, TemplatePlace, WorkloadKind
 from ..roles import Predicted, read_once
-from ..runtime_patches import PATCHED_PODS, patched, patched_jobs
+from ..runtime_patches import PATCHED_PODS, patched
 from ..stamping import add_annotations, add_labels
 from ..starts import together
 
@@ -39,7 +39,7 @@ def _jobs_of_runtime(runtime: Found, train_job: Found) -> list[dict[str, Any]]:
     """
     nodes = at(train_job, "spec", "trainer", "numNodes")
     found = []
-    for job in patched_jobs(runtime, train_job):
+    for job in patched(list_at(runtime, "spec", "template", "spec", "replicatedJobs"), train_job):
         if not isinstance(job, Mapping):
             continue
         pods = _pods(job, runtime, nodes)
