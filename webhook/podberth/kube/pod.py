@@ -4,7 +4,7 @@ A null field counts as absent. A result is a part of the Pod itself and no copy,
 The functions rely on the JSON types that ``kube.shape`` checks: call ``shape_problems`` first.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -82,7 +82,16 @@ def containers(pod: Mapping[str, Any]) -> tuple[Container, ...]:
 
     Main containers come first, then init containers and sidecars in the Pod's order, then ephemeral containers.
     """
-    return tuple(_containers(spec(pod)))
+    return tuple(
+        Container(
+            body.get("name") or "",
+            ("spec", key, index),
+            "sidecar" if kind == "init" and body.get("restartPolicy") == "Always" else kind,
+            body,
+        )
+        for key, kind in _LISTS
+        for index, body in enumerate(spec(pod).get(key) or ())
+    )
 
 
 def repeated_names(pod: Mapping[str, Any]) -> tuple[Container, ...]:
@@ -127,10 +136,3 @@ _LISTS: Final[tuple[tuple[str, ContainerKind], ...]] = (
     ("initContainers", "init"),
     ("ephemeralContainers", "ephemeral"),
 )
-
-
-def _containers(pod_spec: dict[str, Any]) -> Iterator[Container]:
-    for key, kind in _LISTS:
-        for index, body in enumerate(pod_spec.get(key) or ()):
-            sidecar = kind == "init" and body.get("restartPolicy") == "Always"
-            yield Container(body.get("name") or "", ("spec", key, index), "sidecar" if sidecar else kind, body)

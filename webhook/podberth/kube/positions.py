@@ -119,7 +119,8 @@ def _solid(place: Place) -> Iterator[Position]:
     line, column = place.position
     index = place.index
     if style in ("|", ">"):  # the header line: indicator, indentation, chomping, a comment
-        index, line, column = _next_line(text, index), line + 1, 1
+        header = text.find("\n", index)
+        index, line, column = len(text) if header < 0 else header + 1, line + 1, 1
     elif style in ("'", '"'):
         index, column = index + 1, column + 1
     while index < len(text):
@@ -153,11 +154,6 @@ def _escape(text: str, index: int) -> tuple[int, bool]:
     if kind == "u" and code[:2].lower() in ("d8", "d9", "da", "db"):
         return 2 * length, True  # the first half of a surrogate pair in JSON's form
     return length, not chr(int(code, 16)).isspace()
-
-
-def _next_line(text: str, index: int) -> int:
-    end = text.find("\n", index)
-    return len(text) if end < 0 else end + 1
 
 
 class Positions:

@@ -39,10 +39,6 @@ def _role_instances(scene: Scene) -> int:
     return spec_replicas(scene) * count(scene.item.get("replicas"), 1)
 
 
-def _workers(scene: Scene) -> int:
-    return _role_instances(scene) * count(scene.item.get("workerReplicas"))
-
-
 def _scheduler_of_all(_scene: Scene) -> Iterator[tuple[Path, str]]:
     """Yield the path ``spec.schedulerName`` with a message: Kthena replaces this field in every pod.
 
@@ -146,7 +142,7 @@ DOSSIER: Final = Dossier(
                     stamp=_stamp,
                     optional=True,
                     when=lambda scene: count(scene.item.get("workerReplicas")) > 0,
-                    replicas=_workers,
+                    replicas=lambda scene: _role_instances(scene) * count(scene.item.get("workerReplicas")),
                     lacks=_NO_GROUP,
                     fixed=_scheduler_of_all,
                 ),

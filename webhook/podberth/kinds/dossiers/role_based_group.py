@@ -115,12 +115,9 @@ def _below(scene: Scene) -> Found:
     does not have. A RoleBasedGroupSet has no role templates.
     """
     role, _ = _role_of(scene)
-    found = merged_below(role, _pods_on_top(scene), _shared(scene))
+    shared = {} if _is_set(scene) else read_once(scene.document, shared_templates)
+    found = merged_below(role, _pods_on_top(scene), shared)
     return found if isinstance(found, Mapping) else {}
-
-
-def _shared(scene: Scene) -> Mapping[str, object]:
-    return {} if _is_set(scene) else read_once(scene.document, shared_templates)
 
 
 def _replaced(scene: Scene) -> Iterator[tuple[Path, str]]:
