@@ -6,19 +6,14 @@ No function here knows what a pod is.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 from ..errors import UnprovedError
-from .json_patch import ABSENT, same
+from .json_patch import ABSENT, Operation, PatchError, edit, same
 from .paths import Path, parse_pointer, pointer
 
 Patch: TypeAlias = list[dict[str, Any]]
 """A JSON Patch: operations of RFC 6902 in order."""
-
-# Policies write to the same few places of every pod. A path may also hold text of the pod, which may be a megabyte.
-_remembered_steps = lru_cache(1024)(parse_pointer)
-_LONGEST_REMEMBERED = 256
 
 
 class Draft:
@@ -156,72 +151,11 @@ def apply(document: dict[str, Any], operations: Sequence[Mapping[str, Any]]) -> 
     """
     if not operations:
         return document
-    result = dict(document)
-    copied: dict[tuple[str, ...], Any] = {(): result}
-    for operation in operations:
-        path = operation["path"]
-        steps = _remembered_steps(path) if len(path) <= _LONGEST_REMEMBERED else parse_pointer(path)
-        container = _copied(result, steps[:-1], copied)
-        _apply_one(container, steps[-1], operation)
-        if len(copied) > len(steps):
-            _forget(copied, steps, container)
-    return result
-
-
-def _forget(copied: dict[tuple[str, ...], Any], steps: tuple[str, ...], container: Any) -> None:
-    """Delete the entries of ``copied`` whose values an operation at ``steps`` has replaced, removed or moved.
-
-    If ``container``, which has the value at ``steps``, is a list, the operation moves the items behind the value.
-    """
-    moved = steps[:-1] if isinstance(container, list) and steps[-1] != "-" else steps
-    least = len(moved) + (moved is not steps)
-    for path in [path for path in copied if path[: len(moved)] == moved and len(path) >= least]:
-        del copied[path]
-
-
-def _copied(root: Any, steps: tuple[str, ...], copied: dict[tuple[str, ...], Any]) -> Any:
-    """Return a copy of the object or list at ``steps``, with copied parents.
-
-    ``copied`` maps a path to its earlier copy.
-    """
-    found = copied.get(steps)
-    if found is not None:
-        return found
-    parent = _copied(root, steps[:-1], copied)
-    key = _key(parent, steps[-1])
-    if not _has(parent, key):
-        raise UnprovedError(f"patch does not apply: there is no {pointer(steps)}")
-    value = parent[key]
-    if not isinstance(value, (dict, list)):
-        raise UnprovedError(f"patch does not apply: {pointer(steps)} holds nothing")
-    found = copied[steps] = parent[key] = value.copy()
-    return found
-
-
-def _apply_one(container: Any, step: str, operation: Mapping[str, Any]) -> None:
-    verb, key = operation["op"], _key(container, step)
-    if verb == "add":
-        if isinstance(container, list):
-            container.insert(key, operation["value"])
-        else:
-            container[key] = operation["value"]
-        return
-    if not _has(container, key):
-        raise UnprovedError(f"patch {operation!r} does not apply: there is no {step!r}")
-    if verb == "remove":
-        del container[key]
-    else:
-        container[key] = operation["value"]
-
-
-def _key(container: Any, step: str) -> Any:
-    if not isinstance(container, list):
-        return step
-    return len(container) if step == "-" else int(step)
-
-
-def _has(container: Any, key: Any) -> bool:
-    return key < len(container) if isinstance(container, list) else key in container
+    steps = [Operation(each["op"], parse_pointer(each["path"]), value=each.get("value", ABSENT)) for each in operations]
+    try:
+        return edit(document, steps, lambda _path, _value: None)
+    except PatchError as error:
+        raise UnprovedError(f"patch does not apply: {error}") from error
 
 
 def operations(before: Any, after: Any) -> Patch:
