@@ -25,7 +25,7 @@ from ..places import (
     spec_replicas,
 )
 from ..ray_clusters import ray_kind
-from ..roles import Predicted, Role, asks_of, counted, read_once
+from ..roles import Predicted, Role, asks_of, counted, predicted, read_once
 from ..stamping import add_annotations, add_labels, own, set_name
 
 _GROUP: Final = "orchestration.aibrix.ai"
@@ -96,7 +96,7 @@ def _role_set(scene: Scene) -> Found:
 
 def _role_set_of(storm: Found) -> Predicted:
     spec, metadata = mapping_at(storm, "spec", "template", "spec"), mapping_at(storm, "metadata")
-    return Predicted({"apiVersion": _VERSION, "kind": "RoleSet", "metadata": metadata, "spec": spec})
+    return predicted(_VERSION, "RoleSet", metadata, spec)
 
 
 def _pods_of_replica(role: object) -> int:

@@ -40,11 +40,10 @@ def _stamp_daemon_set(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _stamp_stateful_set(pod: dict[str, Any], scene: Scene) -> None:
-    own(pod, "apps/v1", "StatefulSet", scene.name, scene.uid)
     # kubernetes-sigs/kueue pkg/controller/jobs/statefulset/statefulset_webhook.go
     if at(scene.document, "metadata", "labels", "kueue.x-k8s.io/queue-name"):
         add_annotations(pod, {"kueue.x-k8s.io/pod-suspending-parent": "statefulset"})
-    stamp_stateful_set(pod, scene.name, scene.spec)
+    stamp_stateful_set(pod, scene.name, scene.uid, scene.spec)
 
 
 def _declared_set(pod: Subject) -> Member | None:

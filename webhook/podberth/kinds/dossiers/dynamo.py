@@ -10,7 +10,7 @@ from ..cliques import stamp_clique
 from ..dossier import Dossier, KindNote
 from ..forms import CONTAINER_FIELDS, POD_SPEC_FIELDS
 from ..places import Form, Found, Scene, TemplatePlace, WorkloadKind, item_replicas
-from ..roles import Predicted, read_once
+from ..roles import Predicted, predicted, read_once
 from ..stamping import add_labels, mount_shared_memory
 
 _SERVICE: Final = Form(
@@ -126,10 +126,6 @@ def _dynamo_replicas(scene: Scene) -> int:
     return item_replicas(scene) * _nodes(scene.item)
 
 
-def _pod_cliques(scene: Scene) -> Found:
-    return read_once(scene.document, _clique_set)
-
-
 def _clique_set(document: Found | None) -> Predicted:
     """Return the PodCliqueSet that Dynamo makes from a DynamoGraphDeployment.
 
@@ -156,15 +152,7 @@ def _clique_set(document: Found | None) -> Predicted:
             {"name": name.lower(), "spec": {**spec, **({"autoScalingConfig": {}} if _adapts(component) else {})}}
         )
     template = {"cliques": cliques, "podCliqueScalingGroups": groups}
-    metadata = mapping_at(document, "metadata")
-    return Predicted(
-        {
-            "apiVersion": "grove.io/v1alpha1",
-            "kind": "PodCliqueSet",
-            "metadata": metadata,
-            "spec": {"template": template},
-        }
-    )
+    return predicted("grove.io/v1alpha1", "PodCliqueSet", mapping_at(document, "metadata"), {"template": template})
 
 
 def _adapts(component: object) -> bool:
@@ -215,7 +203,7 @@ DOSSIER: Final = Dossier(
                     form=_SERVICE,
                     stamp=_stamp_service,
                     replicas=_dynamo_replicas,
-                    owner=_pod_cliques,
+                    owner=lambda scene: read_once(scene.document, _clique_set),
                     fixed=_service_resources,
                 ),
                 TemplatePlace(
@@ -223,7 +211,7 @@ DOSSIER: Final = Dossier(
                     stamp=_stamp_component,
                     optional=True,
                     replicas=_dynamo_replicas,
-                    owner=_pod_cliques,
+                    owner=lambda scene: read_once(scene.document, _clique_set),
                 ),
             ),
         ),

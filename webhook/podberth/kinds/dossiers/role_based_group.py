@@ -17,7 +17,7 @@ from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, index_of,
 from ..name_sets import words
 from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Scene, TemplatePlace, WorkloadKind, spec_replicas
 from ..role_templates import PATCHES, RolePods, instance, merged_below, pods_of, shared_templates
-from ..roles import Predicted, Role, counted, read_once
+from ..roles import Predicted, Role, counted, predicted, read_once
 from ..stamping import add_annotations, add_labels, own
 from ..starts import together
 from ..strategic_merge import replaced_lists
@@ -71,8 +71,7 @@ def _group_of_set(document: Found | None) -> Predicted:
     template = mapping_at(document, "spec", "groupTemplate")
     spec = template.get("spec") if template else at(document, "spec", "template")
     metadata = {**mapping_at(document, "metadata"), "labels": mapping_at(template, "labels")}
-    version, roles = at(document, "apiVersion"), {"roles": at(spec, "roles")}
-    return Predicted({"apiVersion": version, "kind": "RoleBasedGroup", "metadata": metadata, "spec": roles})
+    return predicted(at(document, "apiVersion"), "RoleBasedGroup", metadata, {"roles": at(spec, "roles")})
 
 
 def _role_pods(scene: Scene) -> int:
