@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ..kube.shape import RESOURCED_LISTS
+from ..kube.unchecked import mapping_at
 from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Scene
 
 
@@ -77,6 +78,11 @@ def add_env(container: dict[str, Any], entry: Mapping[str, Any]) -> None:
     env = list(container.get("env") or ())
     if all(each.get("name") != entry["name"] for each in env):
         container["env"] = [*env, dict(entry)]
+
+
+def with_amounts(resources: Mapping[str, Any], amounts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a container's ``resources`` with the limits and requests in ``amounts``, which replace equal resources."""
+    return {**resources, **{side: {**mapping_at(resources, side), **more} for side, more in amounts.items()}}
 
 
 def mount_shared_memory(

@@ -25,21 +25,15 @@ from ..roles import Role, counted, read_once, role_of
 
 
 def _kind(kind: str, *versions: str) -> WorkloadKind:
-    places = [
-        TemplatePlace(
-            path=("spec", REPLICA_SPECS[kind], ELEMENT, "template"), stamp=stamp_replica, replicas=item_replicas
-        )
-    ]
-    if "v1alpha1" in versions:
-        old = TemplatePlace(
-            path=("spec", "replicaSpecs", ELEMENT, "template"), stamp=stamp_replica, replicas=item_replicas
-        )
-        places.append(old)
+    fields = (REPLICA_SPECS[kind], "replicaSpecs") if "v1alpha1" in versions else (REPLICA_SPECS[kind],)
     return WorkloadKind(
         api_versions=frozenset(f"kubeflow.org/{version}" for version in versions),
         kind=kind,
         source="kubeflow/training-operator pkg/apis/kubeflow.org/v1",
-        places=tuple(places),
+        places=tuple(
+            TemplatePlace(path=("spec", field, ELEMENT, "template"), stamp=stamp_replica, replicas=item_replicas)
+            for field in fields
+        ),
     )
 
 
