@@ -110,15 +110,10 @@ DOSSIER: Final = Dossier(
     owners=tuple(replica_owner(kind, "v1") for kind in REPLICA_SPECS if kind not in {"AscendJob", "MPIJob"}),
     finished=tuple(replica_finished(kind) for kind in REPLICA_SPECS if kind not in {"AscendJob", "MPIJob"}),
     group_rules=(
-        *(
-            replica_rules(kind, fronts)
-            for kind, fronts in (
-                ("PyTorchJob", {"master"}),
-                ("TFJob", {"chief", "master"}),
-                ("XGBoostJob", {"master"}),
-                ("PaddleJob", {"master"}),
-                ("JAXJob", set()),
-            )
-        ),
+        replica_rules("PyTorchJob", {"master"}),
+        replica_rules("TFJob", {"chief", "master"}),
+        replica_rules("XGBoostJob", {"master"}),
+        replica_rules("PaddleJob", {"master"}),
+        replica_rules("JAXJob", set()),
     ),
 )
