@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from ...kube.paths import ELEMENT
 from ..dossier import Dossier, KindNote
-from ..group_rules import specs_of
 from ..members import Member, Membership, Subject, index_of, named
 from ..places import TemplatePlace, WorkloadKind, item_replicas
 from ..replica_specs import (
@@ -19,6 +18,7 @@ from ..replica_specs import (
     replica_finished,
     replica_owner,
     replica_rules,
+    specs_of,
     stamp_replica,
 )
 from ..roles import Role, counted, read_once, role_of
