@@ -10,7 +10,7 @@ from typing import Any, Final
 from ..kube.unchecked import at, list_at, mapping_at
 from .name_sets import words
 from .places import Elsewhere, Found
-from .strategic_merge import is_same, merged
+from .strategic_merge import merged
 
 # kubeflow/trainer pkg/apis/trainer/v1alpha1/trainjob_types.go PodSpecPatch; its schema prunes other fields.
 _POD_FIELDS: Final = words(
@@ -31,7 +31,8 @@ def patched(jobs: list[Any], train_job: Found) -> list[Any]:
     of a job that the runtime does not have (pkg/runtime/framework/plugins/jobset/jobset.go).
     """
     for patch in (*_patches(train_job), *_overrides(train_job)):
-        jobs = [merged(job, patch) if is_same(job, patch, "name") else job for job in jobs]
+        name = at(patch, "name")
+        jobs = [merged(job, patch) if name is not None and at(job, "name") == name else job for job in jobs]
     return jobs
 
 
