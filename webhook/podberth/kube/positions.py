@@ -6,6 +6,7 @@ columns count characters.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from ..errors import Problem
@@ -159,19 +160,14 @@ def _escape(text: str, index: int) -> tuple[int, bool]:
 class Positions:
     """The positions of the values in a document, computed when a position is first needed."""
 
-    __slots__ = ("_load", "_root")
-
     def __init__(self, load: Callable[[], Place]) -> None:
         """Create the object. ``load`` returns the place of the whole document; it is called when it is first needed."""
         self._load = load
-        self._root: Place | None = None
 
-    @property
+    @cached_property
     def root(self) -> Place:
         """The place (position, offsets, style) of the whole document."""
-        if self._root is None:
-            self._root = self._load()
-        return self._root
+        return self._load()
 
     def at(self, path: Path) -> Position:
         """Return the position of the value at ``path``; without a value, the position of the nearest parent's key."""
