@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from builders import container, deployment, gpu_container, job, job_pod, pod, sidecar, stateful_set
 from podberth.kube import pod as read
-from podberth.kube.pod import shape_problems
-from podberth.kube.selector import label_selector_matches, node_selector_matches, tolerated
+from podberth.kube.selector import LabelRequirements, node_selector_matches, tolerated
+from podberth.kube.shape import shape_problems
 from podberth.workload.gangs import gang_of
 from podberth.workload.gpus import gpu_facts
 from presented import present
@@ -135,7 +135,7 @@ def read_all(document: JSON) -> None:
     ) or ()
     node_selector_matches(terms, labels, {"metadata.name": metadata.get("name") or ""})
     for constraint in spec.get("topologySpreadConstraints") or ():
-        label_selector_matches(constraint.get("labelSelector"), labels)
+        LabelRequirements(constraint.get("labelSelector")).match(labels)
     tolerated(spec.get("tolerations") or (), {"key": "nvidia.com/gpu", "effect": "NoSchedule"})
 
 

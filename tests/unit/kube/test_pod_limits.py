@@ -59,7 +59,7 @@ def _lists(path: Path, schema: Schema | None) -> Iterator[tuple[Path, Schema]]:
     if schema is None or len(path) > DEEPEST:
         return
     if schema.kind == "message":
-        for name, field in SCHEMA.definition(schema.message).fields.items():
+        for name, field in SCHEMA.definitions[schema.message].items():
             yield from _lists((*path, name), field)
     elif schema.element is not None:
         yield path, schema

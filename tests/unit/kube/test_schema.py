@@ -14,12 +14,12 @@ _TOOL = Path(__file__).parents[3] / "tools" / "pod_schema.py"
 
 
 def field(definition: str, name: str) -> Schema:
-    return _SCHEMA.definition(definition).fields[name]
+    return _SCHEMA.definitions[definition][name]
 
 
 def test_the_roots_are_there() -> None:
     for name in (POD, NAMESPACE, CONFIG_MAP):
-        assert {"metadata", "kind", "apiVersion"} <= set(_SCHEMA.definition(name).fields)
+        assert {"metadata", "kind", "apiVersion"} <= set(_SCHEMA.definitions[name])
 
 
 def test_scalars_lists_maps_and_references_are_distinguished() -> None:
@@ -61,7 +61,7 @@ def test_every_reference_has_a_definition() -> None:
         return below | ({schema.message} if schema.message else set())
 
     for definition in _SCHEMA.definitions.values():
-        for each in definition.fields.values():
+        for each in definition.values():
             assert references(each) <= set(_SCHEMA.definitions)
 
 
@@ -95,7 +95,7 @@ def test_the_tool_keeps_types_and_drops_the_rest(tmp_path: Path) -> None:
         "properties": {"names": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}}
     }
     assert len(printed.splitlines()) == len(kept) + 2
-    assert PodSchema.from_document(kept).definition("a.Spec").fields["names"].list_type == "set"
+    assert PodSchema.from_document(kept).definitions["a.Spec"]["names"].list_type == "set"
 
 
 def test_the_definitions_of_workloads_need_none_that_is_not_packaged() -> None:
@@ -107,7 +107,7 @@ def test_the_definitions_of_workloads_need_none_that_is_not_packaged() -> None:
     assert set(WORKLOADS.values()) <= known.keys()
     assert not _SCHEMA.definitions.keys() & workload_definitions().keys()
     for definition in workload_definitions().values():
-        for each in definition.fields.values():
+        for each in definition.values():
             assert references(each) <= known.keys()
 
 

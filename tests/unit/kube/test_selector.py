@@ -6,10 +6,9 @@ import pytest
 
 from podberth.kube.selector import (
     LabelRequirements,
-    NodeRequirements,
     covers,
-    label_selector_matches,
     node_selector_matches,
+    prepared,
     tolerated,
     tolerates,
 )
@@ -56,7 +55,7 @@ def test_a_node_expression_matches_as_in_the_scheduler(
     operator: str, key: str, values: tuple[str, ...], *, matches: bool
 ) -> None:
     assert node_selector_matches([term(key, operator, *values)], LABELS, {}) is matches
-    assert NodeRequirements([term(key, operator, *values)]).match(LABELS, {}) is matches
+    assert node_selector_matches(prepared([term(key, operator, *values)]), LABELS, {}) is matches
 
 
 def test_no_terms_and_an_empty_term_match_nothing() -> None:
@@ -86,7 +85,7 @@ def test_terms_are_alternatives_and_expressions_all_hold() -> None:
 def test_a_field_matches_the_name_of_the_node(operator: str, values: list[str], *, matches: bool) -> None:
     terms = [{"matchFields": [{"key": "metadata.name", "operator": operator, "values": values}]}]
     assert node_selector_matches(terms, {}, {"metadata.name": "n1"}) is matches
-    assert NodeRequirements(terms).match({}, {"metadata.name": "n1"}) is matches
+    assert node_selector_matches(prepared(terms), {}, {"metadata.name": "n1"}) is matches
 
 
 def test_fields_are_passed_over_for_a_node_that_has_none_yet() -> None:
@@ -109,7 +108,6 @@ def test_fields_are_passed_over_for_a_node_that_has_none_yet() -> None:
     ],
 )
 def test_a_label_selector_matches_as_in_the_apiserver(selector: JSON | None, *, matches: bool) -> None:
-    assert label_selector_matches(selector, LABELS) is matches
     assert LabelRequirements(selector).match(LABELS) is matches
 
 

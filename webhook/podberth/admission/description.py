@@ -15,7 +15,7 @@ from ..devices.resources import DEVICE_CLASS_PREFIX
 from ..kinds.roles import Asks, Role
 from ..kube.paths import ELEMENT, Path
 from ..kube.pod import spec
-from ..kube.selector import label_selector_matches
+from ..kube.selector import LabelRequirements
 from ..mutation.concerns.scheduler_name import DEFAULT_SCHEDULER
 from ..topology.need import CHOSEN_BY, Need, NodeSelection, Tolerations, is_small, own_tolerations
 from ..topology.pod_groups import POD_GROUP_KINDS
@@ -180,7 +180,7 @@ def _taken_over(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> str:
         return PLAIN
     known = snapshot.facts.namespaces.get(namespace) or {}
     labels = {**((known.get("metadata") or {}).get("labels") or {}), _NAMESPACE_NAME: namespace}
-    return next((each.system for each in systems if label_selector_matches(each.namespace_selector, labels)), PLAIN)
+    return next((each.system for each in systems if LabelRequirements(each.namespace_selector).match(labels)), PLAIN)
 
 
 # https://kubernetes.io/docs/reference/labels-annotations-taints/#kubernetes-io-metadata-name

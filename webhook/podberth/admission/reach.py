@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..conventions import Conventions
-from ..kube.selector import NodeRequirements, tolerated
+from ..kube.selector import node_selector_matches, prepared, tolerated
 from ..topology.holdings import Holdings
 from ..topology.index import Need, NodeSelection, TopologyIndex
 from ..topology.need import NODE_NAME_FIELD
@@ -71,10 +71,12 @@ class ReachableCluster:
     def _preferred(self, names: tuple[str, ...], spec: Mapping[str, Any]) -> tuple[str, ...]:
         affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
         weighted = affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
-        wanted = [(item.get("weight") or 0, NodeRequirements([item.get("preference") or {}])) for item in weighted]
+        wanted = [(item.get("weight") or 0, prepared([item.get("preference") or {}])) for item in weighted]
         scores = {
             name: sum(
-                weight for weight, each in wanted if each.match(self._nodes[name].labels, {NODE_NAME_FIELD: name})
+                weight
+                for weight, terms in wanted
+                if node_selector_matches(terms, self._nodes[name].labels, {NODE_NAME_FIELD: name})
             )
             for name in names
         }

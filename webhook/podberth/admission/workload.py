@@ -12,7 +12,7 @@ from typing import Any, Final
 from ..errors import ReviewError
 from ..group_checks.case import MOST_ROLES
 from ..kube.patch import apply
-from ..kube.pod_limits import GPU_REQUESTS, entries_in, values_in
+from ..kube.pod_limits import GPU_REQUESTS, MOST_VALUES, entries_in, values_up_to
 from ..kube.positions import render_path
 from ..kube.unchecked import key_of, mapping_at
 from ..workload.extent import excess_of_workload
@@ -136,7 +136,7 @@ def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
         gpu = gpu_facts(each.pod) if usable else GpuFacts()
         choice = _choice(each, gpu) if usable else b""
         entries += entries_in(each.own)
-        values += 0 if each.too_large else values_in(each.own)
+        values += 0 if each.too_large else values_up_to(MOST_VALUES, each.own)
         requests += len(gpu.requests)
         choices.add(choice)
         if gpu.kind != "none":

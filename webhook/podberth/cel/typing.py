@@ -107,11 +107,11 @@ def messages(schema: PodSchema) -> dict[str, Fields]:
         ValueError: two definitions would have one name, or one of Pod, Namespace and ConfigMap is missing.
     """
     found: dict[str, Fields] = DECLARED | _NATIVE | {name: {} for name in OPAQUE}
-    for name, definition in schema.definitions.items():
+    for name, fields in schema.definitions.items():
         short = _short(name)
         if short in found:
             raise ValueError(f"schema: got two definitions named {short}, want one; rename one in cel.typing")
-        found[short] = {field: _spelled(each) for field, each in definition.fields.items()}
+        found[short] = {field: _spelled(each) for field, each in fields.items()}
     for root in (POD, NAMESPACE, CONFIG_MAP):
         if _short(root) not in found:
             raise ValueError(f"schema: got no {root}, want it among the definitions")

@@ -111,7 +111,7 @@ def _add_place(names: _Names, place: TemplatePlace) -> None:
 
 
 def _job_spec() -> Mapping[str, Any]:
-    return workload_definitions()[_JOB_SPEC].fields
+    return workload_definitions()[_JOB_SPEC]
 
 
 def _add(names: _Names, fields: Fields) -> None:

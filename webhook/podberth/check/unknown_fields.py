@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 from ..kinds import forms
 from ..kinds.places import TEMPLATE, Form
 from ..kube.paths import Path
-from ..kube.schema import POD, WORKLOADS, PodSchema, Schema, workload_definitions
-from ..kube.unknown_fields import Definitions, Typed, nearest, unknown_fields
+from ..kube.schema import POD, WORKLOADS, Definitions, PodSchema, Schema, workload_definitions
+from ..kube.unknown_fields import Typed, nearest, unknown_fields
 from ..workload.templates import Template, objects_in
 from .misspelt_fields import misspelt_fields
 from .numbers import holds_placeholder
@@ -89,7 +89,7 @@ def _typed(template: Template, definitions: Definitions) -> Iterator[Typed]:
     if form is TEMPLATE:
         yield Typed(_POD_TEMPLATE, place, path)
         return
-    spec = definitions[_POD_SPEC].fields
+    spec = definitions[_POD_SPEC]
     for target, source in form.seats:
         value = forms.find(place, source)
         if target == _SPEC and isinstance(value, Mapping):
@@ -104,7 +104,7 @@ def _typed(template: Template, definitions: Definitions) -> Iterator[Typed]:
         yield Typed(Schema(kind="message", message=_CONTAINER), inside, (*path, *front), form.adds)
         return
     for field, name in form.front_fields.items():
-        yield Typed(definitions[_CONTAINER].fields[field], inside.get(name), (*path, *front, name))
+        yield Typed(definitions[_CONTAINER][field], inside.get(name), (*path, *front, name))
 
 
 def _of_spec(form: Form, whole: Typed, fields: Mapping[str, Schema]) -> Iterator[Typed]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from ..kinds.queues import QueueForm
+from ..kinds.queues import VOLCANO_QUEUE, QueueForm
 from ..kube.paths import Path
 from ..kube.positions import render_path
 from ..kube.unchecked import text_at
@@ -55,7 +55,7 @@ def _named(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
     if form.label:
         yield from _labelled(case, form.label)
     rules = case.rules
-    if rules.queue_kind == form.kind and _uses(case, rules.queue_scheduler):
+    if rules.queue and form.kind == VOLCANO_QUEUE and _uses(case, rules.queue_scheduler):
         name = text_at(case.document, *rules.queue)
         if name:
             yield _Named(name, rules.queue)

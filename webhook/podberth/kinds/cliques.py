@@ -7,27 +7,20 @@ from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Scene
 from .stamping import add_labels, own
 
 
-def _gang_name(scene: Scene) -> str:
-    """Return the name of the PodCliqueSet's gang.
-
-    If the set has several gangs, a placeholder stands for the gang's number.
-    """
-    alone = scene.document.get("kind") != "PodCliqueSet" or count(scene.spec.get("replicas"), 1) == 1
-    return f"{scene.name}-{0 if alone else PLACEHOLDER_HASH}"
-
-
 def stamp_clique(pod: dict[str, Any], scene: Scene, clique: str) -> None:
     """Add to a pod the fields that Grove's operator writes on the first pod of the PodClique named ``clique``.
 
     Source: ai-dynamo/grove operator/api/common/labels.go and namegen.go.
     """
+    # If the set has several gangs, a placeholder stands for the gang's number.
+    alone = scene.document.get("kind") != "PodCliqueSet" or count(scene.spec.get("replicas"), 1) == 1
     add_labels(
         pod,
         {
             "app.kubernetes.io/managed-by": "grove-operator",
             "app.kubernetes.io/part-of": scene.name,
             "grove.io/podclique": f"{scene.name}-0-{clique}",
-            "grove.io/podgang": _gang_name(scene),
+            "grove.io/podgang": f"{scene.name}-{0 if alone else PLACEHOLDER_HASH}",
             "grove.io/podcliqueset-replica-index": "0",
             "grove.io/podclique-pod-index": "0",
         },

@@ -59,15 +59,13 @@ CONTAINER_FIELDS: Final[Mapping[str, str]] = {name: name for name in _CONTAINER_
 def find(document: object, steps: Path) -> Any:
     """Return the value at a path of a document; ABSENT if there is no value."""
     for step in steps:
-        known = step in document if isinstance(document, Mapping) else _is_index(document, step)
-        if not known:
+        if isinstance(document, Mapping):
+            document = document.get(step, ABSENT)
+        elif isinstance(document, list) and isinstance(step, int) and 0 <= step < len(document):
+            document = document[step]
+        else:
             return ABSENT
-        document = document[step]  # type: ignore[index]  # a Mapping or a list, by what was just asked
     return document
-
-
-def _is_index(document: object, step: object) -> bool:
-    return isinstance(document, list) and isinstance(step, int) and 0 <= step < len(document)
 
 
 def put(document: Any, steps: Path, value: Any) -> Any:

@@ -2,15 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..kube.paths import Path
-from ..kube.unchecked import at, count, mapping_at, text_at
+from ..kube.unchecked import at, count, mapping_at
 from .places import Found
-from .queues import VOLCANO_QUEUE, QueueKind
-
-if TYPE_CHECKING:
-    from .starts import Rule
+from .starts import Rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +18,7 @@ class GroupRules:
     """The API group and the name of the kind."""
     minimums: Callable[[Found], Iterator[tuple[Path, str]]] | None = None
     """The function that yields (path, message) for each minimum of an object above the object's number of pods."""
-    starts: "Rule | None" = None
+    starts: Rule | None = None
     """The function that returns the pods of an object that start together; None: objects of the kind are no gangs."""
     on_demand: Callable[[Found], bool] | None = None
     """The function that returns whether an object asks to be a gang; None: each object is one gang, or several equal
@@ -30,9 +27,7 @@ class GroupRules:
     fronts: frozenset[str] = frozenset()
     """The roles, in lower case, that are members besides the workers: launchers, heads, drivers."""
     queue: tuple[str, ...] = ()
-    """The path of the object's field or label that names a queue; empty if the kind has none."""
-    queue_kind: QueueKind = VOLCANO_QUEUE
-    """The kind of the queue that ``queue`` names."""
+    """The path of the object's field or label that names a queue of Volcano; empty if the kind has none."""
     queue_scheduler: str = ""
     """The scheduler that some pods must have for ``queue`` to count, because other systems have other queues; empty:
     any.
@@ -96,11 +91,6 @@ class StatedMinimum:
 
 
 NEVER: Final = "the group never starts"
-RUN_POLICY_MINIMUM: Final = ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
-"""The path of the minimum in jobs with a run policy.
-
-Source: kubeflow/training-operator pkg/apis/kubeflow.org/v1/common_types.go, kubeflow/mpi-operator v2beta1/types.go.
-"""
 JOB_SCHEDULING: Final = ("scheduling", "schedulingPolicy")
 """The path of the scheduling policy in a Job's spec (the gate WorkloadWithJob, KEP-5547)."""
 
@@ -134,39 +124,3 @@ def job_minimums(job: Found, *path: str, mode: object = None) -> Iterator[tuple[
     least = count(at(spec, *JOB_SCHEDULING, "gang", "minCount"))
     if least > parallelism:
         yield (*path, *JOB_SCHEDULING, "gang", "minCount"), above(least, parallelism, "its parallelism")
-
-
-def role_type(part: object) -> str:
-    """Return the role that an item in a list of replica specs names (v1alpha1 TFJob, PyTorchJob)."""
-    return text_at(part, "tfReplicaType") or text_at(part, "replicaType")
-
-
-def specs_of(job: object) -> Mapping[str, object]:
-    """Return a mapping from role to replica spec of a Kubeflow job; empty if the job has no replica specs.
-
-    In v1alpha1 the replica specs are a list. The key of an item is then the item's role with its index, such as
-    ``WORKER1``.
-    """
-    spec = mapping_at(job, "spec")
-    found: object = next((spec[key] for key in spec if str(key).lower().endswith("replicaspecs")), {})
-    if isinstance(found, list):
-        return {f"{role_type(each)}{place}": each for place, each in enumerate(found)}
-    return mapping_at(found)
-
-
-def replica_minimums(job: Found) -> Iterator[tuple[Path, str]]:
-    """Yield (path, message) for each minimum in a Kubeflow job that the job cannot reach.
-
-    A job cannot reach ``minReplicas`` above ``maxReplicas``, or ``minAvailable`` above the number of its pods. Source:
-    kubeflow/training-operator pkg/apis/kubeflow.org/v1 SchedulingPolicy, ElasticPolicy.
-    """
-    roles = {str(role): count(at(each, "replicas"), 1) for role, each in specs_of(job).items()}
-    elastic = mapping_at(job, "spec", "elasticPolicy")
-    low, high = count(elastic.get("minReplicas")), count(elastic.get("maxReplicas"))
-    if high and low > high:
-        yield ("spec", "elasticPolicy", "minReplicas"), above(low, high, "maxReplicas")
-    if high and "Worker" in roles:
-        roles["Worker"] = max(high, roles["Worker"])
-    least, total = count(at(job, *RUN_POLICY_MINIMUM)), sum(roles.values())
-    if roles and least > total:
-        yield RUN_POLICY_MINIMUM, above(least, total, "the pods of its roles")

@@ -9,11 +9,12 @@ from .places import PLACEHOLDER_HASH
 from .stamping import add_annotations, add_env, add_labels, containers, own
 
 
-def stamp_stateful_set(pod: dict[str, Any], name: str, spec: Mapping[str, Any]) -> None:
+def stamp_stateful_set(pod: dict[str, Any], name: str, uid: str, spec: Mapping[str, Any]) -> None:
     """Add to a pod the fields that the StatefulSet controller writes.
 
     Source: newStatefulSetPod (kubernetes/kubernetes pkg/controller/statefulset/stateful_set_utils.go).
     """
+    own(pod, "apps/v1", "StatefulSet", name, uid)
     start = at(spec, "ordinals", "start")
     ordinal = str(start if isinstance(start, int) else 0)
     pod_name = f"{name}-{ordinal}"

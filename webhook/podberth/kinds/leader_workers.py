@@ -18,7 +18,7 @@ from .places import (
     spec_replicas,
     workload,
 )
-from .roles import Predicted
+from .roles import Predicted, predicted
 from .stamping import add_annotations, add_labels, own
 
 _LWS: Final = "leaderworkerset.sigs.k8s.io"
@@ -85,11 +85,5 @@ def predicted_group(document: Found, template: Found, **more: str) -> Predicted:
     ``template`` is the LeaderWorkerSet's leaderWorkerTemplate, and ``more`` are further fields of the LeaderWorkerSet's
     spec.
     """
-    return Predicted(
-        {
-            "apiVersion": "leaderworkerset.x-k8s.io/v1",
-            "kind": "LeaderWorkerSet",
-            "metadata": document.get("metadata"),
-            "spec": {"leaderWorkerTemplate": template, **more},
-        }
-    )
+    spec = {"leaderWorkerTemplate": template, **more}
+    return predicted("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", document.get("metadata"), spec)

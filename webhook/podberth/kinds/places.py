@@ -114,12 +114,11 @@ TEMPLATE: Final = Form(
 )
 """The ``Form`` of a PodTemplateSpec."""
 
+LABELLED: Final = Form(seats=tuple(each for each in TEMPLATE.seats if each[0] != ("metadata", "finalizers")))
+"""The ``Form`` of a template with labels and annotations, and no other metadata of the pod."""
+
 BARE: Final = Form(seats=((("spec",), ("spec",)), (("metadata",), ("metadata",))))
 """The ``Form`` of a Pod."""
-
-
-def no_stamp(_pod: dict[str, Any], _scene: Scene) -> None:
-    """Write nothing: the operator adds no fields to pods."""
 
 
 def workload(scene: Scene) -> Found:
@@ -127,24 +126,9 @@ def workload(scene: Scene) -> Found:
     return scene.document
 
 
-def nothing(_scene: Scene) -> Iterator[tuple[Path, str]]:
-    """Yield nothing: no field of the pod comes from elsewhere in the object."""
-    return iter(())
-
-
-def no_template(_scene: Scene) -> Found:
-    """Return an empty object: the template is no patch of another template."""
-    return {}
-
-
 def always(_scene: Scene) -> bool:
     """Return True: the controller always makes pods from the template."""
     return True
-
-
-def one(_scene: Scene) -> int:
-    """Return 1: an object makes one pod from the template."""
-    return 1
 
 
 def unknown(_scene: Scene) -> int:
@@ -178,14 +162,14 @@ class TemplatePlace:
     path: tuple[str, ...]
     """The path from the object to the template; ``ELEMENT`` is each item of a list, or each entry of a map."""
     form: Form = TEMPLATE
-    stamp: Stamp = no_stamp
+    stamp: Stamp = lambda _pod, _scene: None
     optional: bool = False
     """Whether an object is valid without the template."""
     role: str = ""
     """The role of the pods, such as leader or head; empty: the name of the innermost list item or map entry."""
     when: Callable[[Scene], bool] = always
     """The function that returns whether the controller makes pods from the template."""
-    replicas: Callable[[Scene], int] = one
+    replicas: Callable[[Scene], int] = lambda _scene: 1
     """The function that returns the number of pods that one object makes from the template; 0: unknown."""
     owner: Callable[[Scene], Found] = workload
     """The function that returns the object from which gangs are read, such as the RayCluster of a RayJob."""
@@ -197,11 +181,11 @@ class TemplatePlace:
     """The path from the object to fields of a PodSpec that are defaults for all templates of the object."""
     inherited: frozenset[str] = frozenset()
     """The names of the fields that are defaults at ``base``."""
-    below: Callable[[Scene], Found] = no_template
+    below: Callable[[Scene], Found] = lambda _scene: {}
     """The function that returns the template over which the operator lays the template at ``path``; empty if the latter
     is no patch.
     """
-    fixed: Callable[[Scene], Iterator[tuple[Path, str]]] = nothing
+    fixed: Callable[[Scene], Iterator[tuple[Path, str]]] = lambda _scene: iter(())
     """The function that yields the parts of the pod that the operator takes from elsewhere in the object.
 
     Each part is yielded with a text that names that place.

@@ -10,7 +10,7 @@ from ..kube.paths import ELEMENT
 from ..kube.unchecked import LARGEST_SIZE, at, count, mapping_at, text
 from .jobs import stamp_job
 from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Scene, TemplatePlace, WorkloadKind
-from .roles import Predicted, read_once
+from .roles import predicted, read_once
 from .stamping import add_labels, mount_shared_memory, own
 
 CLUSTERS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -35,8 +35,7 @@ def _cluster(scene: Scene) -> Found:
 
 def _cluster_of(document: Found, name: str, *below: str) -> Found:
     metadata = {"name": name, "labels": at(document, "metadata", "labels")}
-    spec = mapping_at(document, "spec", *below)
-    return Predicted({"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": metadata, "spec": spec})
+    return predicted("ray.io/v1", "RayCluster", metadata, mapping_at(document, "spec", *below))
 
 
 def _cluster_name(scene: Scene) -> str:

@@ -1,15 +1,15 @@
 """Jobs with replica specs: those of Training Operator, mpi-operator and Ascend, which have common fields and labels."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
-from ..kube.paths import ELEMENT
-from ..kube.unchecked import at, text
+from ..kube.paths import ELEMENT, Path
+from ..kube.unchecked import at, count, mapping_at, text, text_at
 from .dossier import TEMPLATE_ASKS, Finished, OwnerKind
-from .group_rules import RUN_POLICY_MINIMUM, GroupRules, replica_minimums, role_type
+from .group_rules import GroupRules, above
 from .places import Found, Scene
 from .stamping import add_labels, owned_by_workload, set_name
-from .starts import replica_specs
+from .starts import Start, StartingGang, all_of, none_of
 
 REPLICA_SPECS: Final[Mapping[str, str]] = {
     "PyTorchJob": "pytorchReplicaSpecs",
@@ -22,6 +22,11 @@ REPLICA_SPECS: Final[Mapping[str, str]] = {
 }
 """A mapping from the kind of a job to the field of the spec that has the job's roles. All these kinds have a
 ``runPolicy``, too.
+"""
+_MINIMUM: Final = ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
+"""The path of the minimum in jobs with a run policy.
+
+Source: kubeflow/training-operator pkg/apis/kubeflow.org/v1/common_types.go, kubeflow/mpi-operator v2beta1/types.go.
 """
 ASCEND: Final = "mindxdl.gitee.com"
 REPLICA_GROUPS: Final = frozenset({"kubeflow.org", ASCEND})
@@ -50,7 +55,7 @@ def set_restart_policy(pod: dict[str, Any], scene: Scene) -> None:
 def stamp_replica(pod: dict[str, Any], scene: Scene) -> None:
     """Add to a pod the fields that createNewPod writes (kubeflow/training-operator pkg/controller.v1/common/pod.go)."""
     kind = text(scene.document.get("kind"))
-    role = (scene.key or role_type(scene.item)).lower()
+    role = (scene.key or _role_type(scene.item)).lower()
     labels = {
         "operator-name": f"{kind.lower()}-controller",
         "job-name": scene.name,
@@ -96,6 +101,54 @@ def _launcher_waits(document: Found, _role: object) -> str:
     return "launcherCreationPolicy" if at(document, "spec", "launcherCreationPolicy") == LAUNCHER_LAST else ""
 
 
+def _role_type(part: object) -> str:
+    """Return the role that an item in a list of replica specs names (v1alpha1 TFJob, PyTorchJob)."""
+    return text_at(part, "tfReplicaType") or text_at(part, "replicaType")
+
+
+def specs_of(job: object) -> Mapping[str, object]:
+    """Return a mapping from role to replica spec of a Kubeflow job; empty if the job has no replica specs.
+
+    In v1alpha1 the replica specs are a list. The key of an item is then the item's role with its index, such as
+    ``WORKER1``.
+    """
+    spec = mapping_at(job, "spec")
+    found: object = next((spec[key] for key in spec if str(key).lower().endswith("replicaspecs")), {})
+    if isinstance(found, list):
+        return {f"{_role_type(each)}{place}": each for place, each in enumerate(found)}
+    return mapping_at(found)
+
+
+def _minimums(job: Found) -> Iterator[tuple[Path, str]]:
+    """Yield (path, message) for each minimum in a Kubeflow job that the job cannot reach.
+
+    A job cannot reach ``minReplicas`` above ``maxReplicas``, or ``minAvailable`` above the number of its pods. Source:
+    kubeflow/training-operator pkg/apis/kubeflow.org/v1 SchedulingPolicy, ElasticPolicy.
+    """
+    roles = {str(role): count(at(each, "replicas"), 1) for role, each in specs_of(job).items()}
+    elastic = mapping_at(job, "spec", "elasticPolicy")
+    low, high = count(elastic.get("minReplicas")), count(elastic.get("maxReplicas"))
+    if high and low > high:
+        yield ("spec", "elasticPolicy", "minReplicas"), above(low, high, "maxReplicas")
+    if high and "Worker" in roles:
+        roles["Worker"] = max(high, roles["Worker"])
+    least, total = count(at(job, *_MINIMUM)), sum(roles.values())
+    if roles and least > total:
+        yield _MINIMUM, above(least, total, "the pods of its roles")
+
+
+def _starts(gang: StartingGang) -> Start[Any]:
+    """Return how many pods of a Kubeflow job start together: the stated minimum, or else all pods.
+
+    In an elastic job, or a TFJob with dynamic workers, no pods have to start together.
+    """
+    spec = mapping_at(gang.document, "spec")
+    if spec.get("elasticPolicy") is not None or spec.get("enableDynamicWorker") is True:
+        return none_of(gang.pods)
+    start = all_of(gang.pods)
+    return start.at_least(count(at(gang.document, *_MINIMUM)) or start.least)
+
+
 def replica_rules(kind: str, fronts: Collection[str], group: str = "kubeflow.org") -> GroupRules:
     """Return the rules for the gangs of a Kubeflow job kind, such as PyTorchJob.
 
@@ -104,12 +157,12 @@ def replica_rules(kind: str, fronts: Collection[str], group: str = "kubeflow.org
     """
     return GroupRules(
         kind=(group, kind),
-        minimums=replica_minimums,
-        starts=replica_specs,
+        minimums=_minimums,
+        starts=_starts,
         fronts=frozenset(fronts),
         queue=("spec", "runPolicy", "schedulingPolicy", "queue"),
         queue_scheduler="volcano",
-        minimum=RUN_POLICY_MINIMUM,
+        minimum=_MINIMUM,
         # An elastic job may start with fewer pods, so a minimum without the fronts is valid.
         workers_alone=lambda document: at(document, "spec", "elasticPolicy") is not None,
         front_waits=_launcher_waits,

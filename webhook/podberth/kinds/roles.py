@@ -78,6 +78,11 @@ class Predicted(dict[str, Any]):
         self.found: dict[Hashable, Any] = {}
 
 
+def predicted(api_version: object, kind: str, metadata: object, spec: object) -> Predicted:
+    """Return the object of this kind, metadata and spec that a controller will make."""
+    return Predicted({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec})
+
+
 _Read = TypeVar("_Read")
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from ..kube.unchecked import at, list_at, mapping_at
 from .name_sets import words
 from .places import Elsewhere, Found
-from .strategic_merge import is_same, merged
+from .strategic_merge import merged
 
 # kubeflow/trainer pkg/apis/trainer/v1alpha1/trainjob_types.go PodSpecPatch; its schema prunes other fields.
 _POD_FIELDS: Final = words(
@@ -24,20 +24,15 @@ PATCHED_PODS: Final = Elsewhere(
 """The place in a TrainJob at which users patch the pods of a replicated job."""
 
 
-def patched_jobs(runtime: Found, train_job: Found) -> list[Any]:
-    """Return the replicated jobs of a runtime with the patches of a TrainJob; both documents are unchecked.
+def patched(jobs: list[Any], train_job: Found) -> list[Any]:
+    """Return replicated jobs with a TrainJob's patches applied; jobs and TrainJob are unchecked.
 
     Source: kubeflow/trainer pkg/runtime/core/trainingruntime.go mergeRuntimePatches. Trainer's webhook refuses patches
     of a job that the runtime does not have (pkg/runtime/framework/plugins/jobset/jobset.go).
     """
-    jobs = at(runtime, "spec", "template", "spec", "replicatedJobs")
-    return patched(list(jobs) if isinstance(jobs, list) else [], train_job)
-
-
-def patched(jobs: list[Any], train_job: Found) -> list[Any]:
-    """Return replicated jobs with a TrainJob's patches applied; jobs and TrainJob are unchecked."""
     for patch in (*_patches(train_job), *_overrides(train_job)):
-        jobs = [merged(job, patch) if is_same(job, patch, "name") else job for job in jobs]
+        name = at(patch, "name")
+        jobs = [merged(job, patch) if name is not None and at(job, "name") == name else job for job in jobs]
     return jobs
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ..kube.shape import RESOURCED_LISTS
+from ..kube.unchecked import mapping_at
 from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Scene
 
 
@@ -55,6 +56,11 @@ def own_by_deployment(pod: dict[str, Any], name: str) -> None:
     add_labels(pod, {"pod-template-hash": PLACEHOLDER_HASH})
 
 
+def owned_by_deployment(pod: dict[str, Any], scene: Scene) -> None:
+    """Add to a pod the fields that the controllers of a Deployment with the workload's name write."""
+    own_by_deployment(pod, scene.name)
+
+
 def set_name(pod: dict[str, Any], name: str) -> None:
     """Set the name of a pod, and remove the pod's generateName."""
     pod["metadata"].pop("generateName", None)
@@ -72,6 +78,11 @@ def add_env(container: dict[str, Any], entry: Mapping[str, Any]) -> None:
     env = list(container.get("env") or ())
     if all(each.get("name") != entry["name"] for each in env):
         container["env"] = [*env, dict(entry)]
+
+
+def with_amounts(resources: Mapping[str, Any], amounts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a container's ``resources`` with the limits and requests in ``amounts``, which replace equal resources."""
+    return {**resources, **{side: {**mapping_at(resources, side), **more} for side, more in amounts.items()}}
 
 
 def mount_shared_memory(

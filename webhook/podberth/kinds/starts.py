@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from ..kube.paths import Path
-from ..kube.unchecked import at, count, mapping_at
+from ..kube.unchecked import mapping_at
 from .forms import find
-from .group_rules import RUN_POLICY_MINIMUM
 from .places import Found
 
 
@@ -121,15 +120,3 @@ def none_of(pods: Sequence[P]) -> Start[P]:
 def together(gang: StartingGang) -> Start[Any]:
     """Return the ``Start`` in which all pods of a gang start together, for workloads that state no minimum."""
     return all_of(gang.pods)
-
-
-def replica_specs(gang: StartingGang) -> Start[Any]:
-    """Return how many pods of a Kubeflow job start together: the stated minimum, or else all pods.
-
-    In an elastic job, or a TFJob with dynamic workers, no pods have to start together.
-    """
-    spec = mapping_at(gang.document, "spec")
-    if spec.get("elasticPolicy") is not None or spec.get("enableDynamicWorker") is True:
-        return none_of(gang.pods)
-    start = all_of(gang.pods)
-    return start.at_least(count(at(gang.document, *RUN_POLICY_MINIMUM)) or start.least)

@@ -71,9 +71,3 @@ def replaced_lists(below: object, patch: object, holder: str, other: str) -> Ite
     for key in ("affinity", "tolerations", "topologySpreadConstraints"):
         if at(below, "spec", key) and at(patch, "spec", key) is None:
             yield ("spec", key), f"{holder} has {key}, which {other} would replace"
-
-
-def is_same(value: object, patch: object, key: str) -> bool:
-    """Return whether two list items have an equal value in the field ``key``; False if ``patch`` lacks the field."""
-    named = at(patch, key)
-    return named is not None and at(value, key) == named

@@ -9,10 +9,9 @@ controllers fill in (defaults, labels, items added to lists). ``after`` is ``sho
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
-
 from .json_patch import ABSENT, same
 from .paths import Path, pointer
+from .unchecked import key_of
 
 
 class NotCarriedError(ValueError):
@@ -114,10 +113,10 @@ def _sources(shown: list[Any], after: list[Any]) -> list[int | None]:
     """Return, for each item of ``after``, the index of the equal or changed item in ``shown``; None for a new item."""
     unused: dict[bytes, list[int]] = {}
     for index, item in enumerate(shown):
-        unused.setdefault(_key(item), []).append(index)
+        unused.setdefault(key_of(item), []).append(index)
     sources: list[int | None] = []
     for item in after:
-        equal = unused.get(_key(item))
+        equal = unused.get(key_of(item))
         sources.append(equal.pop(0) if equal else None)
     changed = sorted(index for indexes in unused.values() for index in indexes)
     for place, item in enumerate(after):
@@ -137,10 +136,3 @@ def _changed_from(item: Any, place: int, shown: list[Any], candidates: list[int]
     if name is None:
         return place if place in alike else None
     return alike[0] if alike else None
-
-
-def _key(item: Any) -> bytes:
-    try:
-        return orjson.dumps(item, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
-    except (TypeError, ValueError):  # nested more deeply than orjson writes, or text that is no Unicode
-        return repr(item).encode(errors="surrogatepass")

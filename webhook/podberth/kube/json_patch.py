@@ -1,9 +1,10 @@
 """Applies a JSON Patch that a policy's author writes: all six operations, as the API server applies them.
 
-This module applies patches that podberth receives; the module ``patch`` makes the patches that podberth sends. The
-semantics are those of MutatingAdmissionPolicy: apiserver pkg/admission/plugin/policy/mutating/patch/json_patch.go,
-which calls gopkg.in/evanphx/json-patch.v4 patch.go. Like that library, this module goes beyond RFC 6902: negative
-indexes count from the end, and ``replace`` sets a key that an object does not have.
+This module applies patches that podberth receives; the module ``patch`` makes the patches that podberth sends, and
+checks them with this module. The semantics are those of MutatingAdmissionPolicy: apiserver
+pkg/admission/plugin/policy/mutating/patch/json_patch.go, which calls gopkg.in/evanphx/json-patch.v4 patch.go. Like that
+library, this module goes beyond RFC 6902: negative indexes count from the end, and ``replace`` sets a key that an
+object does not have.
 """
 
 import re

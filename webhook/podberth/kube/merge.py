@@ -140,6 +140,6 @@ def _order(theirs: list[bytes], ours: list[bytes]) -> Iterator[tuple[int, int | 
 def _identity(schema: PodSchema, kind: Schema, item: Any) -> bytes:
     """Return the identity of an item of a map list or a set, as bytes; a missing key counts with the key's default."""
     if kind.list_type == "map" and kind.element is not None and isinstance(item, dict):
-        fields = schema.definition(kind.element.message).fields
+        fields = schema.definitions[kind.element.message]
         item = [item.get(key, fields[key].default) for key in kind.list_map_keys]
     return orjson.dumps(item)

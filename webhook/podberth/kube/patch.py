@@ -6,19 +6,14 @@ No function here knows what a pod is.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 from ..errors import UnprovedError
-from .json_patch import ABSENT, same
+from .json_patch import ABSENT, Operation, PatchError, edit, same
 from .paths import Path, parse_pointer, pointer
 
 Patch: TypeAlias = list[dict[str, Any]]
 """A JSON Patch: operations of RFC 6902 in order."""
-
-# Policies write to the same few places of every pod. A path may also hold text of the pod, which may be a megabyte.
-_remembered_steps = lru_cache(1024)(parse_pointer)
-_LONGEST_REMEMBERED = 256
 
 
 class Draft:
@@ -138,7 +133,7 @@ class Draft:
         else:
             parent = self._own(path[:-1])
             current = _look_up(parent, path[-1:])
-            container = _shallow({} if current is ABSENT or current is None else current)
+            container = {} if current is ABSENT or current is None else current.copy()
             parent[path[-1]] = container
         self._owned.add(path)
         return container
@@ -156,72 +151,11 @@ def apply(document: dict[str, Any], operations: Sequence[Mapping[str, Any]]) -> 
     """
     if not operations:
         return document
-    result = dict(document)
-    copied: dict[tuple[str, ...], Any] = {(): result}
-    for operation in operations:
-        path = operation["path"]
-        steps = _remembered_steps(path) if len(path) <= _LONGEST_REMEMBERED else parse_pointer(path)
-        container = _copied(result, steps[:-1], copied)
-        _apply_one(container, steps[-1], operation)
-        if len(copied) > len(steps):
-            _forget(copied, steps, container)
-    return result
-
-
-def _forget(copied: dict[tuple[str, ...], Any], steps: tuple[str, ...], container: Any) -> None:
-    """Delete the entries of ``copied`` whose values an operation at ``steps`` has replaced, removed or moved.
-
-    If ``container``, which has the value at ``steps``, is a list, the operation moves the items behind the value.
-    """
-    moved = steps[:-1] if isinstance(container, list) and steps[-1] != "-" else steps
-    least = len(moved) + (moved is not steps)
-    for path in [path for path in copied if path[: len(moved)] == moved and len(path) >= least]:
-        del copied[path]
-
-
-def _copied(root: Any, steps: tuple[str, ...], copied: dict[tuple[str, ...], Any]) -> Any:
-    """Return a copy of the object or list at ``steps``, with copied parents.
-
-    ``copied`` maps a path to its earlier copy.
-    """
-    found = copied.get(steps)
-    if found is not None:
-        return found
-    parent = _copied(root, steps[:-1], copied)
-    key = _key(parent, steps[-1])
-    if not _has(parent, key):
-        raise UnprovedError(f"patch does not apply: there is no {pointer(steps)}")
-    value = parent[key]
-    if not isinstance(value, (dict, list)):
-        raise UnprovedError(f"patch does not apply: {pointer(steps)} holds nothing")
-    found = copied[steps] = parent[key] = value.copy()
-    return found
-
-
-def _apply_one(container: Any, step: str, operation: Mapping[str, Any]) -> None:
-    verb, key = operation["op"], _key(container, step)
-    if verb == "add":
-        if isinstance(container, list):
-            container.insert(key, operation["value"])
-        else:
-            container[key] = operation["value"]
-        return
-    if not _has(container, key):
-        raise UnprovedError(f"patch {operation!r} does not apply: there is no {step!r}")
-    if verb == "remove":
-        del container[key]
-    else:
-        container[key] = operation["value"]
-
-
-def _key(container: Any, step: str) -> Any:
-    if not isinstance(container, list):
-        return step
-    return len(container) if step == "-" else int(step)
-
-
-def _has(container: Any, key: Any) -> bool:
-    return key < len(container) if isinstance(container, list) else key in container
+    steps = [Operation(each["op"], parse_pointer(each["path"]), value=each.get("value", ABSENT)) for each in operations]
+    try:
+        return edit(document, steps, lambda _path, _value: None)
+    except PatchError as error:
+        raise UnprovedError(f"patch does not apply: {error}") from error
 
 
 def operations(before: Any, after: Any) -> Patch:
@@ -253,10 +187,6 @@ def differences(before: Any, after: Any, at: Path = ()) -> Iterator[tuple[Path, 
         yield at, before, after
 
 
-def _shallow(container: Any) -> Any:
-    return list(container) if isinstance(container, list) else dict(container)
-
-
 def _look_up(value: Any, path: Path) -> Any:
     for step in path:
         if isinstance(value, dict):
@@ -269,22 +199,12 @@ def _look_up(value: Any, path: Path) -> Any:
 
 
 def _existing(document: Any, path: Path) -> Path:
-    """Return the longest prefix of ``path`` that leads to an object or list of ``document``; indexes become ints."""
-    found: list[str | int] = []
-    for step in path:
-        index = int(step) if isinstance(document, list) and str(step).isdecimal() else step
-        document = _look_up(document, (index,))
+    """Return ``path``, cut after the first step at which ``document`` has null, no value or a scalar."""
+    for depth, step in enumerate(path, 1):
+        document = _look_up(document, (step,))
         if not isinstance(document, (dict, list)):
-            break
-        found.append(index)
-    return tuple(found)
-
-
-def _existing_parents(original: Any, paths: Iterable[Path]) -> Iterable[Path]:
-    """Yield each path of ``paths``, cut after the first step at which ``original`` has null or no value."""
-    for path in paths:
-        depth = len(_existing(original, path[:-1]))
-        yield path[: depth + 1]
+            return path[:depth]
+    return path
 
 
 def _outermost(paths: Iterable[Path]) -> list[Path]:
@@ -296,7 +216,7 @@ def _outermost(paths: Iterable[Path]) -> list[Path]:
 
 def _operations(before: dict[str, Any], after: dict[str, Any], written: Iterable[Path]) -> Patch:
     operations: Patch = []
-    for path in _outermost(_existing_parents(before, written)):
+    for path in _outermost(_existing(before, path) for path in written):
         operations += _difference(path, _look_up(before, path), _look_up(after, path))
     return operations
 

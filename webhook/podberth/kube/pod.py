@@ -4,28 +4,13 @@ A null field counts as absent. A result is a part of the Pod itself and no copy,
 The functions rely on the JSON types that ``kube.shape`` checks: call ``shape_problems`` first.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from .paths import Path
 from .pod_limits import ENTRIES
-from .shape import shape_problems
 from .unchecked import at, text_at
-
-__all__ = [
-    "Container",
-    "OwnerReference",
-    "annotations",
-    "by_name",
-    "containers",
-    "controller",
-    "labels",
-    "metadata",
-    "repeated_names",
-    "shape_problems",
-    "spec",
-]
 
 ContainerKind = Literal["container", "init", "sidecar", "ephemeral"]
 
@@ -97,7 +82,16 @@ def containers(pod: Mapping[str, Any]) -> tuple[Container, ...]:
 
     Main containers come first, then init containers and sidecars in the Pod's order, then ephemeral containers.
     """
-    return tuple(_containers(spec(pod)))
+    return tuple(
+        Container(
+            body.get("name") or "",
+            ("spec", key, index),
+            "sidecar" if kind == "init" and body.get("restartPolicy") == "Always" else kind,
+            body,
+        )
+        for key, kind in _LISTS
+        for index, body in enumerate(spec(pod).get(key) or ())
+    )
 
 
 def repeated_names(pod: Mapping[str, Any]) -> tuple[Container, ...]:
@@ -126,15 +120,12 @@ def is_owner(document: object, reference: OwnerReference, namespace: str) -> boo
 
     uid, kind, name and API group are compared, but not the version, because an object is served in several versions.
     """
-    metadata = document.get("metadata") if isinstance(document, Mapping) else None
-    if not (isinstance(document, Mapping) and isinstance(metadata, Mapping)):
-        return False
-    version = document.get("apiVersion")
+    version = at(document, "apiVersion")
     return (
-        metadata.get("uid") == reference.uid
-        and metadata.get("name") == reference.name
-        and metadata.get("namespace") == namespace
-        and document.get("kind") == reference.kind
+        at(document, "metadata", "uid") == reference.uid
+        and at(document, "metadata", "name") == reference.name
+        and at(document, "metadata", "namespace") == namespace
+        and at(document, "kind") == reference.kind
         and isinstance(version, str)
         and version.rpartition("/")[0] == reference.group
     )
@@ -145,10 +136,3 @@ _LISTS: Final[tuple[tuple[str, ContainerKind], ...]] = (
     ("initContainers", "init"),
     ("ephemeralContainers", "ephemeral"),
 )
-
-
-def _containers(pod_spec: dict[str, Any]) -> Iterator[Container]:
-    for key, kind in _LISTS:
-        for index, body in enumerate(pod_spec.get(key) or ()):
-            sidecar = kind == "init" and body.get("restartPolicy") == "Always"
-            yield Container(body.get("name") or "", ("spec", key, index), "sidecar" if sidecar else kind, body)

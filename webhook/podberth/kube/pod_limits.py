@@ -264,14 +264,6 @@ every custom resource: a template with 180,000 entries took 170 ms to copy.
 """
 
 
-def values_in(template: object) -> int:
-    """Return the number of entries of all lists and maps of a pod template, at most MOST_VALUES + 1.
-
-    The template may have any shape, and the time does not depend on the template's size.
-    """
-    return values_up_to(MOST_VALUES, template)
-
-
 def values_up_to(most: int, document: object) -> int:
     """Return the number of entries of all lists and maps of a document of any shape, counted up to ``most`` + 1."""
     pending: list[Any] = [document] if type(document) in _COLLECTIONS else []
@@ -293,7 +285,7 @@ def excess_of_template(template: object) -> str:
     The limits for the template's bytes and for the characters of its annotations are not checked.
     """
     found = excess(template, at_most_bytes=0)
-    if not found and values_in(template) > MOST_VALUES:
+    if not found and values_up_to(MOST_VALUES, template) > MOST_VALUES:
         return f"{TOO_LARGE}: got more than {MOST_VALUES:,} values, want so many at most"
     return found
 

@@ -6,6 +6,7 @@ columns count characters.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from ..errors import Problem
@@ -119,7 +120,8 @@ def _solid(place: Place) -> Iterator[Position]:
     line, column = place.position
     index = place.index
     if style in ("|", ">"):  # the header line: indicator, indentation, chomping, a comment
-        index, line, column = _next_line(text, index), line + 1, 1
+        header = text.find("\n", index)
+        index, line, column = len(text) if header < 0 else header + 1, line + 1, 1
     elif style in ("'", '"'):
         index, column = index + 1, column + 1
     while index < len(text):
@@ -155,27 +157,17 @@ def _escape(text: str, index: int) -> tuple[int, bool]:
     return length, not chr(int(code, 16)).isspace()
 
 
-def _next_line(text: str, index: int) -> int:
-    end = text.find("\n", index)
-    return len(text) if end < 0 else end + 1
-
-
 class Positions:
     """The positions of the values in a document, computed when a position is first needed."""
-
-    __slots__ = ("_load", "_root")
 
     def __init__(self, load: Callable[[], Place]) -> None:
         """Create the object. ``load`` returns the place of the whole document; it is called when it is first needed."""
         self._load = load
-        self._root: Place | None = None
 
-    @property
+    @cached_property
     def root(self) -> Place:
         """The place (position, offsets, style) of the whole document."""
-        if self._root is None:
-            self._root = self._load()
-        return self._root
+        return self._load()
 
     def at(self, path: Path) -> Position:
         """Return the position of the value at ``path``; without a value, the position of the nearest parent's key."""

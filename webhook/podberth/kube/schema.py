@@ -57,19 +57,15 @@ class Schema:
     """The size of a whole number in bits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """An object type of the schema: the type's full name, and the type of each field."""
-
-    name: str
-    fields: Mapping[str, Schema]
+Definitions: TypeAlias = Mapping[str, Mapping[str, Schema]]
+"""A mapping from the full name of an object type ("io.k8s.api.core.v1.Container") to the type of each of its fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodSchema:
-    """The definitions reachable from Pod, Namespace and ConfigMap, by full name ("io.k8s.api.core.v1.Container")."""
+    """The definitions reachable from Pod, Namespace and ConfigMap."""
 
-    definitions: Mapping[str, Definition]
+    definitions: Definitions
 
     @classmethod
     def packaged(cls) -> Self:
@@ -85,17 +81,9 @@ class PodSchema:
         """
         return cls(_definitions(document, document))
 
-    def definition(self, name: str) -> Definition:
-        """Return the definition called ``name``, a full name.
-
-        Raises:
-            KeyError: the schema has no such definition.
-        """
-        return self.definitions[name]
-
 
 @cache
-def workload_definitions() -> Mapping[str, Definition]:
+def workload_definitions() -> Definitions:
     """Return a mapping from full name to definition for the kinds that make pods, and for all parts of the kinds.
 
     Definitions that the packaged schema of a Pod has are left out. The packaged file is read at the first call. The
@@ -105,10 +93,10 @@ def workload_definitions() -> Mapping[str, Definition]:
     return _definitions(found, {**_packaged(_PACKAGED), **found})
 
 
-def _definitions(found: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Definition]:
+def _definitions(found: Mapping[str, Any], document: Mapping[str, Any]) -> Definitions:
     """Return a mapping from name to parsed definition for ``found``, whose references lead into ``document``."""
     return {
-        name: Definition(name, {field: _read(each, document) for field, each in body["properties"].items()})
+        name: {field: _read(each, document) for field, each in body["properties"].items()}
         for name, body in found.items()
         if "properties" in body
     }

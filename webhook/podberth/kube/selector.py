@@ -14,26 +14,13 @@ _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")
 _INT64: Final = range(-(2**63), 2**63)
 
 
-def label_selector_matches(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
-    """Return whether a metav1.LabelSelector selects an object with these labels.
-
-    Null selects nothing, and the empty selector everything. Operators: In, NotIn, Exists, DoesNotExist.
-
-    Source: LabelSelectorAsSelector, apimachinery pkg/apis/meta/v1/helpers.go.
-    """
-    if selector is None:
-        return False
-    wanted = selector.get("matchLabels") or {}
-    if any(labels.get(key) != value for key, value in wanted.items()):
-        return False
-    expressions = selector.get("matchExpressions") or ()
-    return all(e.get("operator") not in _ORDERING and _matches(e, labels) for e in expressions)
-
-
 class LabelRequirements:
     """A metav1.LabelSelector, prepared to be compared with the labels of many objects.
 
-    The time for one requirement does not depend on the number of its values, because a selector may list 70,000.
+    Null selects nothing, and the empty selector everything. Operators: In, NotIn, Exists, DoesNotExist. The time for
+    one requirement does not depend on the number of its values, because a selector may list 70,000.
+
+    Source: LabelSelectorAsSelector, apimachinery pkg/apis/meta/v1/helpers.go.
     """
 
     def __init__(self, selector: Mapping[str, Any] | None) -> None:
@@ -57,19 +44,12 @@ class LabelRequirements:
         return self._selects
 
 
-class NodeRequirements:
-    """A list of nodeSelectorTerms, prepared to be compared with many nodes.
+def prepared(terms: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return nodeSelectorTerms, prepared for ``node_selector_matches`` to compare them with many nodes.
 
-    The time for one requirement on labels does not depend on the number of its values.
+    The time for one requirement on labels then does not depend on the number of its values.
     """
-
-    def __init__(self, terms: Iterable[Mapping[str, Any]]) -> None:
-        """Prepare ``terms`` for comparisons. A later change of ``terms`` has no effect."""
-        self._terms = [_with_sets(term) for term in terms]
-
-    def match(self, labels: Mapping[str, str], fields: Mapping[str, str]) -> bool:
-        """Return whether any of the terms selects a node with these labels and fields."""
-        return node_selector_matches(self._terms, labels, fields)
+    return [_with_sets(term) for term in terms]
 
 
 def _with_sets(selector: Mapping[str, Any]) -> dict[str, Any]:

@@ -91,17 +91,12 @@ def _fault(value: object, want: str) -> _Faults:
     return [([], f"got {_NAMES.get(type(value), type(value).__name__)}, want {want}")]
 
 
-_KINDS: Final[dict[_Check, type]] = {}
-"""The Python type of each check that compares a type only: lists and maps compare it without a call for each value."""
-
-
 def _a(kind: type) -> _Check:
     name = _NAMES[kind]
 
     def check(value: Any) -> _Faults | None:
         return None if type(value) is kind else _fault(value, name)
 
-    _KINDS[check] = kind
     return check
 
 
@@ -123,16 +118,13 @@ _SCALARS: Final = frozenset({str, int, float, type(None)})
 
 def _object(fields: Mapping[str, _Check]) -> _Check:
     """Return the check of an object with known fields. The check accepts any value of an unknown field."""
-    kinds = {key: _KINDS[check] for key, check in fields.items() if check in _KINDS}
 
     def check(value: Any) -> _Faults | None:
         if type(value) is not dict:
             return _fault(value, "object")
         faults: _Faults | None = None
         for key, child in value.items():
-            if child is None or type(child) is kinds.get(key):
-                continue
-            if key in fields and (below := fields[key](child)):
+            if child is not None and key in fields and (below := fields[key](child)):
                 faults = _gathered(faults, key, below)
         return faults
 
@@ -141,14 +133,13 @@ def _object(fields: Mapping[str, _Check]) -> _Check:
 
 def _of_parts(holder: type, parts: Callable[[Any], Iterable[tuple[Any, Any]]], element: _Check) -> _Check:
     """Return the check of a ``holder`` (a list or a map) that checks each item or value with the check ``element``."""
-    kind = _KINDS.get(element)
 
     def check(value: Any) -> _Faults | None:
         if type(value) is not holder:
             return _fault(value, _NAMES[holder])
         faults: _Faults | None = None
         for key, child in parts(value):
-            if type(child) is not kind and (below := element(child)):
+            if below := element(child):
                 faults = _gathered(faults, f"[{key}]", below)
                 if len(faults) > _MOST_PROBLEMS:
                     break

@@ -276,11 +276,10 @@ class _Writer:
     # ---- removals and insertions ------------------------------------------------------------------------------------
 
     def _arrange(self, whole: _Collection) -> None:
-        (self._arrange_flow if whole.place.style else self._arrange_block)(whole)
+        if whole.slots:
+            (self._arrange_flow if whole.place.style else self._arrange_block)(whole)
 
     def _arrange_block(self, whole: _Collection) -> None:
-        if not whole.slots:
-            return
         slots = whole.slots
         column = self._column(slots[0].start)
         for first, last in whole.runs():
@@ -307,8 +306,6 @@ class _Writer:
 
     def _arrange_flow(self, whole: _Collection) -> None:
         slots, place, style = whole.slots, whole.place, self.flow_style(whole.place)
-        if not slots:
-            return
         trailing = _COMMA.match(self.text, slots[-1].part.end, place.end)
         for first, last in whole.runs():
             if last + 1 < len(slots):

@@ -95,7 +95,7 @@ def step(schema: PodSchema, kind: Schema, key: str, where: str) -> Schema:
         return _ANY
     if kind.kind != "message":
         raise MisfitError(f"{where}: got {key!r} below {_named(kind)}")
-    fields = schema.definition(kind.message).fields
+    fields = schema.definitions[kind.message]
     if key not in fields:
         raise MisfitError(f"{where}: unknown field {key!r}{did_you_mean(key, fields)}")
     return fields[key]

@@ -6,13 +6,11 @@ AddValidateFlags). The types of values are not checked.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 from .paths import Path
 from .positions import render_path
-from .schema import Definition, Schema
-
-Definitions: TypeAlias = Mapping[str, Definition]
+from .schema import Definitions, Schema
 
 _HOLDERS: Final = frozenset({"array", "map", "message"})
 # A misspelt name has nearly all letters of the right one. difflib's own limit of 0.6 takes "labels" for "volumes".
@@ -101,7 +99,7 @@ def _walk(definitions: Definitions, kind: Schema, value: Any, path: Path, found:
     if kind.kind == "message":
         if type(value) is not dict:
             return
-        fields = definitions[kind.message].fields
+        fields = definitions[kind.message]
         for key, child in value.items():
             below = fields.get(key)
             if below is None:
@@ -129,7 +127,7 @@ def _said(definitions: Definitions, root: Typed, path: Path, message: str) -> st
     got = f"got {key[:_SHOWN]}, which {_article(name)} {name}"
     if place := _place(definitions, root, path):
         return f"{got} does not have; it belongs in {place}"
-    if near := nearest(key, definitions[message].fields):
+    if near := nearest(key, definitions[message]):
         return f"{got} does not have; did you mean {near}?"
     return f"{got} of Kubernetes {_NEWEST} does not have"
 
@@ -161,7 +159,7 @@ def _place(definitions: Definitions, root: Typed, path: Path) -> str:
     key = str(path[-1])
     *outer, inner = [each for each in _around(definitions, root, path) if each.kind.kind == "message"]
     for around in (inner, *reversed(outer)):
-        fields = definitions[around.kind.message].fields
+        fields = definitions[around.kind.message]
         parts = [
             Typed(fields[part], around.value.get(part), (*around.path, part))
             for part in (_PARTS if around is inner else _PARTS_OF_ANY)
@@ -169,10 +167,10 @@ def _place(definitions: Definitions, root: Typed, path: Path) -> str:
         ]
         for each in (around, *parts):
             has = isinstance(each.value, dict) and key in each.value
-            if not has and key in definitions[each.kind.message].fields:
+            if not has and key in definitions[each.kind.message]:
                 return render_path(each.path) or "the top of the object"
     below, place = _OF_CONTAINERS.get(inner.kind.message, ("", ""))
-    return place if below and key in definitions[below].fields else ""
+    return place if below and key in definitions[below] else ""
 
 
 def _around(definitions: Definitions, root: Typed, path: Path) -> Iterator[Typed]:
@@ -181,7 +179,7 @@ def _around(definitions: Definitions, root: Typed, path: Path) -> Iterator[Typed
     yield root
     for length in range(len(root.path), len(path) - 1):
         step = path[length]
-        below = definitions[kind.message].fields[str(step)] if kind.kind == "message" else kind.element
+        below = definitions[kind.message][str(step)] if kind.kind == "message" else kind.element
         if below is None:  # a value without a type, below which no fields are known
             return
         kind, value = below, value[step]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ..kube.namespaces import NAME_LABEL
-from ..kube.selector import label_selector_matches
+from ..kube.selector import LabelRequirements
 from ..wellknown import NEEDS_EVERY_POD_ANNOTATION
 
 MUTATING: Final = "MutatingWebhookConfiguration"
@@ -56,7 +56,7 @@ def sends_namespace(configuration: Mapping[str, Any], name: str, labels: Mapping
     """
     named = {**labels, NAME_LABEL: name}
     return any(
-        _of_new_pods(entry.get("rules") or ()) and label_selector_matches(entry.get("namespaceSelector"), named)
+        _of_new_pods(entry.get("rules") or ()) and LabelRequirements(entry.get("namespaceSelector")).match(named)
         for entry in configuration.get("webhooks") or ()
     )
 

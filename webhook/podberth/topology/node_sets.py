@@ -15,7 +15,7 @@ import orjson
 from ..conventions import Conventions, Trait
 from ..devices.mig_tables import MigTable
 from ..devices.resources import recognise
-from ..kube.selector import NodeRequirements
+from ..kube.selector import node_selector_matches, prepared
 from ..wellknown import HOSTNAME_LABEL, LINK_DOMAIN_LABEL
 from .capability import Capability
 from .cover import LabelledNodes
@@ -250,9 +250,11 @@ class NodeSet:
         if found is None:
             if len(self._selected) >= _REMEMBERED:
                 self._selected.clear()
-            wanted = NodeRequirements(terms)
+            wanted = prepared(terms)
             found = sum(
-                part.count for part in self.durable_parts if wanted.match(part.node_class.labels, {NODE_NAME_FIELD: ""})
+                part.count
+                for part in self.durable_parts
+                if node_selector_matches(wanted, part.node_class.labels, {NODE_NAME_FIELD: ""})
             )
             self._selected[key] = found
         return found

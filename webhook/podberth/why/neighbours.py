@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 from ..kube.pod import labels
-from ..kube.selector import label_selector_matches
+from ..kube.selector import LabelRequirements
 from ..kube.unchecked import list_at, text_at
 from ..words import counted, listed, named
 from .diagnosis import Diagnosis
@@ -133,7 +133,7 @@ class Around:
             spaces or [mine]
         ):
             return False
-        return label_selector_matches(term.get("labelSelector"), labels(pod))
+        return LabelRequirements(term.get("labelSelector")).match(labels(pod))
 
 
 def _host_ports(pod: Document) -> Iterator[_Port]:

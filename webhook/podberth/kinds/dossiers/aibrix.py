@@ -25,7 +25,7 @@ from ..places import (
     spec_replicas,
 )
 from ..ray_clusters import ray_kind
-from ..roles import Predicted, Role, asks_of, counted, read_once
+from ..roles import Predicted, Role, asks_of, counted, predicted, read_once
 from ..stamping import add_annotations, add_labels, own, set_name
 
 _GROUP: Final = "orchestration.aibrix.ai"
@@ -41,7 +41,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     Source: roleset/{utils,podset_rollsyncer}.go, podset/podset_controller.go.
     """
     direct = scene.document.get("kind") == "RoleSet"
-    role_set = _role_set_name(scene)
+    role_set = scene.name if direct else f"{scene.name}-roleset-{PLACEHOLDER_HASH}"
     labels = {"roleset-name": role_set, "role-name": scene.key, "role-template-hash": PLACEHOLDER_HASH}
     if not direct:
         labels["storm-service-name"] = scene.name
@@ -88,11 +88,6 @@ _SCOPES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def _role_set_name(scene: Scene) -> str:
-    direct = scene.document.get("kind") == "RoleSet"
-    return scene.name if direct else f"{scene.name}-roleset-{PLACEHOLDER_HASH}"
-
-
 def _role_set(scene: Scene) -> Found:
     """Return the RoleSet from which gangs are read: the document itself, or the RoleSet of a StormService."""
     direct = scene.document.get("kind") == "RoleSet"
@@ -101,7 +96,7 @@ def _role_set(scene: Scene) -> Found:
 
 def _role_set_of(storm: Found) -> Predicted:
     spec, metadata = mapping_at(storm, "spec", "template", "spec"), mapping_at(storm, "metadata")
-    return Predicted({"apiVersion": _VERSION, "kind": "RoleSet", "metadata": metadata, "spec": spec})
+    return predicted(_VERSION, "RoleSet", metadata, spec)
 
 
 def _pods_of_replica(role: object) -> int:

@@ -16,7 +16,7 @@ from ..jobs import stamp_stateful_set
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, named, ordinal
 from ..name_sets import words
 from ..places import PLACEHOLDER_HASH, Scene, Stamp, TemplatePlace, WorkloadKind, spec_replicas, unknown
-from ..stamping import add_annotations, add_labels, own, own_by_deployment, owned_by_workload
+from ..stamping import add_annotations, add_labels, own, owned_by_deployment, owned_by_workload
 from ..starts import together
 
 
@@ -40,11 +40,10 @@ def _stamp_daemon_set(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _stamp_stateful_set(pod: dict[str, Any], scene: Scene) -> None:
-    own(pod, "apps/v1", "StatefulSet", scene.name, scene.uid)
     # kubernetes-sigs/kueue pkg/controller/jobs/statefulset/statefulset_webhook.go
     if at(scene.document, "metadata", "labels", "kueue.x-k8s.io/queue-name"):
         add_annotations(pod, {"kueue.x-k8s.io/pod-suspending-parent": "statefulset"})
-    stamp_stateful_set(pod, scene.name, scene.spec)
+    stamp_stateful_set(pod, scene.name, scene.uid, scene.spec)
 
 
 def _declared_set(pod: Subject) -> Member | None:
@@ -64,10 +63,6 @@ def _stages(owner: Mapping[str, Any]) -> str:
     policy = text_at(owner, "spec", "podManagementPolicy") or "OrderedReady"
     waits = policy != "Parallel" and count(at(owner, "spec", "replicas"), 1) > 1
     return f"spec.podManagementPolicy {policy}; want Parallel" if waits else ""
-
-
-def _stamp_deployment(pod: dict[str, Any], scene: Scene) -> None:
-    own_by_deployment(pod, scene.name)
 
 
 def _makes_pods(scene: Scene) -> bool:
@@ -104,7 +99,7 @@ DOSSIER: Final = Dossier(
         "kubernetes/autoscaler": "55c37cd5",
     },
     kinds=(
-        _kind("Deployment", "apps/v1 apps/v1beta2 apps/v1beta1 extensions/v1beta1", _stamp_deployment),
+        _kind("Deployment", "apps/v1 apps/v1beta2 apps/v1beta1 extensions/v1beta1", owned_by_deployment),
         _kind("StatefulSet", "apps/v1 apps/v1beta2 apps/v1beta1", _stamp_stateful_set),
         _kind("DaemonSet", "apps/v1 apps/v1beta2 extensions/v1beta1", _stamp_daemon_set, unknown),
         _kind("ReplicaSet", "apps/v1 apps/v1beta2 extensions/v1beta1", owned_by_workload),

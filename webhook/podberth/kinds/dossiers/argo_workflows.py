@@ -1,6 +1,6 @@
 """Facts about Argo Workflows, in which each step is a pod without a gang."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT, Path
@@ -70,17 +70,13 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
         pod["spec"]["activeDeadlineSeconds"] = seconds
 
 
-def _has(*fields: str) -> Callable[[Scene], bool]:
-    return lambda scene: any(isinstance(scene.item.get(field), Mapping) for field in fields)
-
-
 def _places(*base: str) -> tuple[TemplatePlace, ...]:
     def place(form: Form, *fields: str) -> TemplatePlace:
         return TemplatePlace(
             path=(*base, "templates", ELEMENT),
             form=form,
             stamp=_stamp,
-            when=_has(*fields),
+            when=lambda scene: any(isinstance(scene.item.get(field), Mapping) for field in fields),
             replicas=unknown,
             base=base,
             inherited=_INHERITED,
@@ -101,10 +97,6 @@ def _kind(kind: str, *base: str) -> WorkloadKind:
         only_template=kind.endswith("Template"),
         of_cluster=kind.startswith("Cluster"),
     )
-
-
-def _is_deadline(document: Mapping[str, Any], path: Path, _text: str) -> bool:
-    return path[-1] == "activeDeadlineSeconds" and str(document.get("apiVersion")).startswith("argoproj.io/")
 
 
 DOSSIER: Final = Dossier(
@@ -138,7 +130,9 @@ DOSSIER: Final = Dossier(
         FilledIn(
             # activeDeadlineSeconds is an IntOrString
             source="argoproj/argo-workflows pkg/apis/workflow/v1alpha1/workflow_types.go Template",
-            is_own=_is_deadline,
+            is_own=lambda document, path, _text: (
+                path[-1] == "activeDeadlineSeconds" and str(document.get("apiVersion")).startswith("argoproj.io/")
+            ),
         ),
     ),
     # argoproj/argo-cd pkg/apis/application/v1alpha1, in the same API group

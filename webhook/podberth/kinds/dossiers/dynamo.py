@@ -10,8 +10,8 @@ from ..cliques import stamp_clique
 from ..dossier import Dossier, KindNote
 from ..forms import CONTAINER_FIELDS, POD_SPEC_FIELDS
 from ..places import Form, Found, Scene, TemplatePlace, WorkloadKind, item_replicas
-from ..roles import Predicted, read_once
-from ..stamping import add_labels, mount_shared_memory
+from ..roles import Predicted, predicted, read_once
+from ..stamping import add_labels, mount_shared_memory, with_amounts
 
 _SERVICE: Final = Form(
     # ai-dynamo/dynamo deploy/operator/api/v1alpha1/dynamocomponentdeployment_types.go ExtraPodSpec, ExtraPodMetadata
@@ -43,13 +43,8 @@ def _stamp_service(pod: dict[str, Any], scene: Scene) -> None:
     Source: v1alpha1 common.go ResourceItem.
     """
     main = pod["spec"]["containers"][0]
-    amounts = _amounts(scene)
-    if amounts:
-        own_amounts = main.get("resources") or {}
-        main["resources"] = {
-            **own_amounts,
-            **{side: {**(own_amounts.get(side) or {}), **named} for side, named in amounts.items()},
-        }
+    if amounts := _amounts(scene):
+        main["resources"] = with_amounts(main.get("resources") or {}, amounts)
     _mount_shared_memory(pod, main, scene)
     _stamp_dynamo(pod, scene)
 
@@ -126,10 +121,6 @@ def _dynamo_replicas(scene: Scene) -> int:
     return item_replicas(scene) * _nodes(scene.item)
 
 
-def _pod_cliques(scene: Scene) -> Found:
-    return read_once(scene.document, _clique_set)
-
-
 def _clique_set(document: Found | None) -> Predicted:
     """Return the PodCliqueSet that Dynamo makes from a DynamoGraphDeployment.
 
@@ -156,15 +147,7 @@ def _clique_set(document: Found | None) -> Predicted:
             {"name": name.lower(), "spec": {**spec, **({"autoScalingConfig": {}} if _adapts(component) else {})}}
         )
     template = {"cliques": cliques, "podCliqueScalingGroups": groups}
-    metadata = mapping_at(document, "metadata")
-    return Predicted(
-        {
-            "apiVersion": "grove.io/v1alpha1",
-            "kind": "PodCliqueSet",
-            "metadata": metadata,
-            "spec": {"template": template},
-        }
-    )
+    return predicted("grove.io/v1alpha1", "PodCliqueSet", mapping_at(document, "metadata"), {"template": template})
 
 
 def _adapts(component: object) -> bool:
@@ -195,9 +178,7 @@ def _joined(spec: Found, amounts: Mapping[str, Found]) -> dict[str, Any]:
     If the container has an amount of the same resource, the amount in ``amounts`` replaces it.
     """
     main, *others = list_at(spec, "containers") or [{}]
-    own = mapping_at(main, "resources")
-    sides = {side: {**mapping_at(own, side), **amounts.get(side, {})} for side in ("limits", "requests")}
-    first = {"name": "main", **mapping_at(main), "resources": {**own, **sides}}
+    first = {"name": "main", **mapping_at(main), "resources": with_amounts(mapping_at(main, "resources"), amounts)}
     return {**spec, "containers": [first, *others]}
 
 
@@ -215,7 +196,7 @@ DOSSIER: Final = Dossier(
                     form=_SERVICE,
                     stamp=_stamp_service,
                     replicas=_dynamo_replicas,
-                    owner=_pod_cliques,
+                    owner=lambda scene: read_once(scene.document, _clique_set),
                     fixed=_service_resources,
                 ),
                 TemplatePlace(
@@ -223,7 +204,7 @@ DOSSIER: Final = Dossier(
                     stamp=_stamp_component,
                     optional=True,
                     replicas=_dynamo_replicas,
-                    owner=_pod_cliques,
+                    owner=lambda scene: read_once(scene.document, _clique_set),
                 ),
             ),
         ),

@@ -64,8 +64,12 @@ def _cliques(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
     a clique autoscales. Source: ai-dynamo/grove
     operator/internal/controller/podcliqueset/components/podgang/syncflow.go.
     """
-    times = {name: least for names, least in _scaling_groups(owner) for name in names}
-    return _pods(owner, times)
+    return _pods(owner, _times(owner))
+
+
+def _times(owner: Mapping[str, Any] | None) -> dict[str, int]:
+    """Return a mapping from the name of each clique in a scaling group to the group's minimum number of replicas."""
+    return {name: least for names, least in _scaling_groups(owner) for name in names}
 
 
 def _scaled_cliques(owner: Mapping[str, Any] | None, clique: str) -> tuple[Role, ...]:
@@ -124,11 +128,7 @@ def _starts(gang: StartingGang) -> Start[Any]:
     """
     if not count(at(gang.document, "spec", "replicas"), 1):
         return none_of(gang.pods)
-    groups = list_at(gang.document, "spec", "template", "podCliqueScalingGroups")
-    times = {
-        str(name): count(at(group, "minAvailable"), 1) for group in groups for name in list_at(group, "cliqueNames")
-    }
-    shares = []
+    times, shares = _times(gang.document), []
     for each in gang.pods:
         clique = gang.item(each, None)
         stated, every = at(clique, "spec", "minAvailable"), count(at(clique, "spec", "replicas"), 1)

@@ -3,18 +3,13 @@
 The labels and the group of the pods are therefore unknown. The source of the job's fields is HyperPod's CLI.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from ...kube.paths import ELEMENT
 from ...kube.unchecked import count
 from ..dossier import Dossier
 from ..places import Scene, TemplatePlace, WorkloadKind
 from ..stamping import owned_by_workload
-
-
-def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the owner on a pod. No other field that the operator writes is known."""
-    owned_by_workload(pod, scene)
 
 
 def _replicas(scene: Scene) -> int:
@@ -32,7 +27,9 @@ DOSSIER: Final = Dossier(
             source="aws/sagemaker-hyperpod-cli src/sagemaker/hyperpod/training/config/"
             "hyperpod_pytorch_job_unified_config.py ReplicaSpec",
             places=(
-                TemplatePlace(path=("spec", "replicaSpecs", ELEMENT, "template"), stamp=_stamp, replicas=_replicas),
+                TemplatePlace(
+                    path=("spec", "replicaSpecs", ELEMENT, "template"), stamp=owned_by_workload, replicas=_replicas
+                ),
             ),
         ),
     ),

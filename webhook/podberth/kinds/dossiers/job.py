@@ -3,10 +3,9 @@
 An Indexed Job whose pods communicate is a gang; the pods of any other Job are single tasks.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ...kube.paths import Path
 from ...kube.unchecked import at, count, mapping_at, number, text_at, unread
 from ...wellknown import GANG_SIZE_ANNOTATION, JOB_COMPLETION_INDEX
 from ..dossier import Dossier, Finished, KindNote, OwnerKind
@@ -15,7 +14,7 @@ from ..jobs import job_pods, stamp_job
 from ..members import Member, Membership, Subject, completion_index, named
 from ..name_sets import under
 from ..places import PLACEHOLDER_MINUTES, PLACEHOLDER_UID, Found, Scene, TemplatePlace, WorkloadKind
-from ..starts import Start, StartingGang, all_of, none_of
+from ..starts import Start, all_of, none_of
 
 
 def _job_spec(scene: Scene) -> Mapping[str, Any]:
@@ -77,32 +76,16 @@ _ASKS: Final = {GANG_SIZE_ANNOTATION} | under(
 _SOURCE: Final = "kubernetes/api batch/v1/types.go"
 
 
-def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
-    return job_minimums(document, "spec")
-
-
-def _cron_minimums(document: Found) -> Iterator[tuple[Path, str]]:
-    return job_minimums(document, "spec", "jobTemplate", "spec")
-
-
 # kubernetes-sigs/kueue pkg/controller/jobs/job: fewer pods of a Job may start.
 _PARTIAL: Final = "kueue.x-k8s.io/job-min-parallelism"
 
 
-def _starts(gang: StartingGang) -> Start[Any]:
+def _starts(job: Found, pods: Sequence[Any]) -> Start[Any]:
     """Return the number of a Job's pods that start together: all, or none if the Job's schedulingPolicy is ``basic``.
 
     The field ``minCount`` of the schedulingPolicy ``gang``, or Kueue's annotation for partial admission, makes the
     number smaller.
     """
-    return _starts_of(gang.document, gang.pods)
-
-
-def _cron_starts(gang: StartingGang) -> Start[Any]:
-    return _starts_of(mapping_at(gang.document, "spec", "jobTemplate"), gang.pods)
-
-
-def _starts_of(job: Found, pods: Sequence[Any]) -> Start[Any]:
     if at(job, "spec", *JOB_SCHEDULING, "basic") is not None:
         return none_of(pods)
     start = all_of(pods)
@@ -194,7 +177,15 @@ DOSSIER: Final = Dossier(
         ),
     ),
     group_rules=(
-        GroupRules(kind=("batch", "Job"), minimums=_minimums, starts=_starts),
-        GroupRules(kind=("batch", "CronJob"), minimums=_cron_minimums, starts=_cron_starts),
+        GroupRules(
+            kind=("batch", "Job"),
+            minimums=lambda job: job_minimums(job, "spec"),
+            starts=lambda gang: _starts(gang.document, gang.pods),
+        ),
+        GroupRules(
+            kind=("batch", "CronJob"),
+            minimums=lambda cron_job: job_minimums(cron_job, "spec", "jobTemplate", "spec"),
+            starts=lambda gang: _starts(mapping_at(gang.document, "spec", "jobTemplate"), gang.pods),
+        ),
     ),
 )

@@ -74,10 +74,6 @@ def _topology_needs(pod: Subject) -> str:
     return f" (an owner of the pods needs annotation {_SKIP})"
 
 
-def _queue(document: Mapping[str, Any]) -> Queue:
-    return Queue(text_at(document, "spec", "parentQueue"), "")
-
-
 _DOMAIN: Final = "kai.scheduler"
 _SKIP: Final = f"{_DOMAIN}/skip-podgrouper"
 _API_GROUP: Final = "scheduling.run.ai"
@@ -165,7 +161,7 @@ DOSSIER: Final = Dossier(
             only_leaves=True,  # docs/queues
             title="KAI Queue",
             versions=("v2",),
-            read=_queue,
+            read=lambda document: Queue(text_at(document, "spec", "parentQueue")),
         ),
     ),
     dialects=(

@@ -12,7 +12,7 @@ from ..dossier import Dossier
 from ..jobs import stamp_stateful_set
 from ..name_sets import under
 from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Scene, TemplatePlace, WorkloadKind, spec_replicas
-from ..stamping import add_labels, own
+from ..stamping import add_labels
 
 _SOURCE: Final = "kaito-project/kaito api/{v1alpha1,v1beta1}"
 _VERSIONS: Final = frozenset({"kaito.sh/v1alpha1", "kaito.sh/v1beta1"})
@@ -32,8 +32,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
         required = {"nodeSelectorTerms": [{"matchExpressions": terms}]}
         pod["spec"]["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
     add_labels(pod, {"kaito.sh/workspace": name})
-    own(pod, "apps/v1", "StatefulSet", name, PLACEHOLDER_UID)
-    stamp_stateful_set(pod, name, {})
+    stamp_stateful_set(pod, name, PLACEHOLDER_UID, {})
 
 
 def _affinity(scene: Scene) -> Iterator[tuple[Path, str]]:

@@ -1,16 +1,9 @@
 """Facts about Katib: Experiments, whose Trials each make one workload of any kind from the Experiment's spec."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-from ...kube.paths import Path
 from ..dossier import Dossier, FilledIn, Finished
 from ..places import WorkloadKind
-
-
-def _is_parameter(document: Mapping[str, Any], _path: Path, text: str) -> bool:
-    return document.get("kind") == "Experiment" and "${trialParameters." in text
-
 
 DOSSIER: Final = Dossier(
     name="Katib",
@@ -34,7 +27,7 @@ DOSSIER: Final = Dossier(
     filled_in=(
         FilledIn(
             source="kubeflow/katib pkg/controller.v1beta1/consts TrialTemplateParamReplaceFormat",
-            is_own=_is_parameter,
+            is_own=lambda document, _path, text: document.get("kind") == "Experiment" and "${trialParameters." in text,
             later="Katib fills in this number for each Trial, so nothing of this template is checked",
         ),
     ),

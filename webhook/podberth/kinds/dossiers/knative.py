@@ -1,19 +1,16 @@
 """Facts about Knative Serving: services whose pods scale with the requests."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 from ..dossier import Dossier
 from ..forms import POD_SPEC_FIELDS
 from ..name_sets import words
-from ..places import PLACEHOLDER_HASH, Form, Scene, TemplatePlace, WorkloadKind, unknown
+from ..places import LABELLED, PLACEHOLDER_HASH, Scene, TemplatePlace, WorkloadKind, unknown
 from ..stamping import add_labels, own_by_deployment
 
-_REVISION: Final = Form(
-    seats=(
-        (("metadata", "labels"), ("metadata", "labels")),
-        (("metadata", "annotations"), ("metadata", "annotations")),
-        (("spec",), ("spec",)),
-    ),
+_REVISION: Final = replace(
+    LABELLED,
     fields=POD_SPEC_FIELDS,
     others=words("containerConcurrency idleTimeoutSeconds responseStartTimeoutSeconds timeoutSeconds"),
 )

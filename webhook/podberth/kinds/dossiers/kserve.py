@@ -13,7 +13,7 @@ from ..members import Member, Membership, Subject, named
 from ..name_sets import words
 from ..places import PLACEHOLDER_HASH, Form, Found, Scene, TemplatePlace, WorkloadKind, unknown
 from ..serving_runtimes import runtime_of
-from ..stamping import add_env, add_labels, mount_shared_memory, own_by_deployment
+from ..stamping import add_env, add_labels, mount_shared_memory, own_by_deployment, owned_by_deployment
 
 # The PodSpecs in these CRDs are older than this field of 1.36.
 _NO_GROUP: Final = frozenset({"schedulingGroup"})
@@ -37,6 +37,7 @@ _FRAMEWORKS: Final = (
 )
 
 
+_GROUP: Final = "serving.kserve.io"
 _SERVER: Final = "kserve-container"
 _PREDICTOR: Final = replace(
     COMPONENT,
@@ -80,7 +81,7 @@ def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None
     (config/runtimes/kserve-{huggingfaceserver,vllmserver}.yaml).
     """
     main = pod["spec"]["containers"][0]
-    runtime = mapping_at(_runtime_of(scene, text_at(_at_place(scene), framework, "runtime")), "spec")
+    runtime = mapping_at(runtime_of(scene, _GROUP, text_at(_at_place(scene), framework, "runtime")), "spec")
     below = {"spec": {key: runtime.get(key) for key in ("containers", "volumes")}}
     if not runtime or template_problems(below):
         mount_shared_memory(pod, main, "devshm")
@@ -106,10 +107,6 @@ def _joined(below: object, above: object, key: str | None) -> list[Any]:
         *(each for each in (below if isinstance(below, list) else ()) if not key or at(each, key) not in taken),
         *ours,
     ]
-
-
-def _runtime_of(scene: Scene, name: str) -> Found:
-    return runtime_of(scene, "serving.kserve.io", name)
 
 
 def _min_replicas(scene: Scene) -> int:
@@ -141,7 +138,7 @@ def _nodes(scene: Scene) -> int:
     """
     predictor = mapping_at(scene.spec, "predictor")
     worker, framework = mapping_at(predictor, "workerSpec"), _framework(predictor)
-    runtime = mapping_at(_runtime_of(scene, text_at(predictor, framework, "runtime")), "spec")
+    runtime = mapping_at(runtime_of(scene, _GROUP, text_at(predictor, framework, "runtime")), "spec")
     sizes = (worker.get(key, at(runtime, "workerSpec", key)) for key in ("pipelineParallelSize", "tensorParallelSize"))
     pipeline, tensors = (count(size, 1) for size in sizes)
     if at(runtime, "annotations", "multinode/executor-backend") == "mp":
@@ -178,15 +175,8 @@ _RUNTIME: Final = replace(
 )
 
 
-def _stamp_runtime(pod: dict[str, Any], scene: Scene) -> None:
-    """Add to a pod of a runtime's template the fields of a Deployment's pods.
-
-    KServe makes such a Deployment for each InferenceService that names the runtime.
-    """
-    own_by_deployment(pod, scene.name)
-
-
 def _serving_runtime(kind: str) -> WorkloadKind:
+    # KServe makes a Deployment for each InferenceService that names the runtime.
     return WorkloadKind(
         api_versions=frozenset({"serving.kserve.io/v1alpha1"}),
         kind=kind,
@@ -194,11 +184,11 @@ def _serving_runtime(kind: str) -> WorkloadKind:
         only_template=True,
         of_cluster=kind.startswith("Cluster"),
         places=(
-            TemplatePlace(path=("spec",), form=_RUNTIME, stamp=_stamp_runtime, role="runtime", replicas=unknown),
+            TemplatePlace(path=("spec",), form=_RUNTIME, stamp=owned_by_deployment, role="runtime", replicas=unknown),
             TemplatePlace(
                 path=("spec", "workerSpec"),
                 form=_RUNTIME,
-                stamp=_stamp_runtime,
+                stamp=owned_by_deployment,
                 role="worker",
                 optional=True,
                 replicas=unknown,
@@ -229,8 +219,7 @@ def _containers(pod: Subject) -> Iterator[Mapping[str, Any]]:
 
 def _variable(container: Mapping[str, Any], name: str) -> str:
     """Return the value of an environment variable in an unchecked container; empty if there is none."""
-    env = container.get("env")
-    found = (text_at(each, "value") for each in (env if isinstance(env, list) else ()) if at(each, "name") == name)
+    found = (text_at(each, "value") for each in list_at(container, "env") if at(each, "name") == name)
     return next(found, "")
 
 

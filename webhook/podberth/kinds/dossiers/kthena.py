@@ -19,21 +19,13 @@ from ..model_servings import (
     scheduler_of,
     stamp_member,
 )
-from ..places import Form, Found, Scene, TemplatePlace, WorkloadKind, spec_replicas
+from ..places import LABELLED, Found, Scene, TemplatePlace, WorkloadKind, spec_replicas
 from ..roles import Role, asks_of, counted, read_once
 from ..starts import Share, Start, StartingGang
 
 _TYPES: Final = "volcano-sh/kthena pkg/apis/workload/v1alpha1"
 _UTILS: Final = "volcano-sh/kthena pkg/model-serving-controller/utils/utils.go"
 
-_TEMPLATE: Final = Form(
-    # pkg/apis/workload/v1alpha1/servinggroup_types.go PodTemplateSpec, Metadata: no finalizers
-    seats=(
-        (("metadata", "labels"), ("metadata", "labels")),
-        (("metadata", "annotations"), ("metadata", "annotations")),
-        (("spec",), ("spec",)),
-    )
-)
 _NO_GROUP: Final = frozenset({"schedulingGroup", "workloadRef"})
 """The fields of a PodSpec that Kthena's CRDs lack (charts/kthena/charts/workload/crds)."""
 
@@ -45,10 +37,6 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 def _role_instances(scene: Scene) -> int:
     """Return the number of a role's replicas in all serving groups; each replica has one entry pod."""
     return spec_replicas(scene) * count(scene.item.get("replicas"), 1)
-
-
-def _workers(scene: Scene) -> int:
-    return _role_instances(scene) * count(scene.item.get("workerReplicas"))
 
 
 def _scheduler_of_all(_scene: Scene) -> Iterator[tuple[Path, str]]:
@@ -86,18 +74,16 @@ def _number_in_role(pod: Subject, group: str, owner: Mapping[str, Any] | None) -
 
 
 def _roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    return tuple(_entries_and_workers(owner))
-
-
-def _entries_and_workers(owner: Mapping[str, Any] | None) -> Iterator[Role]:
-    """Yield the roles of one serving group: entry pods and worker pods of each of Kthena's roles.
+    """Return the roles of one serving group: entry pods and worker pods of each of Kthena's roles.
 
     The pods are counted as in ExpectedPodNum (utils.go).
     """
+    roles: list[Role] = []
     for role in list_at(owner, "spec", "template", "roles"):
         replicas = count(at(role, "replicas"), 1)
-        yield Role(replicas, asks_of(at(role, "entryTemplate")))
-        yield Role(replicas * count(at(role, "workerReplicas")), asks_of(at(role, "workerTemplate")))
+        roles.append(Role(replicas, asks_of(at(role, "entryTemplate"))))
+        roles.append(Role(replicas * count(at(role, "workerReplicas")), asks_of(at(role, "workerTemplate"))))
+    return tuple(roles)
 
 
 def _is_gang(document: Found) -> bool:
@@ -143,7 +129,8 @@ DOSSIER: Final = Dossier(
             places=(
                 TemplatePlace(
                     path=("spec", "template", "roles", ELEMENT, "entryTemplate"),
-                    form=_TEMPLATE,
+                    # pkg/apis/workload/v1alpha1/servinggroup_types.go PodTemplateSpec, Metadata: no finalizers
+                    form=LABELLED,
                     stamp=_stamp,
                     replicas=_role_instances,
                     lacks=_NO_GROUP,
@@ -151,11 +138,11 @@ DOSSIER: Final = Dossier(
                 ),
                 TemplatePlace(
                     path=("spec", "template", "roles", ELEMENT, "workerTemplate"),
-                    form=_TEMPLATE,
+                    form=LABELLED,
                     stamp=_stamp,
                     optional=True,
                     when=lambda scene: count(scene.item.get("workerReplicas")) > 0,
-                    replicas=_workers,
+                    replicas=lambda scene: _role_instances(scene) * count(scene.item.get("workerReplicas")),
                     lacks=_NO_GROUP,
                     fixed=_scheduler_of_all,
                 ),

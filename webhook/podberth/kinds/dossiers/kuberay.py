@@ -157,18 +157,16 @@ DOSSIER: Final = Dossier(
             words=frozenset({"Complete", "Failed"}),
         ),
     ),
-    group_rules=(
-        *(
-            GroupRules(
-                kind=("ray.io", kind),
-                minimums=_minimums,
-                # A RayService may have two clusters, while it replaces one: its pods are not one gang.
-                starts=None if kind == "RayService" else _starts,
-                fronts=frozenset({"head"}),
-                # ray-project/kuberay ray-operator/controllers/ray/batchscheduler/volcano
-                queue=("metadata", "labels", "volcano.sh/queue-name"),
-            )
-            for kind in ("RayCluster", "RayJob", "RayCronJob", "RayService")
-        ),
+    group_rules=tuple(
+        GroupRules(
+            kind=("ray.io", kind),
+            minimums=_minimums,
+            # A RayService may have two clusters, while it replaces one: its pods are not one gang.
+            starts=None if kind == "RayService" else _starts,
+            fronts=frozenset({"head"}),
+            # ray-project/kuberay ray-operator/controllers/ray/batchscheduler/volcano
+            queue=("metadata", "labels", "volcano.sh/queue-name"),
+        )
+        for kind in ("RayCluster", "RayJob", "RayCronJob", "RayService")
     ),
 )

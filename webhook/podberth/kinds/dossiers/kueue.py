@@ -47,14 +47,6 @@ def _suspended_set(pod: Subject) -> Member | None:
     return Member("StatefulSet", named("statefulset", controller.uid), size, ordinal(pod))
 
 
-def _local_queue(document: Mapping[str, Any]) -> Queue:
-    return Queue(text_at(document, "spec", "clusterQueue"), _stopped(document))
-
-
-def _cluster_queue(document: Mapping[str, Any]) -> Queue:
-    return Queue("", _stopped(document) or _inactive(document))
-
-
 def _stopped(document: Mapping[str, Any]) -> str:
     policy = text_at(document, "spec", "stopPolicy")
     return f"spec.stopPolicy {policy}" if policy in ("Hold", "HoldAndDrain") else ""
@@ -207,7 +199,7 @@ DOSSIER: Final = Dossier(
             parent=CLUSTER_QUEUE,
             title="LocalQueue",
             versions=_VERSIONS,
-            read=_local_queue,
+            read=lambda document: Queue(text_at(document, "spec", "clusterQueue"), _stopped(document)),
             of_cluster=False,
         ),
         QueueForm(
@@ -215,7 +207,7 @@ DOSSIER: Final = Dossier(
             kind=CLUSTER_QUEUE,
             title="ClusterQueue",
             versions=_VERSIONS,
-            read=_cluster_queue,
+            read=lambda document: Queue(halted=_stopped(document) or _inactive(document)),
         ),
     ),
     podless_groups=frozenset({"kueue.x-k8s.io", "config.kueue.x-k8s.io"}),

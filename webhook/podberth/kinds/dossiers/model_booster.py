@@ -9,7 +9,7 @@ from ..dossier import Dossier, KindNote
 from ..model_servings import MODEL_SERVING_GROUP, MODEL_SERVING_KEYS, MODEL_SERVING_VERSION, stamp_member
 from ..name_sets import words
 from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Found, Scene, TemplatePlace, WorkloadKind
-from ..roles import Predicted, read_once
+from ..roles import predicted, read_once
 from ..stamping import add_labels
 
 _CONVERT: Final = "volcano-sh/kthena pkg/model-booster-controller/convert"
@@ -84,7 +84,7 @@ def _serving_of(booster: Found) -> Found:
         "template": {"roles": roles},
     }
     metadata = {"name": name, "uid": PLACEHOLDER_UID}
-    return Predicted({"apiVersion": MODEL_SERVING_VERSION, "kind": "ModelServing", "metadata": metadata, "spec": spec})
+    return predicted(MODEL_SERVING_VERSION, "ModelServing", metadata, spec)
 
 
 def _stamp_booster(pod: dict[str, Any], scene: Scene) -> None:

@@ -41,10 +41,6 @@ def _named(pod: Mapping[str, Any]) -> object:
     return group.get("podGroupName") if isinstance(group, Mapping) else None
 
 
-def _topology(level: str) -> Mapping[str, Any]:
-    return {"schedulingConstraints": {"topology": [{"key": level}]}}
-
-
 DOSSIER: Final = Dossier(
     name="PodGroup and Workload of Kubernetes",
     versions={"kubernetes/api": "v0.35.3, v0.36.3, v0.37.1"},
@@ -100,6 +96,6 @@ DOSSIER: Final = Dossier(
         # A PodGroup cannot change between ``gang`` and ``basic``: in v1alpha2 the whole field is immutable, in later
         # versions only this choice.
         without={"schedulingPolicy": {"basic": {}}},
-        topology=_topology,
+        topology=lambda level: {"schedulingConstraints": {"topology": [{"key": level}]}},
     ),
 )

@@ -12,7 +12,7 @@ from ..forms import COMPONENT, find
 from ..leader_workers import predicted_group, stamp_group
 from ..name_sets import under, words
 from ..places import Found, Scene, TemplatePlace, WorkloadKind, always
-from ..stamping import add_labels, mount_shared_memory, own_by_deployment
+from ..stamping import add_labels, mount_shared_memory, own_by_deployment, with_amounts
 
 _NIM: Final = replace(
     COMPONENT,
@@ -82,9 +82,9 @@ def _resources(spec: Found) -> Found:
 
     Source: addGPUResources.
     """
-    said, gpus = mapping_at(spec, "resources"), _tensors(spec)
-    asked = {_GPU: gpus} if gpus else {}
-    return {**said, **({side: {**mapping_at(said, side), **asked} for side in ("limits", "requests")} if asked else {})}
+    gpus = _tensors(spec)
+    asked = {side: {_GPU: gpus} for side in ("limits", "requests")} if gpus else {}
+    return with_amounts(mapping_at(spec, "resources"), asked)
 
 
 def _tensors(spec: Found) -> int:

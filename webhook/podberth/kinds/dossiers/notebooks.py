@@ -6,7 +6,7 @@ from ...kube.unchecked import mapping_at
 from ..dossier import Dossier
 from ..jobs import stamp_stateful_set
 from ..places import PLACEHOLDER_UID, Form, Scene, TemplatePlace, WorkloadKind
-from ..stamping import add_annotations, add_labels, own
+from ..stamping import add_annotations, add_labels
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
@@ -19,8 +19,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     add_annotations(
         pod, {key: value for key, value in annotations.items() if "kubectl" not in key and "notebook" not in key}
     )
-    own(pod, "apps/v1", "StatefulSet", scene.name, PLACEHOLDER_UID)
-    stamp_stateful_set(pod, scene.name, {})
+    stamp_stateful_set(pod, scene.name, PLACEHOLDER_UID, {})
 
 
 def _texts(scene: Scene, key: str) -> dict[str, str]:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from ...kube.paths import Path
 from ...kube.shape import template_problems
 from ...kube.unchecked import at, count, list_at, mapping_at, text_at
 from ..dossier import Dossier
@@ -37,10 +36,6 @@ _NODE: Final = replace(_PART, seats=((("spec",), ()),))
 """The ``Form`` of a LeaderSpec or WorkerSpec: a PodSpec, and a container as ``runner``."""
 
 
-def _part_of(scene: Scene) -> Found:
-    return mapping_at(find(scene.document, scene.path[:2]))
-
-
 def _runtime_part(scene: Scene) -> Found:
     """Return the part of the runtime (such as its engine) into which OME merges the service's part; empty if unknown.
 
@@ -56,7 +51,7 @@ def _runtime_part(scene: Scene) -> Found:
 
 def _said(scene: Scene, *path: str) -> object:
     """Return the value at ``path`` in the service's part, such as its engine; else in the runtime's part; else None."""
-    own = at(_part_of(scene), *path)
+    own = at(find(scene.document, scene.path[:2]), *path)
     return at(_runtime_part(scene), *path) if own is None else own
 
 
@@ -96,10 +91,6 @@ def _own(scene: Scene) -> Found:
 
 def _form(scene: Scene) -> Form:
     return _NODE if len(scene.path) > len(("spec", "engine")) else _PART
-
-
-def _fixed(scene: Scene) -> Iterator[tuple[Path, str]]:
-    return replaced_lists(_below(scene), _own(scene), "the runtime", "the service's own")
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
@@ -166,7 +157,7 @@ def _places(suffix: str, stamp: Stamp, replicas: Callable[[Scene], int]) -> Iter
             replicas=replicas,
             owner=_group,
             below=_below,
-            fixed=_fixed,
+            fixed=lambda scene: replaced_lists(_below(scene), _own(scene), "the runtime", "the service's own"),
         )
 
 

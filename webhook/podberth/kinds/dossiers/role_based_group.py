@@ -17,7 +17,7 @@ from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, index_of,
 from ..name_sets import words
 from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Scene, TemplatePlace, WorkloadKind, spec_replicas
 from ..role_templates import PATCHES, RolePods, instance, merged_below, pods_of, shared_templates
-from ..roles import Predicted, Role, counted, read_once
+from ..roles import Predicted, Role, counted, predicted, read_once
 from ..stamping import add_annotations, add_labels, own
 from ..starts import together
 from ..strategic_merge import replaced_lists
@@ -71,8 +71,7 @@ def _group_of_set(document: Found | None) -> Predicted:
     template = mapping_at(document, "spec", "groupTemplate")
     spec = template.get("spec") if template else at(document, "spec", "template")
     metadata = {**mapping_at(document, "metadata"), "labels": mapping_at(template, "labels")}
-    version, roles = at(document, "apiVersion"), {"roles": at(spec, "roles")}
-    return Predicted({"apiVersion": version, "kind": "RoleBasedGroup", "metadata": metadata, "spec": roles})
+    return predicted(at(document, "apiVersion"), "RoleBasedGroup", metadata, {"roles": at(spec, "roles")})
 
 
 def _role_pods(scene: Scene) -> int:
@@ -108,10 +107,6 @@ def _makes_pods(scene: Scene) -> bool:
     return any(each.layers[-1:] == (inner,) for each in made) or not any(inner in each.layers for each in made)
 
 
-def _is_laid_over(scene: Scene) -> bool:
-    return bool(_below(scene))
-
-
 def _below(scene: Scene) -> Found:
     """Return the template to which the operator applies the patch at ``scene.path``.
 
@@ -119,12 +114,9 @@ def _below(scene: Scene) -> Found:
     does not have. A RoleBasedGroupSet has no role templates.
     """
     role, _ = _role_of(scene)
-    found = merged_below(role, _pods_on_top(scene), _shared(scene))
+    shared = {} if _is_set(scene) else read_once(scene.document, shared_templates)
+    found = merged_below(role, _pods_on_top(scene), shared)
     return found if isinstance(found, Mapping) else {}
-
-
-def _shared(scene: Scene) -> Mapping[str, object]:
-    return {} if _is_set(scene) else read_once(scene.document, shared_templates)
 
 
 def _replaced(scene: Scene) -> Iterator[tuple[Path, str]]:
@@ -174,7 +166,7 @@ def _role_places(*bases: tuple[str, ...]) -> Iterator[TemplatePlace]:
             path=(*base, "roles", ELEMENT, *path), stamp=_stamp, replicas=_role_pods, owner=_group, optional=True
         )
         if path in PATCHES:
-            yield replace(place, when=_is_laid_over, below=_below, fixed=_replaced)
+            yield replace(place, when=lambda scene: bool(_below(scene)), below=_below, fixed=_replaced)
         else:
             yield place if ELEMENT in path else replace(place, when=_makes_pods)
 
@@ -190,7 +182,7 @@ def _role_based_group(pod: Subject) -> Member:
     )
     owner = pod.owner("RoleBasedGroup")
     index = _number_in_role(pod, owner, role or "")
-    roles = read_once(owner, _all_roles)
+    roles = read_once(owner, _roles)
     return Member("RoleBasedGroup", named("rbg", group), counted(roles), index, role or "", roles=roles)
 
 
@@ -230,23 +222,19 @@ def _number_in_instance(pod: Subject, role: object) -> int:
     return before + index if index >= 0 else -1
 
 
-def _all_roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    return tuple(_roles(owner))
+def _roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
+    """Return the pods of each template of all roles: the role's ``replicas`` times the pods of one replica.
 
-
-def _roles(owner: Mapping[str, Any] | None) -> Iterator[Role]:
-    """Yield the pods of each template of all roles: the role's ``replicas`` times the pods of one replica.
-
-    Nothing is yielded if a scaling adapter sets the replicas of any role, because the numbers are then unknown. All
+    The result is empty if a scaling adapter sets the replicas of any role, because the numbers are then unknown. All
     pods of a role's ``customComponentsPattern`` count, unlike in sgl-project/rbg api/workloads/v1alpha2/helper.go
     GetGroupSize.
     """
     roles = list_at(owner, "spec", "roles")
     shared = shared_templates(owner)
-    for role in () if any(map(_scales, roles)) else roles:
-        replicas = at(role, "replicas")
-        for each in instance(role, shared):
-            yield Role(count(replicas, 1) * each.count, each.asks, unread(replicas) or each.unread)
+    if any(map(_scales, roles)):
+        return ()
+    made = ((at(role, "replicas"), each) for role in roles for each in instance(role, shared))
+    return tuple(Role(count(times, 1) * each.count, each.asks, unread(times) or each.unread) for times, each in made)
 
 
 def _stages(owner: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ SeldonIO/seldon-core operator/controllers/seldondeployment_controller.go.
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from ...kube.object_names import MAX_LABEL
@@ -16,7 +17,7 @@ from ...kube.unchecked import at, count, list_at, mapping_at, text, text_at
 from ..dossier import Dossier
 from ..forms import CONTAINER_FIELDS
 from ..name_sets import under, words
-from ..places import Form, Found, Scene, TemplatePlace, WorkloadKind
+from ..places import LABELLED, Form, Found, Scene, TemplatePlace, WorkloadKind
 from ..roles import read_once
 from ..stamping import add_annotations, add_labels, own_by_deployment
 
@@ -24,14 +25,7 @@ _API: Final = "machinelearning.seldon.io"
 _PREDICTORS: Final = ("spec", "predictors", ELEMENT)
 
 # operator/apis/machinelearning.seldon.io/v1/seldondeployment_types.go SeldonPodSpec, whose other metadata is not copied
-_COMPONENT: Final = Form(
-    seats=(
-        (("metadata", "labels"), ("metadata", "labels")),
-        (("metadata", "annotations"), ("metadata", "annotations")),
-        (("spec",), ("spec",)),
-    ),
-    beside=words("hpaSpec kedaSpec pdbSpec replicas"),
-)
+_COMPONENT: Final = replace(LABELLED, beside=words("hpaSpec kedaSpec pdbSpec replicas"))
 # The same file, Explainer
 _EXPLAINER: Final = Form(
     seats=((("spec",), ()),),

@@ -1,20 +1,22 @@
 """Facts about Spark: applications that spark-submit or spark-operator starts."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from ...kube.paths import Path
 from ...kube.unchecked import at, count, mapping_at, number, text
 from ..dossier import Dossier, Finished, KindNote, OwnerKind
+from ..forms import COMPONENT
 from ..group_rules import GroupRules
 from ..members import Member, Membership, Subject
 from ..name_sets import words
-from ..places import PLACEHOLDER_HASH, Form, Scene, TemplatePlace, WorkloadKind
+from ..places import PLACEHOLDER_HASH, Scene, TemplatePlace, WorkloadKind
 from ..stamping import add_labels, owned_by_workload, set_name
 
 # kubeflow/spark-operator api/v1beta2/sparkapplication_types.go SparkPodSpec, DriverSpec, ExecutorSpec
-_POD: Final = Form(
-    seats=((("metadata", "labels"), ("labels",)), (("metadata", "annotations"), ("annotations",)), (("spec",), ())),
+_POD: Final = replace(
+    COMPONENT,
     fields=words(
         "affinity dnsConfig hostAliases hostNetwork initContainers nodeSelector priorityClassName "
         "schedulerName shareProcessNamespace terminationGracePeriodSeconds tolerations"

@@ -12,14 +12,14 @@ from typing import Any, Final
 
 from ...kube.paths import ELEMENT
 from ...kube.shape import template_problems
-from ...kube.unchecked import at, count, mapping_at, text, text_at
+from ...kube.unchecked import at, count, list_at, mapping_at, text, text_at
 from ..dossier import Dossier, Finished, KindNote
 from ..forms import find
 from ..group_rules import GroupRules
 from ..job_sets import JOB_TEMPLATE, jobs_before, replicated_pods, stamp_job_set
 from ..places import PLACEHOLDER_UID, Form, Found, Scene, TemplatePlace, WorkloadKind
-from ..roles import Predicted, read_once
-from ..runtime_patches import PATCHED_PODS, patched, patched_jobs
+from ..roles import predicted, read_once
+from ..runtime_patches import PATCHED_PODS, patched
 from ..stamping import add_annotations, add_labels
 from ..starts import together
 
@@ -39,7 +39,7 @@ def _jobs_of_runtime(runtime: Found, train_job: Found) -> list[dict[str, Any]]:
     """
     nodes = at(train_job, "spec", "trainer", "numNodes")
     found = []
-    for job in patched_jobs(runtime, train_job):
+    for job in patched(list_at(runtime, "spec", "template", "spec", "replicatedJobs"), train_job):
         if not isinstance(job, Mapping):
             continue
         pods = _pods(job, runtime, nodes)
@@ -88,20 +88,11 @@ def _trains(job: Found) -> bool:
 
 def _job_set(document: Found, jobs: list[dict[str, Any]]) -> Found:
     metadata = {"name": text_at(document, "metadata", "name"), "labels": at(document, "metadata", "labels")}
-    return {
-        "apiVersion": "jobset.x-k8s.io/v1alpha2",
-        "kind": "JobSet",
-        "metadata": metadata,
-        "spec": {"replicatedJobs": jobs},
-    }
-
-
-def _runtime_owner(scene: Scene) -> Found:
-    return read_once(scene.document, _job_set_of_runtime)
+    return predicted("jobset.x-k8s.io/v1alpha2", "JobSet", metadata, {"replicatedJobs": jobs})
 
 
 def _job_set_of_runtime(runtime: Found) -> Found:
-    return Predicted(_job_set(runtime, _jobs_of_runtime(runtime, {})))
+    return _job_set(runtime, _jobs_of_runtime(runtime, {}))
 
 
 def _jobs_by_name(runtime: Found) -> Mapping[str, Found]:
@@ -252,7 +243,7 @@ def _runtime_kind(kind: str) -> WorkloadKind:
                 path=("spec", "template", "spec", "replicatedJobs", ELEMENT, *JOB_TEMPLATE),
                 stamp=_stamp_runtime,
                 replicas=lambda scene: replicated_pods(_same_job(scene)),
-                owner=_runtime_owner,
+                owner=lambda scene: read_once(scene.document, _job_set_of_runtime),
             ),
         ),
     )

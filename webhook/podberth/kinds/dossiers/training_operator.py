@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from ...kube.paths import ELEMENT
 from ..dossier import Dossier, KindNote
-from ..group_rules import specs_of
 from ..members import Member, Membership, Subject, index_of, named
 from ..places import TemplatePlace, WorkloadKind, item_replicas
 from ..replica_specs import (
@@ -19,27 +18,22 @@ from ..replica_specs import (
     replica_finished,
     replica_owner,
     replica_rules,
+    specs_of,
     stamp_replica,
 )
 from ..roles import Role, counted, read_once, role_of
 
 
 def _kind(kind: str, *versions: str) -> WorkloadKind:
-    places = [
-        TemplatePlace(
-            path=("spec", REPLICA_SPECS[kind], ELEMENT, "template"), stamp=stamp_replica, replicas=item_replicas
-        )
-    ]
-    if "v1alpha1" in versions:
-        old = TemplatePlace(
-            path=("spec", "replicaSpecs", ELEMENT, "template"), stamp=stamp_replica, replicas=item_replicas
-        )
-        places.append(old)
+    fields = (REPLICA_SPECS[kind], "replicaSpecs") if "v1alpha1" in versions else (REPLICA_SPECS[kind],)
     return WorkloadKind(
         api_versions=frozenset(f"kubeflow.org/{version}" for version in versions),
         kind=kind,
         source="kubeflow/training-operator pkg/apis/kubeflow.org/v1",
-        places=tuple(places),
+        places=tuple(
+            TemplatePlace(path=("spec", field, ELEMENT, "template"), stamp=stamp_replica, replicas=item_replicas)
+            for field in fields
+        ),
     )
 
 
@@ -116,15 +110,10 @@ DOSSIER: Final = Dossier(
     owners=tuple(replica_owner(kind, "v1") for kind in REPLICA_SPECS if kind not in {"AscendJob", "MPIJob"}),
     finished=tuple(replica_finished(kind) for kind in REPLICA_SPECS if kind not in {"AscendJob", "MPIJob"}),
     group_rules=(
-        *(
-            replica_rules(kind, fronts)
-            for kind, fronts in (
-                ("PyTorchJob", {"master"}),
-                ("TFJob", {"chief", "master"}),
-                ("XGBoostJob", {"master"}),
-                ("PaddleJob", {"master"}),
-                ("JAXJob", set()),
-            )
-        ),
+        replica_rules("PyTorchJob", {"master"}),
+        replica_rules("TFJob", {"chief", "master"}),
+        replica_rules("XGBoostJob", {"master"}),
+        replica_rules("PaddleJob", {"master"}),
+        replica_rules("JAXJob", set()),
     ),
 )

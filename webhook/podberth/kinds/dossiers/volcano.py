@@ -21,7 +21,7 @@ from ..members import Member, Membership, Subject, completion_index, index_of, n
 from ..name_sets import under
 from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Scene, TemplatePlace, WorkloadKind, item_replicas
 from ..queues import VOLCANO_QUEUE, Queue, QueueForm
-from ..roles import Predicted, Role, counted, read_once, role_of
+from ..roles import Predicted, Role, counted, predicted, read_once, role_of
 from ..stamping import add_annotations, add_labels, own, owned_by_workload, set_name
 from ..starts import Share, Start, StartingGang
 from ..systems import Dialect, PodGroupKind, System
@@ -57,8 +57,7 @@ def _job_made(document: Found | None) -> Predicted:
     cron = at(document, "kind") == "CronJob"
     made = mapping_at(document, "spec", "jobTemplate") if cron else mapping_at(document)
     metadata = {**mapping_at(document, "metadata"), "labels": mapping_at(made, "metadata", "labels")}
-    spec = mapping_at(made, "spec")
-    return Predicted({"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": metadata, "spec": spec})
+    return predicted("batch.volcano.sh/v1alpha1", "Job", metadata, mapping_at(made, "spec"))
 
 
 def _stamp_task(pod: dict[str, Any], scene: Scene, name: str, uid: str, job: Found) -> None:
