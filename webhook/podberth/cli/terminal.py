@@ -100,7 +100,7 @@ class Terminal:
         encoding = self._stream.encoding or "utf-8"
         return characters.encode(encoding, "ignore").decode(encoding) == characters
 
-    def table(self, rows: Sequence[Sequence[str | Span]]) -> None:
+    def table(self, rows: Sequence[Sequence[str | Span]], *, indent: str = "") -> None:
         """Print rows in aligned columns; the first row is the head, and long cells are wrapped inside the column."""
         head, *body = rows
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
@@ -108,8 +108,9 @@ class Terminal:
             table.add_column(_cell(cell), overflow="fold")
         for row in body:
             table.add_row(*map(_cell, row))
-        for segments in self._console.render_lines(table, pad=False):
-            written = Text.assemble(*((part.text, part.style or "") for part in segments))
+        options = self._console.options.update_width(self.width - len(indent))
+        for segments in self._console.render_lines(table, options, pad=False):
+            written = Text.assemble(indent, *((part.text, part.style or "") for part in segments))
             written.rstrip()
             self._write(written)
         self._stream.flush()
