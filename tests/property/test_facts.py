@@ -23,7 +23,6 @@ VIEWS = (
     "namespaces",
     "config_maps",
     "pod_groups",
-    "group_sizes",
     "native_groups",
     "served_groups",
     "queues",
@@ -143,7 +142,7 @@ def test_a_watch_makes_the_facts_that_a_file_of_the_same_objects_makes(events: l
                     last[identity(document)] = document
     watched, read = live.facts(), collect(last.values(), now=None)
     assert watched.tables == read.tables
-    for view in ("pod_groups", "group_sizes", "native_groups", "owners", "class_resources", "devices"):
+    for view in ("pod_groups", "native_groups", "owners", "class_resources", "devices"):
         assert getattr(watched, view) == getattr(read, view)
     assert watched.default_priority_class == read.default_priority_class
 

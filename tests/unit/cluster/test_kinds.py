@@ -284,8 +284,10 @@ def test_the_same_is_made_of_it_as_of_the_objects_of_a_snapshot() -> None:
     made = live.facts()
     assert made.native_groups == {"team": {"a", "s"}}
     sizes = {("scheduling.k8s.io", "team", "a"): 3, ("scheduling.volcano.sh", "team", "b"): 4}
-    assert made.group_sizes == sizes
-    assert made.pod_groups.keys() == {*sizes, ("scheduling.k8s.io", "team", "s")}
+    assert {key: group.size for key, group in made.pod_groups.items()} == {
+        **sizes,
+        ("scheduling.k8s.io", "team", "s"): 0,
+    }
     assert made.class_resources == {f"deviceclass.resource.kubernetes.io/{name}" for name in "cn"}
     assert made.devices == KnownDevices(
         templates={("team", "channel"): (ClaimRequest("compute-domain-default-channel.nvidia.com", 1),)},

@@ -160,12 +160,14 @@ def test_pod_groups_state_how_many_start_together_each_in_its_own_api_group() ->
         ],
         now=None,
     )
-    assert objects.group_sizes == {("scheduling.k8s.io", "team", "a"): 4, ("scheduling.volcano.sh", "team", "a"): 3}
-    assert objects.pod_groups.keys() - objects.group_sizes.keys() == {
-        ("scheduling.k8s.io", "team", "basic"),
-        ("scheduling.run.ai", "default", "one"),
-        ("scheduling.x-k8s.io", "default", "wrong"),
+    assert {key: objects.group_size(key) for key in objects.pod_groups} == {
+        ("scheduling.k8s.io", "team", "a"): 4,
+        ("scheduling.volcano.sh", "team", "a"): 3,
+        ("scheduling.k8s.io", "team", "basic"): 0,
+        ("scheduling.run.ai", "default", "one"): 0,
+        ("scheduling.x-k8s.io", "default", "wrong"): 0,
     }
+    assert objects.group_size(("scheduling.k8s.io", "team", "unknown")) == 0
     assert objects.native_groups == {"team": {"a", "basic"}}
 
 

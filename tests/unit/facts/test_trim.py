@@ -193,7 +193,6 @@ def same(one: ClusterFacts, other: ClusterFacts) -> bool:
     fields = (
         "nodes",
         "pod_groups",
-        "group_sizes",
         "served_groups",
         "queues",
         "class_resources",

@@ -71,7 +71,7 @@ def test_volcano_reads_a_minimum_of_owners_only() -> None:
     said = {"scheduling.k8s.io/group-name": "ring", "scheduling.volcano.sh/group-min-member": "9"}
     document = gpu_pod(annotations=said, schedulerName="volcano")
     assert gang(document).size == 0
-    assert gang(document, group_sizes={("scheduling.volcano.sh", "default", "ring"): 4}).size == 4
+    assert gang(document, size_of={("scheduling.volcano.sh", "default", "ring"): 4}.get).size == 4
 
 
 def test_kai_reads_a_minimum_of_the_workload_on_top_only() -> None:
@@ -79,7 +79,7 @@ def test_kai_reads_a_minimum_of_the_workload_on_top_only() -> None:
     said = {"pod-group-name": "ring", "kai.scheduler/batch-min-member": "9"}
     document = gpu_pod(annotations=said, schedulerName="kai-scheduler")
     assert gang(document).size == 0
-    assert gang(document, group_sizes={("scheduling.run.ai", "default", "ring"): 4}).size == 4
+    assert gang(document, size_of={("scheduling.run.ai", "default", "ring"): 4}.get).size == 4
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_rubbish_is_kept_as_nothing_or_as_rubbish_that_reads_alike(kind: OwnerKi
             spec={},
             controller=None,
             owners={"u": kept},
-            group_sizes={},
+            size_of=lambda _: 0,
         )
         for row in (*OPERATORS, LAST[0]):
             row.read(subject)

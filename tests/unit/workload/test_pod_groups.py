@@ -35,7 +35,7 @@ def test_every_way_of_naming_a_pod_group_says_whose_it_is() -> None:
 def test_a_group_that_the_pod_names_states_how_many_start_together(api_group: str, document: JSON) -> None:
     unknown = gang(document)
     assert (unknown.known, unknown.name, unknown.size) == (True, "ring", 0)
-    known = gang(document, group_sizes={(api_group, "default", "ring"): 5})
+    known = gang(document, size_of={(api_group, "default", "ring"): 5}.get)
     assert known == replace(unknown, size=5)
 
 
@@ -46,16 +46,16 @@ def test_groups_of_other_namespaces_names_and_systems_state_nothing(api_group: s
         (api_group, "default", "other"): 5,
         ("example.com", "default", "ring"): 5,
     }
-    assert gang(document, group_sizes=others).size == 0
+    assert gang(document, size_of=others.get).size == 0
 
 
 def test_what_the_user_says_about_a_group_beats_the_group() -> None:
     said = {"scheduling.k8s.io/group-name": "ring", "podberth.io/gang-size": "6"}
-    assert gang(gpu_pod(annotations=said), group_sizes={("scheduling.volcano.sh", "default", "ring"): 5}).size == 6
+    assert gang(gpu_pod(annotations=said), size_of={("scheduling.volcano.sh", "default", "ring"): 5}.get).size == 6
 
 
 def test_a_label_that_names_a_native_group_has_its_size() -> None:
     sizes = {("scheduling.k8s.io", "default", "ring"): 5}
     document = pod(labels={"podberth.io/gang": "ring"})
-    assert gang(document, pod_groups=frozenset({"ring"}), group_sizes=sizes).size == 5
-    assert gang(document, group_sizes=sizes).size == 0
+    assert gang(document, pod_groups=frozenset({"ring"}), size_of=sizes.get).size == 5
+    assert gang(document, size_of=sizes.get).size == 0

@@ -149,7 +149,7 @@ def gang_in(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> Gang:
     Of the snapshot, the owners, the groups and the group systems of namespaces (``Conventions``) are used.
     """
     native = snapshot.facts.native_groups.get(namespace, frozenset())
-    gang = gang_of(pod, namespace, snapshot.owners, native, snapshot.facts.group_sizes, snapshot.devices)
+    gang = gang_of(pod, namespace, snapshot.owners, native, snapshot.facts.group_size, snapshot.devices)
     system = more_decisive(gang.system, _taken_over(pod, namespace, snapshot))
     if system == gang.system:
         return replace(gang, asks_topology=True) if _group_asks(gang, pod, namespace, snapshot) else gang

@@ -85,7 +85,7 @@ class PodUnderReview:
             namespace=namespace,
             native=self.native_groups,
             groups=facts.pod_groups,
-            minimum=facts.group_sizes.get((NATIVE_GROUP, namespace, gang.name), 0),
+            minimum=facts.group_size((NATIVE_GROUP, namespace, gang.name)),
             served=facts.served_groups,
             # As read from the pod in the request: after a write, the gang may be a group that states no size.
             sized_by_owner=self._sized_by_owner,

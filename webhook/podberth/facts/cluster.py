@@ -175,13 +175,10 @@ class ClusterFacts:
         """A mapping from (API group, namespace, name) to each known PodGroup, also to PodGroups that state no size."""
         return self._known("pod group")
 
-    @property
-    def group_sizes(self) -> Mapping[GroupKey, int]:
-        """A mapping from PodGroup to the smallest number of pods that the group starts together.
-
-        PodGroups without this number are left out.
-        """
-        return _Sizes(self.pod_groups)
+    def group_size(self, key: GroupKey) -> int:
+        """Return the smallest number of pods that a PodGroup starts together; 0 if unknown, or if it states none."""
+        group = self.pod_groups.get(key)
+        return 0 if group is None else group.size
 
     @property
     def _native(self) -> Mapping[NamespacedName, PodGroup]:
@@ -275,25 +272,6 @@ _FOLLOWS_FROM: Final[Mapping[str, tuple[Kind, ...]]] = {
     "default_priority_class": of_role("priority class"),
 }
 """The kinds of objects from which each derived fact is computed; a cached fact is valid until their tables change."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Sizes(Mapping[GroupKey, int]):
-    """A mapping from PodGroup to size, read from ``groups`` without a copy, because there may be 100,000 PodGroups."""
-
-    groups: Mapping[GroupKey, PodGroup]
-
-    def __getitem__(self, key: GroupKey) -> int:
-        size = self.groups[key].size
-        if not size:
-            raise KeyError(key)
-        return size
-
-    def __iter__(self) -> Iterator[GroupKey]:
-        return (key for key in self.groups if self.groups[key].size)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
 
 
 def _identified(documents: Iterable[object]) -> Iterator[tuple[Kind, ObjectKey, Document]]:

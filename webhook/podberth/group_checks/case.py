@@ -203,7 +203,7 @@ class GroupCase:
         return found
 
     def _groups_of(self, pod: Found) -> Groups:
-        return tuple(groups_in(pod, self.namespace, self.known.facts.group_sizes))
+        return tuple(groups_in(pod, self.namespace, self.known.facts.group_size))
 
     def wrong(self, steps: Path, message: str) -> Wrong:
         """Return a problem about a field of the object.

@@ -1,7 +1,8 @@
 """Reads the topology that a workload's own fields require: how many pods one domain of a level has to hold."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -28,19 +29,12 @@ _MOST_TERMS: Final = 8
 class LevelDemand:
     """One requirement on topology: one domain of the level ``key`` has to hold the pods that ``start`` counts."""
 
-    pods: Pods
-    """The pods at whose template a problem is reported, if ``case`` is None."""
     key: str
     start: Start[Pods]
-    steps: Path
-    """The path of the field in the pod, or in the object if ``case`` is set."""
-    case: GroupCase | None = None
+    wrong: Callable[[str], Wrong]
+    """The function that returns a problem, with a message, of the field that states the requirement."""
     domains: int = 1
     """The number of domains that are needed, one for each gang."""
-
-    def wrong(self, message: str) -> Wrong:
-        """Return a problem with the requirement, at the path of the field that states the requirement."""
-        return self.case.wrong(self.steps, message) if self.case else self.pods.wrong(self.steps, message)
 
     def concerns(self, other: "LevelDemand") -> bool:
         """Return whether this requirement and the requirement ``other`` apply to pods from a common template."""
@@ -76,11 +70,9 @@ def _of_jobs(case: GroupCase, name: str) -> Iterator[LevelDemand]:
         if key:
             alike = [each for each, other, _ in found if other == key]
             yield LevelDemand(
-                pods=pods,
                 key=key,
                 start=_of_one_group(case, pods),
-                steps=(*place, *steps) if place is not None else steps,
-                case=None if place is None else case,
+                wrong=partial(pods.wrong, steps) if place is None else partial(case.wrong, (*place, *steps)),
                 domains=sum(_groups(case, each) for each in _rivals(case, pods, alike)),
             )
 
@@ -119,7 +111,8 @@ def _of_groups(case: GroupCase, name: str, pods: Sequence[Pods], groups: int) ->
     if by is not None and groups:
         start = all_of(pods, lambda each: each.replicas // groups)
         key = said or text_at(by.template.own, *steps)
-        yield LevelDemand(pods=by, key=key, start=start, steps=steps, case=case if said else None, domains=groups)
+        wrong = partial(case.wrong if said else by.wrong, steps)
+        yield LevelDemand(key=key, start=start, wrong=wrong, domains=groups)
 
 
 def _of_its_part(case: GroupCase, pods: Pods) -> Path:
@@ -200,7 +193,7 @@ def _joined(starts: Sequence[Start[Pods]]) -> Start[Pods]:
 
 def _annotated(pods: Pods, name: str, start: Start[Pods]) -> LevelDemand:
     key = text_at(pods.template.own, "metadata", "annotations", name)
-    return LevelDemand(pods=pods, key=key, start=start, steps=("metadata", "annotations", name))
+    return LevelDemand(key=key, start=start, wrong=partial(pods.wrong, ("metadata", "annotations", name)))
 
 
 def native_levels(case: GroupCase) -> Iterator[LevelDemand]:
@@ -215,8 +208,8 @@ def native_levels(case: GroupCase) -> Iterator[LevelDemand]:
     for pods in case.pods:
         for index, each in enumerate(list_at(case.document, *steps)):
             if key := text_at(each, "key"):
-                start = start_of(case, [pods])
-                yield LevelDemand(pods=pods, key=key, start=start, steps=(*steps, index, "key"), case=case)
+                wrong = partial(case.wrong, (*steps, index, "key"))
+                yield LevelDemand(key=key, start=start_of(case, [pods]), wrong=wrong)
 
 
 def affinity_levels(case: GroupCase) -> Iterator[LevelDemand]:
@@ -238,7 +231,7 @@ def affinity_levels(case: GroupCase) -> Iterator[LevelDemand]:
         those = [places for (other, more), places in asking.items() if other == key and more >= mates]
         if mates <= set[int]().union(*those):
             start = start_of(case, [case.pods[place] for place in sorted(mates)])
-            yield LevelDemand(pods=pods, key=key, start=start, steps=(*steps, "topologyKey"))
+            yield LevelDemand(key=key, start=start, wrong=partial(pods.wrong, (*steps, "topologyKey")))
 
 
 def affinity_keys(case: GroupCase) -> Iterator[LevelDemand]:
@@ -247,7 +240,8 @@ def affinity_keys(case: GroupCase) -> Iterator[LevelDemand]:
     for place, pods in enumerate(case.pods):
         for steps, term in _terms(pods.pod, preferred=True):
             if place in roles.selected(term, place) and (key := text(term.get("topologyKey"))):
-                yield LevelDemand(pods=pods, key=key, start=all_of([pods]), steps=(*steps, "topologyKey"))
+                wrong = partial(pods.wrong, (*steps, "topologyKey"))
+                yield LevelDemand(key=key, start=all_of([pods]), wrong=wrong)
 
 
 class _Roles:

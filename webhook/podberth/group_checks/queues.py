@@ -4,36 +4,22 @@ Queues of a Kubernetes kind, such as LocalQueue, are not checked if no such queu
 checked, because they are in a ConfigMap or come from placement rules.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final, TypeAlias
 
 from ..kinds.queues import VOLCANO_QUEUE, QueueForm
-from ..kube.paths import Path
 from ..kube.positions import render_path
 from ..kube.unchecked import text_at
 from ..topology.queues import QUEUE_FORMS
-from .case import GroupCase, Pods, Wrong
+from .case import GroupCase, Wrong
 
 POD_KEYS: Final = frozenset(key for form in QUEUE_FORMS.values() for key in (form.label, form.annotation) if key)
 """The labels and annotations by which a pod names a queue."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """The name of a queue, and the field of a pod or object that has the name."""
-
-    name: str
-    steps: Path
-    pods: Pods | None = None
-    """The pods that name the queue; None if the object names the queue."""
-    outside: bool = False
-    """Whether the name is on an object that wraps the checked object."""
-
-    def wrong(self, case: GroupCase, message: str) -> Wrong:
-        if self.outside:
-            return Wrong(self.steps, render_path(self.steps), message)
-        return case.wrong(self.steps, message) if self.pods is None else self.pods.wrong(self.steps, message)
+_Named: TypeAlias = tuple[str, Callable[[str], Wrong]]
+"""The name of a queue, and the function that returns a problem, with a message, of the field that has the name."""
 
 
 def wrong_queues(case: GroupCase) -> Iterator[Wrong]:
@@ -42,9 +28,9 @@ def wrong_queues(case: GroupCase) -> Iterator[Wrong]:
     A queue whose parent is missing or admits nothing is a problem, too.
     """
     for form in QUEUE_FORMS.values():
-        for each in _named(case, form):
-            if message := _reason(case, form, each.name):
-                yield each.wrong(case, message)
+        for name, wrong in _named(case, form):
+            if message := _reason(case, form, name):
+                yield wrong(message)
 
 
 def _named(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
@@ -58,7 +44,7 @@ def _named(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
     if rules.queue and form.kind == VOLCANO_QUEUE and _uses(case, rules.queue_scheduler):
         name = text_at(case.document, *rules.queue)
         if name:
-            yield _Named(name, rules.queue)
+            yield name, partial(case.wrong, rules.queue)
     if form.annotation:
         yield from _of_pods(case, ("metadata", "annotations", form.annotation), form.scheduler)
 
@@ -72,8 +58,10 @@ def _labelled(case: GroupCase, key: str) -> Iterator[_Named]:
     steps = ("metadata", "labels", key)
     own = text_at(case.document, *steps)
     outer = text_at(case.above[0], *steps) if case.above else ""
-    if own or outer:
-        yield _Named(outer or own, steps, outside=bool(outer))
+    if outer:
+        yield outer, partial(Wrong, steps, render_path(steps))
+    elif own:
+        yield own, partial(case.wrong, steps)
     else:
         yield from _of_pods(case, steps, "")
 
@@ -88,7 +76,7 @@ def _of_pods(case: GroupCase, steps: tuple[str, ...], scheduler: str) -> Iterato
         name = text_at(pods.template.own, *steps)
         if name and name not in reported and scheduler in ("", pods.scheduler):
             reported.add(name)
-            yield _Named(name, steps, pods)
+            yield name, partial(pods.wrong, steps)
 
 
 def _uses(case: GroupCase, scheduler: str) -> bool:

@@ -63,15 +63,17 @@ class Subject:
     spec: Mapping[str, Any]
     controller: OwnerReference | None
     owners: Mapping[str, Mapping[str, Any]]
-    group_sizes: Mapping[tuple[str, str, str], int]
-    """The minimum number of pods of each PodGroup, by API group, namespace and name."""
+    size_of: Callable[[tuple[str, str, str]], int | None]
+    """The function that returns the minimum number of pods of a PodGroup, from its API group, namespace and name; 0 or
+    None if unknown.
+    """
 
     def group_size(self, name: str, *api_groups: str) -> int:
         """Return the minimum number of pods of the PodGroup with this name in the pod's namespace; 0 if unknown.
 
         ``api_groups`` are the API groups of the PodGroup, in the order in which they are tried.
         """
-        found = (self.group_sizes.get((each, self.namespace, name), 0) for each in api_groups)
+        found = (self.size_of((each, self.namespace, name)) for each in api_groups)
         return next((size for size in found if size), 0)
 
     def lineage(self) -> Iterator[Mapping[str, Any]]:

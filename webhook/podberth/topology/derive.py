@@ -11,7 +11,7 @@ from ..devices import mig
 from .codec import LONGEST_TEXT, MOST_UNSEEN
 from .links import links_of
 from .node import Fabric, Gpu, MigInstance, MigOffer, NodeTopology, Platform, Unseen
-from .observation import Health, Observation, ObservedFabric, ObservedGpu, PciPlace
+from .observation import Health, Observation, ObservedFabric, ObservedGpu, ObservedPlatform, PciPlace
 
 _NOWHERE = PciPlace(numa_node=None, path=())
 
@@ -46,7 +46,7 @@ def derive(observation: Observation) -> NodeTopology:
         links=links_of(observation),
         fabric=fabric,
         nics=tuple(sorted(observation.nics, key=lambda nic: nic.name)),
-        platform=next((_platform(gpu) for gpu in gpus if gpu.platform is not None), None),
+        platform=next((_platform(gpu.platform) for gpu in gpus if gpu.platform is not None), None),
         mig_offers=_offers(gpus),
         mig_instances=tuple(instance for gpu in gpus for instance in _instances(gpu)),
         unseen=_unseen([*observation.unseen, *unknown]),
@@ -107,9 +107,8 @@ def _fabric(seen: list[ObservedFabric]) -> tuple[Fabric | None, list[Unseen]]:
     return next((Fabric(cluster_uuid=str(UUID(bytes=uuid)), clique=clique) for uuid, clique in places), None), []
 
 
-def _platform(gpu: ObservedGpu) -> Platform | None:
-    at = gpu.platform
-    if at is None or not any(at.chassis):
+def _platform(at: ObservedPlatform) -> Platform | None:
+    if not any(at.chassis):
         return None
     text = at.chassis.rstrip(b"\0").decode("ascii", "replace")
     return Platform(

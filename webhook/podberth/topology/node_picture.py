@@ -4,6 +4,7 @@ The data come from a decoded ``Node``, so they are bounded, but they may be fals
 reach beyond their GPU, are listed in ``unplaced`` and not drawn.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -162,10 +163,7 @@ def machine_of(node: Node) -> str:
     the label is known, the text is the product alone.
     """
     if node.topology and node.topology.gpus:
-        counts: dict[str, int] = {}
-        for gpu in node.topology.gpus:
-            product = gpu.product.replace(" ", "-") or "GPU"
-            counts[product] = counts.get(product, 0) + 1
+        counts = Counter(gpu.product.replace(" ", "-") or "GPU" for gpu in node.topology.gpus)
         return ", ".join(f"{count} x {product}" for product, count in sorted(counts.items()))
     product = node.labels.get(_PRODUCT, "")
     count = node.durable.get(_NVIDIA_GPU, 0)

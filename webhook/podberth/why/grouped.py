@@ -102,7 +102,7 @@ def wrong_queue(picture: Picture) -> Diagnosis | None:
     known = KnownCluster(topology=TopologyIndex.build(()), facts=facts)
     pod: dict[str, Any] = dict(picture.pod)
     template = Template(pod=pod, path=(), kind="Pod", document=pod, own=pod, form=BARE)
-    gang = gang_of(pod, picture.namespace, {}, group_sizes=facts.group_sizes)
+    gang = gang_of(pod, picture.namespace, {}, size_of=facts.group_size)
     made = Pods(template=template, pod=pod, gang=gang, gpu=gpu_facts(pod), need=Need())
     wrong = wrong_groups({"apiVersion": "v1", "kind": "Pod", **pod}, picture.namespace, [made], known)
     return _wrong(f"its queue or group is wrong: {wrong[0].message}", forms[0], wrong[0].where) if wrong else None

@@ -4,9 +4,9 @@ A gang is read from three sources: owners and groups (``memberships``), the sche
 label ``podberth.io/gang``. No function of this module changes or places a pod.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ..devices.claims import NO_DEVICES, KnownDevices
 from ..kinds.members import Member, Membership, Subject, ordinal
@@ -20,7 +20,12 @@ from .memberships import GROUPS, member_of, own_member_of
 from .owners import LOOKED_UP
 from .systems import ACCOUNTING, BY_NAME, NATIVE, PLAIN, is_accounted, system_of
 
-NO_SIZES: Final[Mapping[tuple[str, str, str], int]] = {}
+SizeOf: TypeAlias = Callable[[tuple[str, str, str]], int | None]
+"""The function that returns the smallest number of pods that a PodGroup starts together, from its API group, namespace
+and name; 0 or None if unknown.
+"""
+
+_NO_SIZES: Final[Mapping[tuple[str, str, str], int]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +101,7 @@ def gang_of(
     namespace: str,
     owners: Mapping[str, Mapping[str, Any]],
     pod_groups: Collection[str] = frozenset(),
-    group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
+    size_of: SizeOf = _NO_SIZES.get,
     devices: KnownDevices = NO_DEVICES,
 ) -> Gang:
     """Return the pod's gang. The gang's field ``known`` is False if the pod is in no gang.
@@ -108,10 +113,10 @@ def gang_of(
         namespace: the namespace of the review; a pod that a controller creates may have no ``metadata.namespace``.
         owners: the known owners by uid.
         pod_groups: the names of the native PodGroups in the namespace.
-        group_sizes: the smallest number of pods that each PodGroup starts together, by API group, namespace and name.
+        size_of: returns the smallest number of pods that a PodGroup starts together.
         devices: the known claims.
     """
-    subject = _subject(pod, namespace, owners, group_sizes)
+    subject = _subject(pod, namespace, owners, size_of)
     problems: list[str] = []
     declared = _declared_size(subject, problems)
     member, system = _membership(subject, declared, pod_groups), _system(subject, pod_groups)
@@ -230,20 +235,17 @@ def own_member_in(pod: Mapping[str, Any], namespace: str, owners: Mapping[str, M
     None if the pod is in no gang, or if the pod names a PodGroup that states the gang. podberth's annotation for the
     size of the gang is ignored. ``owners`` are the known owners by uid.
     """
-    subject = _subject(pod, namespace, owners, NO_SIZES)
+    subject = _subject(pod, namespace, owners, _NO_SIZES.get)
     others = {key: value for key, value in subject.annotations.items() if key != GANG_SIZE_ANNOTATION}
     return own_member_of(replace(subject, annotations=others))
 
 
-def groups_in(
-    pod: Mapping[str, Any], namespace: str, group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES
-) -> Iterator[tuple[Membership, Member]]:
+def groups_in(pod: Mapping[str, Any], namespace: str, size_of: SizeOf) -> Iterator[tuple[Membership, Member]]:
     """Yield (rule that reads the group's name, membership in the group) for each group that the pod itself names.
 
-    Owners are not read. ``group_sizes`` is a mapping from (API group, namespace, name) of a PodGroup to the least
-    number of pods.
+    Owners are not read. ``size_of`` returns the smallest number of pods that a PodGroup starts together.
     """
-    subject = _subject(pod, namespace, {}, group_sizes)
+    subject = _subject(pod, namespace, {}, size_of)
     for row in GROUPS:
         member = row.read(subject) if row.concerns(subject) else None
         if member is not None:
@@ -254,7 +256,7 @@ def _subject(
     pod: Mapping[str, Any],
     namespace: str,
     owners: Mapping[str, Mapping[str, Any]],
-    group_sizes: Mapping[tuple[str, str, str], int],
+    size_of: SizeOf,
 ) -> Subject:
     return Subject(
         namespace=namespace,
@@ -264,7 +266,7 @@ def _subject(
         spec=spec(pod),
         controller=controller(pod),
         owners=owners,
-        group_sizes=group_sizes,
+        size_of=size_of,
     )
 
 
