@@ -21,7 +21,6 @@ class Format:
     """One row of the table of output formats."""
 
     name: str
-    help: str
     render: Callable[[Done, TextIO], None]
     sources: bool = False
     """Whether the format needs the parsed documents of the checked files."""
@@ -85,19 +84,13 @@ def _gitlab(done: Done, stream: TextIO) -> None:
 
 
 FORMATS: Final[tuple[Format, ...]] = (
-    Format("text", "for people, with changes as a difference", _text, sources=True),
-    Format("json", "the report for programs; its schema is published", _json),
-    Format(
-        "yaml",
-        "the manifests as admission would leave them, comments and order kept",
-        _yaml,
-        sources=True,
-        of_manifests=True,
-    ),
-    Format("junit", "test cases, for the pages of CI systems", _junit),
-    Format("sarif", "for code scanning and editors", _sarif),
-    Format("github", "annotations of a GitHub Actions workflow", _github),
-    Format("gitlab", "a Code Quality report of GitLab", _gitlab),
+    Format("text", _text, sources=True),
+    Format("json", _json),
+    Format("yaml", _yaml, sources=True, of_manifests=True),
+    Format("junit", _junit),
+    Format("sarif", _sarif),
+    Format("github", _github),
+    Format("gitlab", _gitlab),
 )
 """All output formats of ``podberth check``; the first format is the default."""
 

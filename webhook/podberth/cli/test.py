@@ -126,7 +126,7 @@ class _SuiteRunner:
         file, text = files.suite
         suite, problems = parse_suite(text, file)
         findings = [*files.problems, *problems]
-        result, observer = SuiteResult(file, ()), Observer(keep_answers=self.wants_coverage or self.arguments.cost)
+        result, observer = SuiteResult(()), Observer(keep_answers=self.wants_coverage or self.arguments.cost)
         parsed, natives = ParsedPolicies(), None
         if suite is not None and not files.problems:
             parsed = parse_policies(files.policies, others_of(files.policies))

@@ -61,7 +61,6 @@ class CaseResult:
 class SuiteResult:
     """The results of a suite's cases, in the file's order."""
 
-    file: str
     cases: tuple[CaseResult, ...]
 
     @property
@@ -104,7 +103,7 @@ def run_suite(
     settings = settings or SuiteSettings()
     runner = _Runner(suite, policies, environment, settings, observer or Observer())
     cases = [(index, case) for index, case in enumerate(suite.cases) if settings.selected(case)]
-    return SuiteResult(suite.file, tuple(runner.run(index, case) for index, case in cases))
+    return SuiteResult(tuple(runner.run(index, case) for index, case in cases))
 
 
 def unmatched(policies: ParsedPolicies, observer: Observer) -> tuple[Problem, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ...kube.json_patch import edit, steps_of
-from ...kube.paths import pointer
+from ...kube.paths import escape, pointer
 from ..result import DocumentChange, Result
 from .results import operations
 
@@ -23,6 +23,7 @@ class _Cut(NamedTuple):
     above: str
     """The JSON Pointer to the list or map, ending in a slash."""
     kept: frozenset[str]
+    """The indexes or keys as steps of a JSON Pointer."""
 
 
 def excerpts(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
@@ -62,7 +63,7 @@ def _shortened(value: Any, paths: Sequence[Sequence[str]], at: tuple[str, ...], 
         below.setdefault(first, []).append(rest)
     long = len(value) > _LONG
     if long:
-        cuts.append(_Cut(f"{pointer(at)}/", frozenset(below)))
+        cuts.append(_Cut(f"{pointer(at)}/", frozenset(map(escape, below))))
 
     def entry(key: str, item: Any) -> Any:
         return _shortened(item, below[key], (*at, key), cuts) if key in below else _LEFT_OUT if long else item
@@ -79,13 +80,9 @@ def _inside(changes: Iterable[DocumentChange], cuts: Sequence[_Cut]) -> tuple[Do
         keys = [(cut, *each.path[len(cut.above) :].partition("/")) for cut in cuts if each.path.startswith(cut.above)]
         if not all(slash for _, _, slash, _ in keys):
             return None
-        if all(_plain(key) in cut.kept for cut, key, _, _ in keys):
+        if all(key in cut.kept for cut, key, _, _ in keys):
             found.append(each)
     return tuple(found)
-
-
-def _plain(key: str) -> str:
-    return key.replace("~1", "/").replace("~0", "~")
 
 
 def _without_gaps(value: Any) -> Any:
