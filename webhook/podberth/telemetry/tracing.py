@@ -59,7 +59,11 @@ class OpenTelemetryTracer:
             return
         _describe(span, traced)
         if traced.phases is not None:
-            self._phases(span, traced.phases, started_ns)
+            context, at_ns = set_span_in_context(span), started_ns
+            for name, seconds in zip(Phases._fields, traced.phases, strict=True):
+                phase = self._tracer.start_span(name, context=context, start_time=at_ns)
+                at_ns += round(seconds * _SECOND_NS)
+                phase.end(at_ns)
         span.end(traced.ended_ns)
 
     def close(self) -> None:
@@ -67,13 +71,6 @@ class OpenTelemetryTracer:
         closing = threading.Thread(target=self._provider.shutdown, daemon=True)
         closing.start()
         closing.join(_CLOSE_SECONDS)
-
-    def _phases(self, span: Span, phases: Phases, at_ns: int) -> None:
-        context = set_span_in_context(span)
-        for name, seconds in zip(Phases._fields, phases, strict=True):
-            phase = self._tracer.start_span(name, context=context, start_time=at_ns)
-            at_ns += round(seconds * _SECOND_NS)
-            phase.end(at_ns)
 
 
 def _describe(span: Span, traced: TracedReview) -> None:
