@@ -102,7 +102,7 @@ class LiveNamespaced(ServedKinds):
         The policies of all namespaces have one limit of syntax-tree nodes.
         """
         self._compiled.pop(namespace, None)
-        if not (documents := self._sink.objects.of(namespace)):
+        if not (documents := dict(self._sink.objects.of(namespace))):
             return
         taken = sum(each.parts for each in self._compiled.values())
         room = Room(MAX_SET_PARTS - taken, "the policies of all namespaces", MAX_SET_PARTS)
