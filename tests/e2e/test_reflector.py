@@ -12,7 +12,7 @@ from integration.scripted import Recorder
 from integration.serving import CapturedLines, run, until_reached
 from podberth.api.client import ClusterClient
 from podberth.api.protocol import Resource, Timing
-from podberth.api.reflector import Reflector
+from podberth.api.reflector import ClusterAccess, Reflector
 from podberth.kube.api_path import collection_path
 from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import Metrics, WatchMetrics
@@ -56,7 +56,8 @@ class Reflected:
         metrics = Metrics((), lines_dropped=lambda: 0, in_flight=lambda: 0)
         client = ClusterClient(control_plane.kubeconfig, timing)
         watching = WatchMetrics(metrics, dict, lambda: 0)
-        self.reflector = Reflector(_MAPS, client, self.sink, watching, Log(self.lines), timing)
+        access = ClusterAccess(lambda: client, watching, Log(self.lines), timing)
+        self.reflector = Reflector(_MAPS, client, self.sink, access)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

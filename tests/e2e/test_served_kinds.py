@@ -16,7 +16,7 @@ from controlplane.wait import wait_for
 from integration.serving import CapturedLines, run, until_reached
 from podberth.api.client import ClusterClient
 from podberth.api.protocol import Timing
-from podberth.cluster.required import ClusterAccess
+from podberth.api.reflector import ClusterAccess
 from podberth.cluster.served import ServedKinds
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.facts.cluster import ClusterFacts

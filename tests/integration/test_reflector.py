@@ -13,7 +13,7 @@ from integration.scripted import Recorder, Scripted, Step, event, page, scripted
 from integration.serving import CapturedLines, run, until
 from podberth.api.client import ClusterClient
 from podberth.api.protocol import NODES, Timing
-from podberth.api.reflector import Reflector
+from podberth.api.reflector import ClusterAccess, Reflector
 from podberth.errors import ClusterError, UsageError
 from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import Metrics, WatchMetrics
@@ -62,7 +62,7 @@ async def following(directory: Path, *steps: Step, timing: Timing = TIMING) -> A
         watching = WatchMetrics(metrics, dict, lambda: 0)
         sink = Recorder()
         client = ClusterClient(server.kubeconfig, timing)
-        reflector = Reflector(NODES, client, sink, watching, Log(lines), timing)
+        reflector = Reflector(NODES, client, sink, ClusterAccess(lambda: client, watching, Log(lines), timing))
         task = asyncio.create_task(reflector.run())
         try:
             yield Follower(server, sink, reflector, metrics, lines, task)

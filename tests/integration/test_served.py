@@ -17,9 +17,9 @@ from integration.scripted import scripted
 from integration.serving import CapturedLines, run, until_reached
 from podberth.api.client import ClusterClient
 from podberth.api.protocol import Timing, read_kinds, read_versions
+from podberth.api.reflector import ClusterAccess
 from podberth.cluster import workloads
 from podberth.cluster.live_policies import LivePolicies
-from podberth.cluster.required import ClusterAccess
 from podberth.cluster.served import ServedKinds
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.errors import ClusterError

@@ -8,11 +8,11 @@ import pytest
 
 from integration.serving import CapturedLines, run, until
 from podberth.api.protocol import Timing
+from podberth.api.reflector import ClusterAccess
 from podberth.cel.compile_limits import MAX_SET_PARTS
 from podberth.cel.engine import Room
 from podberth.cluster import live_namespaced
 from podberth.cluster.live_namespaced import LiveNamespaced, TenantPolicies, _compiled
-from podberth.cluster.required import ClusterAccess
 from podberth.kube.documents import load_documents
 from podberth.policy.namespaced import MOST_BYTES, MOST_OF_NAMESPACE
 from podberth.telemetry.log import Log

@@ -13,9 +13,9 @@ from prometheus_client import CollectorRegistry
 from integration.serving import CapturedLines
 from podberth.admission.namespace_params import MOST_BYTES, MOST_OF_NAMESPACE, NamespaceParams
 from podberth.api.protocol import NAMESPACE_PARAMS, AnswerLimits, Timing
+from podberth.api.reflector import ClusterAccess
 from podberth.cluster import live_params
 from podberth.cluster.live_params import LiveParams, TenantParams
-from podberth.cluster.required import ClusterAccess
 from podberth.errors import ClusterError
 from podberth.telemetry.log import Log
 from podberth.telemetry.watch_metrics import WatchCounts

@@ -12,8 +12,7 @@ from controlplane.wait import until
 from integration.serving import CapturedLines
 from node_builders import node_manifest
 from podberth.api.protocol import APPLY_PATCH, AnswerLimits, Timing, refusal
-from podberth.api.reflector import run_together
-from podberth.cluster.required import ClusterAccess
+from podberth.api.reflector import ClusterAccess, run_together
 from podberth.controller import floor as module
 from podberth.controller.floor import Floor
 from podberth.conventions import Conventions

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, cast
 from builders import gpu_pod
 from integration.serving import CapturedLines
 from podberth.api.protocol import Timing
-from podberth.cluster.required import ClusterAccess
+from podberth.api.reflector import ClusterAccess
 from podberth.controller.observed import ObservedCluster
 from podberth.controller.plan.intake import waiting_pod
 from podberth.telemetry.controller_metrics import ControllerMetrics

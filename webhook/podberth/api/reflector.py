@@ -7,6 +7,7 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -61,12 +62,21 @@ class Sink(Protocol):
         """Receive the name of an object that no longer exists."""
 
 
+@dataclass(frozen=True, slots=True)
+class ClusterAccess:
+    """The access to one cluster that reflectors share: new clients, the counters of watches, the log, the timing."""
+
+    connect: Callable[[], Client]
+    """A function that creates a client of the cluster."""
+    metrics: "WatchCounts"
+    log: Log
+    timing: Timing
+
+
 class Reflector:
     """Lists and watches one resource, and passes the resource's objects to a sink."""
 
-    def __init__(
-        self, resource: Resource, client: Client, sink: Sink, metrics: "WatchCounts", log: Log, timing: Timing
-    ) -> None:
+    def __init__(self, resource: Resource, client: Client, sink: Sink, access: ClusterAccess) -> None:
         """Create the reflector of a resource; ``run`` starts the reflector.
 
         The client must not be shared with another reflector, because a failure resets the client.
@@ -84,11 +94,9 @@ class Reflector:
         """
         self._client = client
         self._sink = sink
-        self._metrics = metrics
-        self._log = log
-        self._timing = timing
-        self._pace = Pace(timing, random.random)
-        self._refusals = Refusals(timing)
+        self._metrics, self._log, self._timing = access.metrics, access.log, access.timing
+        self._pace = Pace(self._timing, random.random)
+        self._refusals = Refusals(self._timing)
         self.known: dict[str, str] = {}
         """The versions of the objects that the sink has received, by the objects' names."""
         self._version = ""

@@ -17,11 +17,10 @@ import uvloop
 from ..api.election import Election
 from ..api.opening import Kubeconfig, client_class
 from ..api.protocol import Timing
-from ..api.reflector import run_together
+from ..api.reflector import ClusterAccess, run_together
 from ..cluster.events import Events
 from ..cluster.layered_policies import LayeredPolicies
 from ..cluster.live_policies import LivePolicies
-from ..cluster.required import ClusterAccess
 from ..controller.declared_templates import Declared
 from ..controller.floor import Floor
 from ..controller.loop import Acting

@@ -8,7 +8,7 @@ from dataclasses import InitVar, dataclass
 
 from ..api.opening import Client
 from ..api.protocol import Timing
-from ..api.reflector import run_together
+from ..api.reflector import ClusterAccess, run_together
 from ..kube.schema import PodSchema
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics, WatchMetrics
@@ -17,7 +17,7 @@ from .live_namespaced import LiveNamespaced, Statuses, TakesNamespaced
 from .live_nodes import LiveTopology
 from .live_params import LiveParams, TakesParams
 from .live_policies import LivePolicies, TakesExceptions, TakesPolicies
-from .required import ClusterAccess, Follower, Required
+from .required import Follower, Required
 from .served import ServedKinds
 from .whole_objects import LiveObjects
 from .workloads import LiveWorkloads

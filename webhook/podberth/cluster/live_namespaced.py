@@ -15,7 +15,7 @@ from typing import Final
 import orjson
 
 from ..api.protocol import NAMESPACED_POLICIES, Document
-from ..api.reflector import run_together
+from ..api.reflector import ClusterAccess, run_together
 from ..cel.compile_limits import MAX_SET_PARTS
 from ..cel.engine import Environment, Room
 from ..errors import Problem
@@ -28,7 +28,6 @@ from ..policy.parse import ParsedNamespaced, parse_policies
 from ..telemetry.log import Log
 from ..wellknown import API_VERSION, NAMESPACED_KIND
 from .layered_policies import OF_NAMESPACED, by_policy, file_of, generation_of, texts_of
-from .required import ClusterAccess
 from .served import ServedKinds
 from .tenant_objects import Kept, TenantObjects
 from .whole_objects import rounds, without
@@ -102,7 +101,7 @@ class LiveNamespaced(ServedKinds):
         The policies of all namespaces have one limit of syntax-tree nodes.
         """
         self._compiled.pop(namespace, None)
-        if not (documents := self._sink.objects.of(namespace)):
+        if not (documents := dict(self._sink.objects.of(namespace))):
             return
         taken = sum(each.parts for each in self._compiled.values())
         room = Room(MAX_SET_PARTS - taken, "the policies of all namespaces", MAX_SET_PARTS)

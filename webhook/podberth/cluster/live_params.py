@@ -20,12 +20,12 @@ from ..admission.namespace_params import (
     measure,
 )
 from ..api.protocol import NAMESPACE_PARAMS, Document, Pace
-from ..api.reflector import Reflector, run_together
+from ..api.reflector import ClusterAccess, Reflector, run_together
 from ..errors import ClusterError
 from ..kube.unchecked import text_at
 from ..telemetry.watch_metrics import KindState, WatchFacts
 from ..wellknown import NAMESPACE
-from .required import ClusterAccess, watch_facts
+from .required import watch_facts
 from .tenant_objects import Kept, TenantObjects
 from .whole_objects import rounds, without
 
@@ -97,7 +97,7 @@ class LiveParams:
     async def _follow(self) -> None:
         while True:
             began = time.monotonic()
-            self._reflector = self._access.reflector(NAMESPACE_PARAMS, self._client, self.sink)
+            self._reflector = Reflector(NAMESPACE_PARAMS, self._client, self.sink, self._access)
             self._reflector.when_listed = self._listed
             try:
                 await self._reflector.run()

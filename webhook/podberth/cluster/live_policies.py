@@ -10,10 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from ..api.protocol import Document
-from ..api.reflector import run_together
+from ..api.reflector import ClusterAccess, run_together
 from ..facts.object_kinds import Kind
 from ..wellknown import API_VERSION, EXCEPTION_KIND, POLICY_KIND
-from .required import ClusterAccess
 from .served import ServedKinds
 from .whole_objects import rounds, without
 from .workloads import Filed

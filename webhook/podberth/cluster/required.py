@@ -2,29 +2,11 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
-from ..api.opening import Client
-from ..api.protocol import Resource, Timing
-from ..api.reflector import Reflector, Sink, run_together
-from ..telemetry.log import Log
-from ..telemetry.watch_metrics import KindState, WatchCounts, WatchFacts
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterAccess:
-    """The access to one cluster that followers share: new clients, the counters of watches, the log, the timing."""
-
-    connect: Callable[[], Client]
-    """A function that creates a client of the cluster."""
-    metrics: WatchCounts
-    log: Log
-    timing: Timing
-
-    def reflector(self, resource: Resource, client: Client, sink: Sink) -> Reflector:
-        """Return the reflector that follows a resource by requests of ``client``, which no other reflector uses."""
-        return Reflector(resource, client, sink, self.metrics, self.log, self.timing)
+from ..api.protocol import Resource
+from ..api.reflector import ClusterAccess, Reflector, Sink, run_together
+from ..telemetry.watch_metrics import KindState, WatchFacts
 
 
 class Follower(Protocol):
@@ -64,7 +46,7 @@ class Required:
         reason.
         """
         self._left_out = left_out
-        self._reflectors = [access.reflector(each, access.connect(), sink) for each, sink in sinks.items()]
+        self._reflectors = [Reflector(each, access.connect(), sink, access) for each, sink in sinks.items()]
 
     def unlisted(self) -> list[str]:
         """Return the names of the resources whose objects have not been listed yet; empty if all are listed."""

@@ -16,12 +16,12 @@ from typing import Final
 
 from ..api.opening import Client
 from ..api.protocol import Pace, Resource, read_kinds, read_versions
-from ..api.reflector import Reflector
+from ..api.reflector import ClusterAccess, Reflector
 from ..errors import ClusterError
 from ..facts.object_kinds import Kind
 from ..kube.api_path import ApiPath, collection_path, version_path
 from ..telemetry.watch_metrics import KindState, WatchFacts
-from .required import ClusterAccess, watch_facts
+from .required import watch_facts
 from .workloads import Filed
 
 # Failures that may concern a single kind, for example because its conversion webhook is down.
@@ -219,7 +219,7 @@ class ServedKinds:
         sink = self.sinks[kind]
         if sink.presence == "absent":
             sink.record("unknown")
-        reflector = self._access.reflector(resource, self._clients[kind], sink)
+        reflector = Reflector(resource, self._clients[kind], sink, self._access)
         reflector.known |= self._ended.pop(kind, {})
         reflector.when_listed = self._happened.set
         task = asyncio.create_task(reflector.run())

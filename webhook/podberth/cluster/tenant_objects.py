@@ -1,5 +1,6 @@
 """Keeps objects that tenants write, by namespace, and counts the objects' bytes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..api.protocol import Document
@@ -30,9 +31,9 @@ class TenantObjects:
         self.changed: dict[str, None] = {}
         """The namespaces that have changed since the last call of ``take_changed``, in the order of the changes."""
 
-    def of(self, namespace: str) -> dict[str, Kept]:
-        """Return the objects of a namespace by name."""
-        return dict(self.spaces.get(namespace, {}))
+    def of(self, namespace: str) -> Mapping[str, Kept]:
+        """Return the present objects of a namespace by name; the next object may change the mapping."""
+        return self.spaces.get(namespace, {})
 
     def add(self, namespace: str, own: str, kept: Kept) -> None:
         """Keep an object with the name ``own``, of which no other version is kept."""

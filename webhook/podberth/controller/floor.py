@@ -11,8 +11,9 @@ import random
 from typing import TYPE_CHECKING, Any, Final
 
 from ..api.protocol import APPLY_PATCH, NODES, Document, Pace, Resource
+from ..api.reflector import ClusterAccess
 from ..cluster.live_nodes import Documents
-from ..cluster.required import ClusterAccess, Follower, Required
+from ..cluster.required import Follower, Required
 from ..cluster.served import ServedKinds
 from ..cluster.whole_objects import rounds
 from ..cluster.workloads import Filed

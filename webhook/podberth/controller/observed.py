@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ..api.protocol import WAITING_PODS, Document
+from ..api.reflector import ClusterAccess
 from ..cluster.live_nodes import Documents
-from ..cluster.required import ClusterAccess, Follower, Required
+from ..cluster.required import Follower, Required
 from ..cluster.served import ServedKinds
 from ..cluster.workloads import Filed
 from ..facts.object_kinds import Kind, of_role
