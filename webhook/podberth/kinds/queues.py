@@ -92,8 +92,6 @@ class QueuedKind:
     kind: QueueKind
     versions: tuple[str, ...]
     """The versions that podberth can read, the newest first."""
-    queue_label: str
-    """The label of a pod or an owner that names the queue."""
     named_by: str
     """The annotation of a pod or an owner that names the object of this kind for the pod."""
     gate: str

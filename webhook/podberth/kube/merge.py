@@ -30,7 +30,7 @@ def stripped(value: Any) -> Any:
     return [stripped(item) for item in value] if isinstance(value, list) else value
 
 
-def merge(schema: PodSchema, kind: Schema, live: Any, applied: Any, where: str = "applyConfiguration") -> Any:
+def merge(schema: PodSchema, kind: Schema, live: Any, applied: Any) -> Any:
     """Return ``live`` with ``applied`` merged into it.
 
     The arguments are not changed, and the result shares parts of them.
@@ -40,11 +40,11 @@ def merge(schema: PodSchema, kind: Schema, live: Any, applied: Any, where: str =
         kind: the type of both values.
         live: the value to merge into, such as a Pod.
         applied: the apply configuration, without nulls.
-        where: the path of ``applied`` in messages.
 
     Raises:
         ConfigurationError: ``applied`` does not fit the schema, sets a part of an atomic field, or has an item twice.
     """
+    where = "applyConfiguration"
     try:
         check(schema, kind, applied, where)
         _refuse_atomic(schema, kind, applied, where)

@@ -210,10 +210,11 @@ def _is_queued(picture: Picture, form: QueuedKind) -> bool:
     """Return whether a queue may hold the pod.
 
     That is so if the pod or one of its controllers names a queue, or if the pod has a scheduling gate of the group
-    system. ``form`` has the label and the annotation for the queue's name, and the prefix of the gates.
+    system. ``form`` has the queues, whose label names a queue, the annotation for the object, and the gates' prefix.
     """
     objects = [*picture.controllers, *([picture.pod] if picture.pod else [])]
-    queued = any(form.queue_label in labels(each) or form.named_by in annotations(each) for each in objects)
+    label = QUEUE_FORMS[form.queues].label
+    queued = any(label in labels(each) or form.named_by in annotations(each) for each in objects)
     gates = list_at(picture.spec, "schedulingGates")
     return queued or any(text_at(each, "name").startswith(form.gate) for each in gates)
 

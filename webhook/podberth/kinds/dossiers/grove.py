@@ -28,13 +28,9 @@ _CLIQUE: Final = Form(
 
 
 def _clique_replicas(scene: Scene) -> int:
-    groups = list_at(scene.spec, "template", "podCliqueScalingGroups")
-    times = 1
-    for group in groups:
-        names = at(group, "cliqueNames")
-        if isinstance(names, list) and scene.key in names:
-            times = count(at(group, "replicas"), 1)
-    return count(at(scene.item, "spec", "replicas"), 1) * times * spec_replicas(scene)
+    groups = reversed(list_at(scene.spec, "template", "podCliqueScalingGroups"))
+    times = (count(at(group, "replicas"), 1) for group in groups if scene.key in list_at(group, "cliqueNames"))
+    return count(at(scene.item, "spec", "replicas"), 1) * next(times, 1) * spec_replicas(scene)
 
 
 def _pod_gang(pod: Subject) -> Member:
@@ -85,9 +81,7 @@ def _scaled_cliques(owner: Mapping[str, Any] | None, clique: str) -> tuple[Role,
 def _scaling_groups(owner: Mapping[str, Any] | None) -> Iterator[tuple[list[str], int]]:
     """Yield (names of the cliques, minimum number of replicas) for each scaling group."""
     for group in list_at(owner, "spec", "template", "podCliqueScalingGroups"):
-        names = at(group, "cliqueNames")
-        if isinstance(names, list):
-            yield [str(name) for name in names], count(at(group, "minAvailable"), 1)
+        yield [str(name) for name in list_at(group, "cliqueNames")], count(at(group, "minAvailable"), 1)
 
 
 def _pods(

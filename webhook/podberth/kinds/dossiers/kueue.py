@@ -181,7 +181,6 @@ DOSSIER: Final = Dossier(
         source="kubernetes-sigs/kueue apis/kueue/v1beta2/workload_types.go, pkg/controller/constants/constants.go",
         kind=("kueue.x-k8s.io", "Workload"),
         versions=_VERSIONS,
-        queue_label=f"{_DOMAIN}/queue-name",
         named_by=f"{_DOMAIN}/workload",
         gate=f"{_DOMAIN}/",
         queues=LOCAL_QUEUE,
