@@ -36,7 +36,7 @@ def _some(most: int, items: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 _INDEX = _number(codec._MOST_INDEX)
-_TEXT = _text(codec._LONGEST_TEXT)
+_TEXT = _text(codec.LONGEST_TEXT)
 _ROOT_COMPLEX = _text(codec._LONGEST_ROOT)
 _NUMA = _number(codec._MOST_NUMA)
 _PCI_ID = {"type": "string", "pattern": "^([0-9A-Fa-f]{4})?$"}
@@ -76,7 +76,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "migInstances[].profile": _PROFILE,
     "migInstances[].start": _number(codec._MOST_SLICES),
     "migInstances[].size": _number(codec._MOST_SLICES),
-    "nics[].name": _text(codec._LONGEST_TEXT, minLength=1),
+    "nics[].name": _text(codec.LONGEST_TEXT, minLength=1),
     "nics[].kind": {"enum": list(codec._NIC_KINDS)},
     "nics[].numaNode": _NUMA,
     "nics[].pcieRoot": _ROOT_COMPLEX,
@@ -89,7 +89,7 @@ _MOST = {
     "migProfiles": codec._MOST_OFFERS,
     "migInstances": codec._MOST_INSTANCES,
     "nics": codec._MOST_NICS,
-    "unseen": codec._MOST_UNSEEN,
+    "unseen": codec.MOST_UNSEEN,
 }
 # Of an element; of the document itself nothing is required.
 _REQUIRED = {
