@@ -42,7 +42,11 @@ class _Column:
         for value, run in values:
             self._runs.setdefault(value, []).append(run)
         self._bits: dict[str, Bits] = {}
-        self.present: Bits = _bits([run for runs in self._runs.values() for run in runs])
+
+    @cached_property
+    def present(self) -> Bits:
+        """The nodes that have the label."""
+        return _bits([run for runs in self._runs.values() for run in runs])
 
     def having(self, values: Iterable[str]) -> Bits:
         """Return the nodes whose value of the label is one of ``values``."""
