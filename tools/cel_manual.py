@@ -241,8 +241,10 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "cel-results": {
         "Nodes.exist": "any node fits, transient ones included",
         "Nodes.count": "how many fit lastingly",
-        "Nodes.transientCount": "how many more would, were they well",
-        "Nodes.unwell": "why those do not count: `unhealthy GPU (gpu-7), stale (12 nodes)`; `''` where all healthy",
+        "Nodes.transientCount": "how many more would fit if they were healthy",
+        "Nodes.transientReasons": (
+            "why those do not count: `unhealthy GPU (gpu-7), stale (12 nodes)`; `''` where all healthy"
+        ),
         "Nodes.terms": (
             "nodeSelectorTerms that select these nodes and no other that the pod chooses; empty where all "
             "fit, none fits, or labels do not distinguish them"

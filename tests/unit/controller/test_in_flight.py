@@ -74,13 +74,29 @@ def test_behind_the_end_nothing_is_under_way_and_nothing_is_sent() -> None:
         sending.offer(map(create, range(50)))
         await turns()
         sending.offer(map(create, range(50, 99)))
-        await sending.stop()
+        ended = sending.cancel()
+        await asyncio.gather(*ended, return_exceptions=True)
         answers.set()
         await turns()
         assert len(began) == AT_ONCE
         assert not sending.is_under_way(create(0))
         sending.offer([create(0)])
-        await sending.stop()
+        ended = sending.cancel()
+        await asyncio.gather(*ended, return_exceptions=True)
+        assert len(began) == AT_ONCE
+
+    play(story)
+
+
+def test_an_answer_that_comes_with_the_end_starts_nothing() -> None:
+    async def story(sending: Sending, began: list[Action], answers: asyncio.Event) -> None:
+        sending.offer(map(create, range(50)))
+        await turns()
+        answers.set()
+        ended = sending.cancel()
+        assert len(ended) == AT_ONCE
+        await asyncio.gather(*ended, return_exceptions=True)
+        await turns()
         assert len(began) == AT_ONCE
 
     play(story)

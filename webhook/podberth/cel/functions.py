@@ -270,7 +270,7 @@ NODES_FIELDS: Mapping[str, Callable[[NodeSet], Any]] = MappingProxyType(
         "exist": lambda nodes: nodes.exist,
         "count": lambda nodes: nodes.count,
         "transientCount": lambda nodes: nodes.transient_count,
-        "unwell": lambda nodes: nodes.transient_reasons,
+        "transientReasons": lambda nodes: nodes.transient_reasons,
         "terms": lambda nodes: list(nodes.placement.terms),
         "preferredTerms": lambda nodes: list(nodes.placement.preferred),
         "requiredTerms": lambda nodes: list(nodes.placement.required),

@@ -141,10 +141,14 @@ class TenantParams:
     def take(self) -> Mapping[str, NamespaceParams]:
         """Return a mapping from namespace to the kept ConfigMaps of the namespace.
 
-        Only the namespaces that have changed since the last call are computed again.
+        Only the namespaces that have changed since the last call are computed again. The result is the same object as
+        at the last call if none has changed.
         """
+        changed = self.objects.take_changed()
+        if not changed:
+            return self._found
         found = dict(self._found)
-        for namespace in self.objects.take_changed():
+        for namespace in changed:
             if those := self.objects.of(namespace):
                 found[namespace] = _params(namespace, those)
             else:

@@ -53,9 +53,10 @@ async def entries(client: Client, name: str) -> Entries:
         ClusterError: a configuration cannot be read for another reason.
     """
     found: dict[str, bool | str] = {}
-    for kind, path in KINDS.items():
+    for kind, collection in KINDS.items():
+        path = collection.below(name)
         try:
-            found[kind] = sends_every_pod(read_object(await client.get(path.below(name), {}), path))
+            found[kind] = sends_every_pod(read_object(await client.get(path, {}), path))
         except ClusterError as error:
             if error.status not in {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND}:
                 raise

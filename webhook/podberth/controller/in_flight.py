@@ -37,14 +37,14 @@ class Sending:
         self._due = {key_of(action): action for action in due if not self.is_under_way(action)}
         self._fill()
 
-    async def stop(self) -> None:
-        """Cancel the requests in progress, and return when all have ended."""
+    def cancel(self) -> list[asyncio.Task[None]]:
+        """Drop the waiting requests, and cancel the requests in progress; return their tasks, which end soon."""
         self._due.clear()
         tasks = list(self._under_way.values())
+        self._under_way.clear()
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        self._under_way.clear()
+        return tasks
 
     def _fill(self) -> None:
         while self._due and len(self._under_way) < AT_ONCE:
@@ -55,6 +55,6 @@ class Sending:
         try:
             await self._send(action)
         finally:
-            del self._under_way[key]
+            self._under_way.pop(key, None)
         # This line is not reached after a cancellation, because nothing more is to be sent then.
         self._fill()

@@ -76,8 +76,8 @@ class Acting:
                 rest = max(_TOGETHER_SECONDS, _REST * (time.monotonic() - began))
                 await self._wait(max(seconds, rest), rest)
         finally:
-            await self._look_ups.stop()
-            await self._writes.stop()
+            # Both at once, before the first wait: while look-ups end, an answered write would start the next one.
+            await asyncio.gather(*self._look_ups.cancel(), *self._writes.cancel(), return_exceptions=True)
             self.metrics.standing({})
             await self.requests.reset()
 

@@ -9,7 +9,7 @@ from ..errors import Problem
 from ..kube.paths import Path
 from .findings import Library, Linted
 
-CostClass: TypeAlias = Literal["cheap", "moderate", "dear"]
+CostClass: TypeAlias = Literal["cheap", "moderate", "expensive"]
 
 CHEAP_BELOW: Final = 1_000
 """The upper limit of the class ``cheap`` in microseconds: a hundredth of a policy's limit. Most expressions take less
@@ -32,7 +32,7 @@ class ExpressionCost:
         """The class of the expression's cost."""
         if self.cost.microseconds < CHEAP_BELOW:
             return "cheap"
-        return "moderate" if self.cost.microseconds < EXPENSIVE_FROM else "dear"
+        return "moderate" if self.cost.microseconds < EXPENSIVE_FROM else "expensive"
 
 
 def costs_of(policy: Linted) -> Iterator[ExpressionCost]:

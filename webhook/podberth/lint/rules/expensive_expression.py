@@ -27,4 +27,4 @@ from ..findings import Library
 
 def check(library: Library) -> Iterator[Problem]:
     """Yield a problem for each expression of the most expensive class, at the expression's most expensive part."""
-    return problems_of(library, "dear")
+    return problems_of(library, "expensive")
