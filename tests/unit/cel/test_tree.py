@@ -53,3 +53,6 @@ def test_the_value_of_a_key_is_found() -> None:
     assert isinstance(found, Entries)
     assert found.get("a") == Literal(value=1)
     assert found.get("b") is None
+    repeated = tree("{'a': 1, 'a': 2}")
+    assert isinstance(repeated, Entries)
+    assert repeated.get("a") == Literal(value=2)

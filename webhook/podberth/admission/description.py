@@ -57,8 +57,10 @@ _PARTS: Mapping[str, tuple[Path, ...]] = {
 # Cached answers keep descriptions as their keys, and anybody can send a pod of a megabyte.
 _MOST_REQUESTS = 16
 _LONGEST_NAME = 253
-_LONGEST_ROLE: Final = 1_024
-"""The most characters of a role's requirements, if the needs of the gang's roles are cached: 16 KiB for 16 roles."""
+_LONGEST_ROLES: Final = 4_096
+"""The most characters of the requirements of a gang's roles, if the roles' needs are cached. These needs take up to 200
+KiB of memory, and ``Snapshot.gang_roles`` keeps the needs of 80 gangs at most.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,9 +197,9 @@ def roles_of(gang: Gang, snapshot: Snapshot) -> Roles:
     """
     if len(gang.roles) <= 1:
         return ()
-    is_short = all(role.asks is None or _length(role.asks) <= _LONGEST_ROLE for role in gang.roles)
-    key = ("roles", gang.roles) if is_short else None
-    return snapshot.recall.answer(key, lambda: _needs_of(gang.roles, snapshot))
+    length = sum([_length(role.asks) for role in gang.roles if role.asks is not None])
+    key = gang.roles if length <= _LONGEST_ROLES else None
+    return snapshot.gang_roles.answer(key, lambda: _needs_of(gang.roles, snapshot))
 
 
 def _length(asks: Asks) -> int:

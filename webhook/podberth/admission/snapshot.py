@@ -124,6 +124,8 @@ class Snapshot:
     """The plans that were made so far: at most one for each phase, operation and resource of reviews."""
     recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
     """The cached answers of policies."""
+    gang_roles: Recall = field(default_factory=lambda: Recall(64, 16), init=False, repr=False, compare=False)
+    """The needs of gangs' roles (``description.roles_of``), which are much larger than other answers."""
     _own: dict[str, "Snapshot"] = field(default_factory=dict, init=False, repr=False, compare=False)
     """A mapping from namespaces to snapshots with only the namespace's policies; a snapshot is made when a review needs
     it."""
@@ -177,6 +179,7 @@ class Snapshot:
 
     def _sharing(self, known: "Snapshot") -> "Snapshot":
         object.__setattr__(known, "recall", self.recall)
+        object.__setattr__(known, "gang_roles", self.gang_roles)
         return self._planned(known)
 
     def _planned(self, known: "Snapshot") -> "Snapshot":

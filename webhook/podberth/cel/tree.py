@@ -69,8 +69,12 @@ class Entries(_Placed):
     entries: tuple[tuple["Tree", "Tree"], ...]
 
     def get(self, key: str) -> "Tree | None":
-        """Return the tree of the value with the constant key ``key``; None if the map literal lacks the key."""
-        return next((value for name, value in self.entries if isinstance(name, Literal) and name.value == key), None)
+        """Return the tree of the value with the constant key ``key``; None if the map literal lacks the key.
+
+        If the map literal repeats the key, the last value is returned, as in the evaluation.
+        """
+        entries = reversed(self.entries)
+        return next((value for name, value in entries if isinstance(name, Literal) and name.value == key), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

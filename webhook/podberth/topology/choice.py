@@ -4,8 +4,8 @@ A set of nodes is an integer with one bit for each node, and the nodes of a clas
 affinity costs a few operations on integers, whatever the number of nodes. A pod may have hundreds of terms with
 thousands of values, and a cluster may have hundreds of classes.
 
-Names, and the labels in ``Conventions.ignored_labels``, are not part of a class. A selection is evaluated for each node
-only if the selection reads names or ignored labels.
+Names, and the labels in ``Conventions.ignored_labels``, are not part of a class. Such a label is read from each node,
+the first time that a selection asks for it.
 """
 
 from bisect import bisect_left, bisect_right

@@ -8,8 +8,8 @@ only the name, the class, the ignored labels, and the names of extended resource
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 from ..conventions import Conventions
@@ -76,6 +76,7 @@ class TopologyIndex:
             before = entries.pop(name, None)
             if before is not None:
                 del members[before.key][name]
+        shared: dict[_Key, _Key] = {}
         for node in nodes:
             entry = _file(node, self.conventions)
             before = entries.get(node.name)
@@ -84,7 +85,10 @@ class TopologyIndex:
             if before is not None:
                 del members[before.key][node.name]
             members[entry.key][node.name] = entry.own
-            entries[node.name] = entry
+            # All nodes of a class share one key.
+            present = self._classes.get(entry.key)
+            first = self._entries[next(iter(present.members))].key if present else entry.key
+            entries[node.name] = replace(entry, key=shared.setdefault(first, first))
         classes = dict(self._classes)
         for key, own in members.items():
             if own:
@@ -209,14 +213,7 @@ def _file(node: Node, conventions: Conventions) -> _Entry:
     ignored = conventions.ignored_labels
     labels = tuple(sorted(item for item in node.labels.items() if item[0] not in ignored))
     own = tuple(sorted(item for item in node.labels.items() if item[0] in ignored))
-    key = _shared((labels, tuple(sorted(node.taints)), capability_of(node), node.transient))
-    return _Entry(key, own, node.unrecognised)
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _shared(key: _Key) -> _Key:
-    """Return the first of all equal keys that this function was called with. Nodes of a class then share one object."""
-    return key
+    return _Entry((labels, tuple(sorted(node.taints)), capability_of(node), node.transient), own, node.unrecognised)
 
 
 def _make_class(key: _Key, members: Mapping[str, OwnLabels]) -> NodeClass:

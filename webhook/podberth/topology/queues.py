@@ -26,7 +26,7 @@ _MOST_NAMED: Final = 3  # a line for people has room for no more
 
 @dataclass(frozen=True)
 class Queues:
-    """The known queues, and the Kubernetes kinds of queues, such as LocalQueue, of which all queues are known."""
+    """The known queues, and the Kubernetes kinds of queues, such as LocalQueue, of which not all queues are known."""
 
     by_key: Mapping[QueueKey, Queue] = field(default_factory=dict)
     cut: frozenset[QueueKind] = frozenset()
