@@ -82,3 +82,9 @@ def test_where_groups_overlap_the_larger_one_is_kept() -> None:
     """A triangle and a pair that share a GPU."""
     links = links_of(Observation(gpus=(gpu(0, to(1)), gpu(1, to(0, 2, 3)), gpu(2, to(1, 3)), gpu(3, to(1, 2)), gpu(4))))
     assert (links.shape, links.domains) == ("islands", ((1, 2, 3),))
+
+
+def test_groups_whose_indexes_alternate_are_found_without_trying_all_gpus_with_each_other() -> None:
+    groups = [tuple(range(start, 64, 8)) for start in range(8)]
+    gpus = [gpu(each, to(*(other for other in groups[each % 8] if other != each))) for each in range(64)]
+    assert links_of(Observation(gpus=tuple(gpus))).domains == tuple(groups)

@@ -109,8 +109,11 @@ def _largest(indexes: set[int], linked: set[Pair]) -> tuple[int, ...]:
     ends = Counter(index for pair in linked if indexes.issuperset(pair) for index in pair)
     for size in range(max(ends.values(), default=0) + 1, 1, -1):
         enough = sorted(index for index, number in ends.items() if number >= size - 1)
-        for first in enough:
-            for rest in combinations([each for each in enough if (first, each) in linked], size - 1):
-                if linked.issuperset(combinations(rest, 2)):
-                    return (first, *rest)
+        groups = (
+            (first, *others)
+            for first in enough
+            for others in combinations([each for each in enough if (first, each) in linked], size - 1)
+        )
+        if found := next((each for each in groups if linked.issuperset(combinations(each, 2))), ()):
+            return found
     return ()

@@ -28,8 +28,7 @@ from ..findings import Library, Linted
 from ..places import Scope, parts_of, where
 
 _DEVICES: Final = ("gpu", "devices")
-_CLAIMS: Final = ("gpu", "claims")
-_OF_CLAIMS: Final = (_DEVICES, _CLAIMS, ("gpu", "kind"), ("object", "spec", "resourceClaims"))
+_OF_CLAIMS: Final = (_DEVICES, ("gpu", "claims"), ("gpu", "kind"), ("object", "spec", "resourceClaims"))
 _SAID: Final[Mapping[tuple[str, ...], str]] = {
     **dict.fromkeys(
         (("gpu", "count"), ("gpu", "perContainer")),
