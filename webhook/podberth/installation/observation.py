@@ -93,6 +93,8 @@ class InstallationState:
     """The webhook configurations by kind, such as ``MutatingWebhookConfiguration``."""
     guards: Mapping[str, ObservedObject]
     """The ValidatingAdmissionPolicies that guard podberth's objects, and the policies' bindings, by ``KIND/NAME``."""
+    floor: Mapping[str, ObservedObject] = field(default_factory=dict)
+    """The native policies of the floor, and their bindings, by ``KIND/NAME``."""
     policies: Read[tuple[Document, ...]]
     """The GPUPolicies; empty if the API server does not serve the kind."""
     exceptions: Read[tuple[Document, ...]] = ()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from .certificates import certificates
 from .denials import denied
 from .exceptions import exceptions
+from .floor import floor
 from .installed import installed
 from .nodes import topology
 from .observation import InstallationState, Row, StatusReport
@@ -13,7 +14,7 @@ from .policies import namespaced, policies
 
 _SECTIONS: Mapping[str, Callable[[InstallationState], Iterable[Row]]] = {
     "installed": installed,
-    "outages": outage,
+    "outages": lambda observed: (*outage(observed), *floor(observed)),
     "policies": lambda observed: (*policies(observed), *namespaced(observed), *exceptions(observed)),
     "topology": topology,
     "certificates": certificates,
