@@ -379,3 +379,10 @@ def test_a_broken_policy_of_a_namespace_is_invalid_and_a_good_one_is_linted() ->
     assert finding.problem.where == "spec.validations[0].expression"
     [always] = found(own_policy("vision", "own", "true"), "constant-validation")
     assert always.problem.where == "spec.validations[0].expression"
+
+
+def test_what_kubernetes_reads_from_the_author_of_a_pod_may_be_written() -> None:
+    keys = ("cluster-autoscaler.kubernetes.io/safe-to-evict", "cluster-autoscaler.kubernetes.io/other")
+    mutations = "".join(f"- annotations: {{{key}: \"'true'\"}}\n" for key in keys)
+    [finding] = found(spec(f"mutations:\n{mutations}"), "reserved-key")
+    assert finding.problem.where == f"spec.mutations[1].annotations[{keys[1]}]"
