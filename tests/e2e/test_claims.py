@@ -24,7 +24,16 @@ from snapshots import policy
 
 from .access import grant
 from .controller_process import Controller
-from .dra import CHANNEL_DRIVER, GPU_DRIVER, NIC_DRIVER, PCIE_ROOT, attributes, device_class, resource_slice
+from .dra import (
+    CHANNEL_DRIVER,
+    GPU_DRIVER,
+    NIC_DRIVER,
+    PCIE_ROOT,
+    attributes,
+    device_class,
+    partitionable,
+    resource_slice,
+)
 from .following import Following
 from .podberth_process import ROOT, Endpoint
 from .registration import pointed, shipped
@@ -79,6 +88,14 @@ _SEEN = policy(
 """,
 )
 _PAIRED = policy("paired", _PAIR)
+_CUT = {"key": "example.com/cut", "value": "yes", "effect": "NoSchedule"}
+"""The taint of the node whose GPU can be cut, so that only pods of its test come there."""
+_PROFILES = {
+    "1g.5gb": (4864, 1, tuple(range(7))),
+    "2g.10gb": (9856, 2, (0, 2, 4)),
+    "3g.20gb": (19968, 4, (0, 4)),
+}
+"""Slices of an A100 of 40 GiB: memory in MiB, memory slices, and where each may begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,21 +139,25 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         plane.apply(*read(FOLDER / CRD))
         plane.await_crds()
         plane.apply(
-            device_class("gpu.nvidia.com", GPU_DRIVER, extendedResourceName="example.com/gpu"),
+            device_class("gpu.nvidia.com", GPU_DRIVER, "gpu", extendedResourceName="example.com/gpu"),
+            device_class("mig.nvidia.com", GPU_DRIVER, "mig"),
             device_class("rdma.example.com", NIC_DRIVER),
             device_class("compute-domain-default-channel.nvidia.com", CHANNEL_DRIVER),
         )
         plane.add_nodes([gpu_node(name, gpus=0) for name in ("a", "b", "c", "d")])
+        plane.add_nodes([{**gpu_node("cut", gpus=0), "spec": {"taints": [_CUT]}}])
         # a and b have a GPU and a NIC; only on b they hang below one PCIe root. Of two GPUs, those of c share the
         # root and those of d the NUMA node, and those of b neither.
         plane.apply(
             *(resource_slice("a", GPU_DRIVER, "r1"), resource_slice("a", NIC_DRIVER, "r2")),
             *(resource_slice("b", GPU_DRIVER, "r1", "r2", numa=(0, 1)), resource_slice("b", NIC_DRIVER, "r2")),
             *(resource_slice("c", GPU_DRIVER, "r1", "r1"), resource_slice("d", GPU_DRIVER, "r1", "r2", numa=(1, 1))),
+            *partitionable("cut", _PROFILES),
         )
         served = directory / "policies"
         served.mkdir()
-        shutil.copy(ROOT / "optional-policies" / "aligned-devices" / "policy.yaml", served / "aligned.yaml")
+        for name in ("aligned-devices", "slices-on-demand"):
+            shutil.copy(ROOT / "optional-policies" / name / "policy.yaml", served / f"{name}.yaml")
         (served / "policies.yaml").write_text(f"{_PAIRED}---\n{_CLAIMED}---\n{_SEEN}")
         with (
             Following(plane, directory / "following", served=served) as following,
@@ -254,6 +275,28 @@ def test_aligned_devices_are_found_on_the_node_that_has_them(
     assert all(value == values[0] for value in values)
     stage.plane.kubectl("delete", "pod", "train", "-n", space)
     wait_for(lambda: not stage.items(CLAIMS, space), timeout_seconds=SECONDS, what="the claim to be gone")
+
+
+def test_a_gpu_is_cut_as_pods_come_and_the_last_gets_a_whole_one(stage: Stage, space: str) -> None:
+    """The optional policy slices-on-demand, as it is shipped, over devices that share the counters of a GPU."""
+    given: dict[str, str] = {}
+    tolerations = [{"key": "example.com/cut", "operator": "Exists"}]
+    needs = {"large": "18Gi", "small-0": "4Gi", "small-1": "4Gi", "small-2": "4Gi", "late": "4Gi"}
+    for count, (name, need) in enumerate(needs.items(), start=1):
+        stage.apply(space, gpu_pod(1, name=name, annotations={"podberth.io/gpu-memory": need}, tolerations=tolerations))
+        stage.wait_for_running(space, count)
+        for claim in stage.items(CLAIMS, space):
+            [result] = claim["status"]["allocation"]["devices"]["results"]
+            [owner] = claim["metadata"]["ownerReferences"]
+            given[owner["name"]] = f"{result['request']} {result['device']}"
+    assert given["large"].startswith("gpu/smallest gpu-0-mig-3g20gb-")
+    small = [given[f"small-{number}"] for number in range(3)]
+    assert len(set(small)) == len(small)
+    assert all(each.startswith("gpu/smallest gpu-0-mig-1g5gb-") for each in small)
+    assert given["late"] == "gpu/whole gpu-1"
+    for name in needs:
+        stage.plane.kubectl("delete", "pod", name, "-n", space, "--wait=false", "--grace-period=0", "--force")
+    wait_for(lambda: not stage.items(CLAIMS, space), timeout_seconds=SECONDS, what="the claims to be gone")
 
 
 def test_devices_that_no_node_has_aligned_are_waited_for(stage: Stage, space: str) -> None:

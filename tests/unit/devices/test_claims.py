@@ -43,6 +43,9 @@ def first(*alternatives: tuple[str, int]) -> JSON:
         (claim({"name": "r", "deviceClassName": "gpu", "count": 2}), [("gpu", 2)]),  # v1beta1
         (claim(exactly("gpu", count=2), exactly("nic"), exactly("gpu")), [("gpu", 3), ("nic", 1)]),
         (claim(exactly("gpu", count=2), exactly("gpu", allocationMode="All")), [("gpu", 0)]),
+        (claim(first(("mig.nvidia.com", 1), ("gpu.nvidia.com", 1))), [("mig.nvidia.com", 1)]),
+        (claim(first(("gpu.nvidia.com", 1), ("mig.nvidia.com", 2))), [("gpu.nvidia.com", 0)]),
+        (claim(first(("mig.nvidia.com", 1), ("other.example.com", 1))), [("", 1)]),
         (claim(exactly("gpu", allocationMode="All"), exactly("gpu", count=2)), [("gpu", 0)]),
         (claim(first(("gpu", 2), ("gpu", 2))), [("gpu", 2)]),
         (claim(first(("gpu", 1), ("gpu", 2))), [("gpu", 0)]),

@@ -51,8 +51,9 @@ _LARGEST_COUNT: Final = 2**31 - 1
 class ClaimRequest:
     """The devices of one DeviceClass that a claim asks for.
 
-    ``device_class`` is empty if the alternatives of a request differ in the class. ``count`` is 0 if the alternatives
-    differ in the number, or if the request is for all devices of a node.
+    ``device_class`` is that of the first alternative if a request has alternatives, and empty if they differ in the
+    class and podberth does not know all of these as accelerators. ``count`` is 0 if the alternatives differ in the
+    number, or if the request is for all devices of a node.
     """
 
     device_class: str
@@ -234,10 +235,11 @@ def _device_request(request: Mapping[str, Any]) -> tuple[str, int] | None:
     A request with adminAccess is for devices that other pods use. In the API version v1beta1, the request has no field
     ``exactly``, but has the fields of ``exactly``.
     """
-    found = {_exactly(each) for each in _objects(request, "firstAvailable")}
+    found = [_exactly(each) for each in _objects(request, "firstAvailable")]
     if found:
         classes, counts = {name for name, _ in found}, {count for _, count in found}
-        return classes.pop() if len(classes) == 1 else "", counts.pop() if len(counts) == 1 else 0
+        is_known = len(classes) == 1 or classes <= DEVICE_CLASSES.keys()
+        return found[0][0] if is_known else "", counts.pop() if len(counts) == 1 else 0
     exactly = mapping_at(request, "exactly") or request
     return None if exactly.get("adminAccess") is True else _exactly(exactly)
 
