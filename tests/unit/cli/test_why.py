@@ -14,7 +14,7 @@ from podberth.cli.terminal import Terminal
 from podberth.cli.why import lines as answer_lines
 from podberth.cluster.why import parse_name
 from podberth.errors import UsageError
-from podberth.why.diagnosis import Answer, Diagnosis
+from podberth.why.diagnosis import Answer, Diagnosis, Said
 from why_pictures import Document, forbidden, node, placed, waiting, why
 
 PAGE = page("docs/why.md")
@@ -78,11 +78,15 @@ def test_what_could_not_be_read_is_the_last_part() -> None:
         diagnosis=Diagnosis(cause="x", title="nothing", waits=False),
         then=(),
         said=example().said,
+        autoscaler=Said(scheduler="karpenter", reason="Nominated", message="Pod should schedule on: nodeclaim/gpu"),
         unread=(forbidden("list nodes"),),
     )
     lines = shown(found).splitlines()
     assert lines[:2] == ["Pod default/x: nothing", "job train has 2 pods: 1 waiting for a node, 1 placed"]
-    assert lines[-1] == "not read   list nodes: forbidden"
+    assert lines[-2:] == [
+        "autoscaler karpenter: Pod should schedule on: nodeclaim/gpu",
+        "not read   list nodes: forbidden",
+    ]
 
 
 def test_the_page_has_a_row_for_each_cause_and_no_other() -> None:

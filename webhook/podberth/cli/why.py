@@ -63,6 +63,8 @@ def lines(found: Answer) -> Iterator[Line]:
     yield from _part("then", [f"{number}. {each.title}" for number, each in enumerate(found.then, 1)])
     if found.said.message and diagnosis.cause != "scheduler's word":
         yield from _part("scheduler", [f"{found.said.scheduler}: {_brief(found.said.message)}"], "dim")
+    if found.autoscaler.message:
+        yield from _part("autoscaler", [f"{found.autoscaler.scheduler}: {found.autoscaler.message}"], "dim")
     yield from _part("not read", [f"{each.want}: {each.why}" for each in found.unread], "yellow")
 
 

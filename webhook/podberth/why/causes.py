@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from ..kube.amounts import POD_SLOTS
 from ..kube.unchecked import text_at
 from ..words import counted, lasting
-from . import capacity, claims, groups, held, neighbours, placed, refusals, room, selection, volumes
+from . import autoscaled, capacity, claims, groups, held, neighbours, placed, refusals, room, selection, volumes
 from .diagnosis import Answer, Diagnosis, Said
 from .machines import Machine, machines
 from .picture import ALL_PODS, NotRead, Picture, Ref, pods_on
@@ -28,6 +28,8 @@ _FEW_NODES: Final = 24
 _OPENABLE: Final = ("tainted or closed", "not selected")
 _OF_CAPACITY: Final = frozenset({"resource", "size"})
 _NO_WORDS: Final[tuple[str, ...]] = ()
+# No word of the scheduler's is about an autoscaler, so that what it says is never first.
+_NO_NODE_FITS: Final = ("autoscaler",)
 # A message with one of these says why no node is available: that of Kubernetes' own scheduler and those made from it,
 # of Volcano, or of a scheduler of PodGroups.
 _RULES: Final = ("nodes are available", "nodes are unavailable", "pod group is unschedulable")
@@ -134,6 +136,7 @@ NEEDS: Final[tuple[Callable[[Picture], Iterator[Ref]], ...]] = (
     claims.needs,
     volumes.needs,
     capacity.needs,
+    autoscaled.needs,
 )
 """The functions that yield references to the objects that causes need besides the pod and the nodes."""
 
@@ -187,6 +190,7 @@ def answer(picture: Picture) -> Answer:
         diagnosis=diagnoses[0],
         then=tuple(each for each in diagnoses[1:] if each.waits) if diagnoses[0].waits else (),
         said=said,
+        autoscaler=autoscaled.said(picture),
         unread=picture.unread,
     )
 
@@ -224,6 +228,8 @@ def _found(picture: Picture) -> Iterator[Confirmable]:
     yield from diagnoses
     if all(each.pods is not None for each in step.nodes):
         yield from _beside(step)
+    if diagnosis := autoscaled.adds_no_node(picture):
+        yield diagnosis, _NO_NODE_FITS
 
 
 def _early(picture: Picture) -> Iterator[Confirmable]:

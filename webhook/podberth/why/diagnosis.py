@@ -27,11 +27,16 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """The scheduler's message in the pod's condition PodScheduled; every text is empty without the condition."""
+    """A message of a scheduler, or of an autoscaler, about the pod; every text is empty without a message."""
 
     scheduler: str
+    """The name of the program that says it."""
     reason: str = ""
     message: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        """Return the message as JSON."""
+        return {"name": self.scheduler, "reason": self.reason, "message": self.message}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +53,9 @@ class Answer:
     then: tuple[Diagnosis, ...]
     """The causes that would hold the pod if the first cause were gone, in the order in which they hold a pod."""
     said: Said
+    """The message in the pod's condition PodScheduled."""
+    autoscaler: Said
+    """The newest message of an autoscaler in the pod's Events."""
     unread: tuple[NotRead, ...]
 
     def as_json(self) -> dict[str, Any]:
@@ -60,6 +68,7 @@ class Answer:
             "ageSeconds": round(self.waits_seconds),
             **self.diagnosis.as_json(),
             "then": [each.as_json() for each in self.then],
-            "scheduler": {"name": self.said.scheduler, "reason": self.said.reason, "message": self.said.message},
+            "scheduler": self.said.as_json(),
+            "autoscaler": self.autoscaler.as_json(),
             "unread": [{"want": each.want, "why": each.why} for each in self.unread],
         }
