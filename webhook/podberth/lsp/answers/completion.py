@@ -1,5 +1,6 @@
 """Completes keys and values of documents, and names in CEL expressions."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -8,15 +9,17 @@ from ...cel.types import DYN
 from ...kube.unchecked import mapping_at, text_at
 from ...policy.exception_model import ExceptionSpec
 from ..manual.variables import Manual
-from .cursor import typed_range
 from .definition import params_of
 from .document import Question
 from .expression import Mention, mention_at
 from .fields import OWN, Spot
 from .language import Language, Signature, meaning_of, meaning_of_field, shown
-from .text import Range
+from .text import Place, Range
 
 Kind: TypeAlias = Literal["key", "value", "variable", "field", "function"]
+# The beginning of a name in an expression, and of a key or value of a document
+_NAME: Final = re.compile(r"\w*$")
+_KEY: Final = re.compile(r"[\w./-]*$")
 _MOST: Final = 500
 """The most items of an answer: more than all functions together."""
 
@@ -48,7 +51,11 @@ def complete(question: Question) -> Completion:
     found = dict[str, Item]()
     for item in _items(question):
         found.setdefault(item.label, item)
-    return Completion(tuple(found.values())[:_MOST], typed_range(question.document.text, question.place))
+    line, column = question.place
+    pattern = _NAME if question.language is not None else _KEY
+    typed = pattern.search(question.document.text.line(line)[:column])
+    start = column if typed is None else typed.start()
+    return Completion(tuple(found.values())[:_MOST], Range(Place(line, start), question.place))
 
 
 def _items(question: Question) -> Iterator[Item]:

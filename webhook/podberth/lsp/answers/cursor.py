@@ -13,14 +13,13 @@ from typing import Any, Final
 from ...kube.documents import load_documents
 from ...kube.paths import Path
 from ...kube.positions import Positions
-from .text import Place, Range, Text
+from .text import Place, Text
 
 _MARK: Final = "\uf8e1"
 """The mark, a character for private use, which YAML allows in a plain word."""
 _NEW_DOCUMENT: Final = re.compile(r"---(?:\s|$)")
 # A line on which only a key can be typed: indentation, dashes of list items, the beginning of a word
 _BARE: Final = re.compile(r"\s*(?:- +)*[\w./-]*")
-_TYPED: Final = re.compile(r"[\w./-]*$")
 _OPENING: Final[Mapping[str, str]] = {"{": "}", "[": "]"}
 
 
@@ -161,10 +160,3 @@ def _found(value: object, path: Path) -> Iterator[tuple[Path, str | None, str]]:
             yield path, step, step
         else:
             yield from _found(part, (*path, step))
-
-
-def typed_range(text: Text, place: Place) -> Range:
-    """Return the range of the beginning of a word before a place, which a completion replaces."""
-    found = _TYPED.search(text.line(place.line)[: place.column])
-    start = found.start() if found else place.column
-    return Range(Place(place.line, start), place)

@@ -64,7 +64,7 @@ def diagnose(document: OpenDocument, tests: Sequence[str], linting: Linting) -> 
     if not has_policy(document.text.content):
         return ()
     report = lint(
-        document.beside,
+        document.beside(),
         linting.environment,
         tests=tests,
         nodes=linting.nodes,

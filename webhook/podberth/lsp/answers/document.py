@@ -30,8 +30,8 @@ class OpenDocument:
 
     file: str
     text: Text
-    beside: Sequence[tuple[str, str]] = ()
-    """(file, text) of each policy file in the folder, with the document itself."""
+    beside: Callable[[], Sequence[tuple[str, str]]] = tuple
+    """Returns (file, text) of each policy file in the folder, with the document itself."""
     is_suite: bool = False
     """Whether the document is the test suite of a folder with policies."""
     shipped: Callable[[], Mapping[str, str]] = dict
@@ -41,7 +41,7 @@ class OpenDocument:
 
     def objects(self) -> Iterator[tuple[str, Mapping[str, Any], Positions]]:
         """Yield (file, content, positions) of each document in the folder that can be parsed."""
-        for file, content in self.beside:
+        for file, content in self.beside():
             for each in load_documents(content, file, last_wins=True)[0]:
                 yield file, each.document, each.positions
 
