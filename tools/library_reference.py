@@ -94,7 +94,9 @@ def _table(table: str, rows: Sequence[Overload], macros: Sequence[Macro], enviro
         forms.setdefault(macro.name, []).append(_expanded(macro))
     if differing := forms.keys() ^ manuals.keys():
         wanting, unknown = sorted(differing & forms.keys()), sorted(differing & manuals.keys())
-        raise ValueError(f"lsp/manual/library.py: {table}: got none for {wanting}, and {unknown}, which are no functions")
+        raise ValueError(
+            f"lsp/manual/library.py: {table}: got none for {wanting}, and {unknown}, which are no functions"
+        )
     lines = (_line(forms[name], *manuals[name], environment) for name in manuals)
     return "| function | result | meaning | example | value |\n|---|---|---|---|---|\n" + "\n".join(lines)
 

@@ -1,23 +1,17 @@
 """``podberth lsp``: the language server of policies, which an editor starts."""
 
 import argparse
-from pathlib import Path
 
 from ..errors import UsageError, without_extra
 from ..files.loading import read_pod_schema, read_topology
-from .access import add_cluster_files, cluster_files_of
+from .access import cluster_files_of
 from .exitcodes import ExitCode
+from .lint import LEVELS, add_rules
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the flags for the files that describe a cluster to the parser of ``podberth lsp``."""
-    parser.add_argument(
-        "--topology",
-        metavar="SNAPSHOT",
-        type=Path,
-        help="a file or directory with what kubectl get nodes,configmaps -o yaml prints, for the rules about nodes",
-    )
-    add_cluster_files(parser)
+    """Add the flags that ``podberth lint`` has for its rules, and the flag that some editors add."""
+    add_rules(parser)
     parser.add_argument("--stdio", action="store_true", help="speak over standard input and output, as always")
 
 
@@ -39,5 +33,6 @@ def run(arguments: argparse.Namespace) -> int:
         pod_schema=read_pod_schema(arguments.pod_schema),
         conventions=cluster_files_of(arguments).names(),
         nodes=None if arguments.topology is None else read_topology(arguments.topology).nodes,
+        level=LEVELS[arguments.level],
     )
     return ExitCode.OK if PolicyServer(cluster).serve() else ExitCode.FINDINGS

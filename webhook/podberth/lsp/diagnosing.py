@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 from ..cel.engine import Environment
 from ..conventions import Conventions
 from ..kube.schema import PodSchema
+from ..lint.findings import Level
 from ..topology.node import Node
 from .answers.diagnosis import Diagnosis, Linting
 
@@ -28,11 +29,13 @@ Publish: TypeAlias = Callable[[tuple[Diagnosis, ...]], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """The facts of the user's cluster with which policies are judged."""
+    """The user's cluster, with which policies are judged, and the level of the findings that are shown."""
 
     pod_schema: PodSchema
     conventions: Conventions
     nodes: tuple[Node, ...] | None
+    level: Level
+    """The lowest level of findings that is shown."""
 
 
 @dataclass
@@ -79,6 +82,9 @@ class Diagnosing:
             # The compiler calls the function before each expression, and ends if it returns True.
             environment = Environment(self.cluster.pod_schema, deadline=lambda: self._superseded.is_set)
             self._linting = Linting(
-                environment=environment, conventions=self.cluster.conventions, nodes=self.cluster.nodes
+                environment=environment,
+                conventions=self.cluster.conventions,
+                nodes=self.cluster.nodes,
+                level=self.cluster.level,
             )
         return work(self._linting)

@@ -157,7 +157,8 @@ def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]
         suite = SuiteDocument.model_validate(document)
     except ValidationError as error:
         findings = [
-            positions.problem(file, path, message, of_key=of_key) for path, of_key, message in explain(error, SuiteDocument)
+            positions.problem(file, path, message, of_key=of_key)
+            for path, of_key, message in explain(error, SuiteDocument)
         ]
         return None, tuple(sorted(findings))
     wrong = [positions.problem(file, path, message) for path, message in _refusals(suite)]

@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeAlias
 from ...cel.types import DYN
 from ...kube.unchecked import mapping_at, text_at
 from ...policy.exception_model import ExceptionSpec
+from ...wellknown import POLICY_KIND
 from ..manual.variables import Manual
 from .definition import params_of
 from .document import Question
@@ -91,10 +92,12 @@ def _values(question: Question, spot: Spot) -> Iterator[Item]:
         return
     for each in spot.values:
         yield Item(each, "value", meaning=spot.meaning)
-    if spot.owner is not None and (issubclass(spot.owner, ExceptionSpec) and spot.name == "policies"):
+    if spot.owner is ExceptionSpec and spot.name == "policies":
         for _, content, _ in question.document.objects():
-            if text_at(content, "kind") in OWN:
-                yield Item(text_at(content, "metadata", "name"), "value", meaning=text_at(content, "spec", "description"))
+            if text_at(content, "kind") == POLICY_KIND:
+                yield Item(
+                    text_at(content, "metadata", "name"), "value", meaning=text_at(content, "spec", "description")
+                )
         for name, description in question.document.shipped().items():
             yield Item(name, "value", "a shipped policy", description)
 

@@ -28,7 +28,7 @@ class Cursor:
     """The key or the value at a place of a document."""
 
     document: Mapping[str, Any]
-    """The whole document, in which the mark stands at the place."""
+    """The whole document; only a key at the place still has the mark."""
     positions: Positions
     first: int
     """The number of lines of the file above those in which ``positions`` count."""
@@ -112,7 +112,7 @@ def _marked(line: str, column: int) -> Iterator[tuple[str, str]]:
     yield f"{before}{_MARK}:{closing}", ":"
     # A value that YAML reads as something else, such as `!variables.a`, whose beginning is a tag
     key, colon, value = before.partition(": ")
-    if colon and "'" not in value:
+    if colon and "'" not in value and " #" not in value:
         yield f"{key}: '{value}{_MARK}'", ""
 
 
@@ -138,6 +138,8 @@ def _parsed(content: str, first: int, colon: str) -> Cursor | None:
             path, key, marked = found
             before, _, after = marked.partition(_MARK)
             text = before + after.removeprefix(colon)
+            if key is None:
+                _put(each.document, path, text)
             return Cursor(
                 document=each.document,
                 positions=each.positions,
@@ -148,6 +150,13 @@ def _parsed(content: str, first: int, colon: str) -> Cursor | None:
                 offset=len(before),
             )
     return None
+
+
+def _put(document: Any, path: Path, value: str) -> None:
+    """Replace the value at a path of a document."""
+    for step in path[:-1]:
+        document = document[step]
+    document[path[-1]] = value
 
 
 def _found(value: object, path: Path) -> Iterator[tuple[Path, str | None, str]]:

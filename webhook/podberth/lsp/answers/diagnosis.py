@@ -51,6 +51,8 @@ class Linting:
     conventions: Conventions
     nodes: tuple[Node, ...] | None = None
     """The cluster's nodes; None: the rules about nodes find nothing."""
+    level: Level = Level.WARNING
+    """The lowest level that is shown."""
 
 
 def diagnose(document: OpenDocument, tests: Sequence[str], linting: Linting) -> tuple[Diagnosis, ...]:
@@ -72,7 +74,7 @@ def diagnose(document: OpenDocument, tests: Sequence[str], linting: Linting) -> 
     )
     return tuple(
         _diagnosis(document.text, each.problem, each.level, each.rule)
-        for each in report.findings
+        for each in report.at_least(linting.level)
         if each.problem.file == document.file
     )
 

@@ -16,7 +16,9 @@ _DOTS: Final = frozenset({".", ".?"})
 _QUOTES: Final = ("'", '"')
 _OPTIONAL_MACROS: Final = frozenset({"optMap", "optFlatMap"})
 _LOOP_VARIABLES: Final[Mapping[str, int]] = {
-    name: max(sum(len(each) == 1 and each.islower() for each in macro.arguments) for macro in MACROS if macro.name == name)
+    name: max(
+        sum(len(each) == 1 and each.islower() for each in macro.arguments) for macro in MACROS if macro.name == name
+    )
     for name in {macro.name for macro in MACROS if macro.receiver}
 }
 """The largest number of loop variables that each macro can have."""
