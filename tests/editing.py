@@ -44,7 +44,7 @@ def document(text: str, *beside: tuple[str, str], is_suite: bool = False, good: 
     return OpenDocument(
         FILE,
         Text(text),
-        lambda: ((FILE, text), *beside),
+        lambda: sorted([(FILE, text), *beside]),
         is_suite,
         lambda: {"gpu-tolerations": "Tolerates taints."},
         Text(good) if good else None,

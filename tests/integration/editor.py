@@ -7,8 +7,6 @@ import asyncio
 import json
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,9 @@ from typing import Any
 from integration.serving import environment
 
 Message = dict[str, Any]
+
+SECONDS = 60.0
+"""The time after which a message that never comes fails a test; a busy machine takes a few seconds for the first."""
 
 
 def position(text: str, mark: str = "^") -> tuple[str, Message]:
@@ -41,6 +42,8 @@ class Editor:
     folder: Path
     diagnostics: dict[str, list[Message]] = field(default_factory=dict)
     """The last diagnostics of each document, by file name."""
+    answer: Message = field(default_factory=dict)
+    """The server's answer to the beginning of the conversation."""
     versions: dict[str, int] = field(default_factory=dict)
     """The version of each document, by file name."""
     _requests: int = 0
@@ -61,8 +64,9 @@ class Editor:
         message: Message = json.loads(await self.process.stdout.readexactly(int(next(lengths).split(b":")[1])))
         if message.get("method") == "textDocument/publishDiagnostics":
             params = message["params"]
-            if params.get("version") in (None, self.versions.get(params["uri"].rpartition("/")[2])):
-                self.diagnostics[params["uri"].rpartition("/")[2]] = params["diagnostics"]
+            name = params["uri"].rpartition("/")[2]
+            if params["uri"] == self.uri(name) and params.get("version") == self.versions.get(name):
+                self.diagnostics[name] = params["diagnostics"]
         return message
 
     async def ask(self, method: str, params: object) -> Any:
@@ -70,11 +74,12 @@ class Editor:
         self._requests += 1
         number = self._requests
         await self.send(method, params, number)
-        while True:
-            message = await self.receive()
-            if message.get("id") == number and "method" not in message:
-                assert "error" not in message, message["error"]
-                return message["result"]
+        async with asyncio.timeout(SECONDS):
+            while True:
+                message = await self.receive()
+                if message.get("id") == number and "method" not in message:
+                    assert "error" not in message, message["error"]
+                    return message["result"]
 
     async def asked(self, method: str, name: str, where: Message, **more: object) -> Any:
         """Ask about a position of a document."""
@@ -97,30 +102,41 @@ class Editor:
         document = {"uri": self.uri(name), "version": self.versions[name]}
         await self.send("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
 
+    async def close(self, name: str) -> None:
+        """Close a document."""
+        self.versions.pop(name)
+        self.diagnostics.pop(name, None)
+        await self.send("textDocument/didClose", {"textDocument": {"uri": self.uri(name)}})
+
     async def found(self, name: str) -> list[Message]:
         """Wait for the diagnostics of the document as it is now, and return them."""
-        while name not in self.diagnostics:
-            await self.receive()
+        async with asyncio.timeout(SECONDS):
+            while name not in self.diagnostics:
+                await self.receive()
         return self.diagnostics[name]
 
 
-@asynccontextmanager
-async def edit(folder: Path, **capabilities: object) -> AsyncIterator[Editor]:
-    """Start the server as an editor does; at the end, shut it down in order and see it end with 0."""
+async def start(folder: Path, **capabilities: object) -> Editor:
+    """Start the server as an editor does."""
     command = [sys.executable, "-m", "podberth", "lsp", "--stdio"]
     process = await asyncio.create_subprocess_exec(
         *command, stdin=PIPE, stdout=PIPE, cwd=folder, env=environment(), limit=1 << 24
     )
     editor = Editor(process, folder)
+    params = {"processId": None, "rootUri": folder.as_uri(), "capabilities": capabilities}
+    editor.answer = await editor.ask("initialize", params)
+    await editor.send("initialized", {})
+    return editor
+
+
+async def stop(editor: Editor) -> int | None:
+    """Shut the server down in order, and return its exit code."""
     try:
-        params = {"processId": None, "rootUri": folder.as_uri(), "capabilities": capabilities}
-        editor.answer = await editor.ask("initialize", params)
-        await editor.send("initialized", {})
-        yield editor
-        await editor.ask("shutdown", None)
-        await editor.send("exit", None)
-        assert await process.wait() == 0
+        async with asyncio.timeout(SECONDS):
+            await editor.ask("shutdown", None)
+            await editor.send("exit", None)
+            return await editor.process.wait()
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        if editor.process.returncode is None:
+            editor.process.kill()
+            await editor.process.wait()

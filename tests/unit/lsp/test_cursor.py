@@ -5,7 +5,7 @@ import pytest
 from editing import place
 from podberth.kube.paths import Path
 from podberth.lsp.answers.cursor import Cursor, cursor_at
-from podberth.lsp.answers.text import Text
+from podberth.lsp.answers.text import Place, Text
 
 
 def cursor(marked: str, good: str = "") -> Cursor | None:
@@ -73,6 +73,20 @@ def test_the_last_good_text_stands_in_for_broken_lines_above() -> None:
 @pytest.mark.parametrize("marked", ["# a^ comment\na: 1", "a: 1 # b^", "^\uf8e1"])
 def test_nothing_is_in_comments(marked: str) -> None:
     assert cursor(marked) is None
+
+
+def test_nothing_is_outside_the_text() -> None:
+    assert cursor_at(Text("a: 1"), Place(9, 3)) is None
+
+
+def test_lines_that_were_added_have_their_place_in_the_last_good_text() -> None:
+    good = "spec:\n  a: 1\nlast: 2\n"
+    found = cursor("spec:\n  a: {]\n  new: ^\nlast: 2\n", good)
+    assert found is not None
+    assert found.path == ("spec", "new")
+    found = cursor("spec:\n  a: {]\nlast: ^2\n", good)
+    assert found is not None
+    assert found.path == ("last",)
 
 
 def test_the_other_keys_beside_a_key() -> None:

@@ -13,6 +13,7 @@ from . import lint_report
 from .access import add_cluster_files, add_output, cluster_files_of
 from .exitcodes import ExitCode
 from .output import write, write_text
+from .watch import add_watch, files_of_cluster, watched
 
 LEVELS = {str(level): level for level in sorted(Level, reverse=True)}
 """The levels of findings by the names that the flags have for them."""
@@ -37,6 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the lowest level that makes the exit code 1 (default warning)",
     )
     parser.add_argument("--costs", action="store_true", help="text: print the cost of each expression, too")
+    add_watch(parser)
 
 
 def add_rules(parser: argparse.ArgumentParser) -> None:
@@ -55,6 +57,10 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check the policies and print the findings of ``--level`` and above; return the exit code."""
+    return watched(arguments, (*arguments.paths, *files_of_cluster(arguments)), lambda: _run(arguments))
+
+
+def _run(arguments: argparse.Namespace) -> int:
     files = find_policies(arguments.paths)
     nodes = None if arguments.topology is None else read_topology(arguments.topology).nodes
     described = cluster_files_of(arguments)

@@ -366,7 +366,7 @@ def _listing(path: Path, *, below: bool = True) -> tuple[list[Path], list[Proble
         return [], [_unreadable(path, error)]
 
 
-def _listing_now(path: Path, below: bool = True) -> tuple[list[Path], list[Problem]]:
+def _listing_now(path: Path, below: bool) -> tuple[list[Path], list[Problem]]:
     problems: list[Problem] = []
 
     def unreadable(error: OSError) -> None:
@@ -386,19 +386,25 @@ def _listing_now(path: Path, below: bool = True) -> tuple[list[Path], list[Probl
     return sorted(found), problems
 
 
-def _fingerprint(path: Path) -> object:
+def revision_of(path: Path) -> object:
+    """Return a value that changes when the files below a directory change, or the files in the folder of a file."""
+    return _fingerprint(path) if path.is_dir() else _fingerprint(path.parent, below=False)
+
+
+def _fingerprint(path: Path, *, below: bool = True) -> object:
     """Return a value that differs after any change of the files at or below ``path``: content, link target, permission.
 
-    If ``path`` cannot be read, the value is the text of the error.
+    If ``path`` cannot be read, the value is the text of the error. If ``below`` is False, folders below ``path`` are
+    left out.
     """
     try:
-        return in_time(path, partial(_fingerprint_now, path))
+        return in_time(path, partial(_fingerprint_now, path, below))
     except OSError as error:
         return str(_unreadable(path, error))
 
 
-def _fingerprint_now(path: Path) -> object:
-    files, problems = _listing_now(path)
+def _fingerprint_now(path: Path, below: bool) -> object:
+    files, problems = _listing_now(path, below)
     found: list[tuple[str | int | None, ...]] = [(str(problem),) for problem in problems]
     for file in files:
         try:

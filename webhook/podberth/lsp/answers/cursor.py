@@ -57,11 +57,11 @@ class Cursor:
 
 
 def cursor_at(text: Text, place: Place, good: Text | None = None) -> Cursor | None:
-    """Return the key or value at a place; None in a comment, or if nothing of the document can be parsed.
+    """Return the key or value at a place; None in a comment, outside the text, or if nothing can be parsed.
 
     ``good`` is the last text of the document that could be parsed; None if there is none.
     """
-    if _MARK in text.content:
+    if _MARK in text.content or place.line >= len(text.lines):
         return None
     for lines, number in _texts(text, place, good):
         first, last = _document(lines, number)
@@ -78,17 +78,32 @@ def cursor_at(text: Text, place: Place, good: Text | None = None) -> Cursor | No
 def _texts(text: Text, place: Place, good: Text | None) -> Iterator[tuple[list[str], int]]:
     """Yield (lines, number of the cursor's line) for the text, and for the last good text with the cursor's line."""
     yield text.lines, place.line
-    if good is None:
-        return
-    before = 0
-    most = min(place.line, len(good.lines))
-    while before < most and good.lines[before] == text.lines[before]:
-        before += 1
-    after = 0
-    most = min(len(text.lines) - place.line - 1, len(good.lines) - before)
-    while after < most and good.lines[-1 - after] == text.lines[-1 - after]:
-        after += 1
-    yield [*good.lines[:before], text.line(place.line), *good.lines[len(good.lines) - after :]], before
+    if good is not None:
+        at, taken = _stands_in(place.line, text.lines, good.lines)
+        yield [*good.lines[:at], text.line(place.line), *good.lines[at + taken :]], at
+
+
+def _stands_in(line: int, lines: list[str], good: list[str]) -> tuple[int, int]:
+    """Return the place of a line in the lines of the last good text: (number of the line, number of replaced lines).
+
+    Between the first and the last lines that both texts have in common, lines are counted from the first that differs.
+    """
+    before, after = _common(lines, good)
+    if line < before:
+        return line, 1
+    if line >= len(lines) - after:
+        return line + len(good) - len(lines), 1
+    changed = len(good) - after - before
+    distance = min(line - before, changed)
+    return before + distance, int(distance < changed)
+
+
+def _common(lines: list[str], others: list[str]) -> tuple[int, int]:
+    """Return (number of first lines, number of last lines) that two texts have in common, each line counted once."""
+    most = min(len(lines), len(others))
+    before = next((at for at in range(most) if lines[at] != others[at]), most)
+    most -= before
+    return before, next((at for at in range(most) if lines[-1 - at] != others[-1 - at]), most)
 
 
 def _document(lines: list[str], number: int) -> tuple[int, int]:
