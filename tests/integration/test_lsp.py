@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from asyncio.subprocess import PIPE
+from asyncio.subprocess import DEVNULL
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -190,7 +190,7 @@ def test_suites_native_policies_and_documents_that_are_on_no_disk(play: Callable
         text, where = position(NATIVE.replace("c.resources", "c.^"))
         await editor.open("native.yaml", text)
         assert "resources" in names(await editor.asked("textDocument/completion", "native.yaml", where))
-        await editor.change("native.yaml", NATIVE.replace("has(c.resources)", "c.name"))
+        await editor.change("native.yaml", NATIVE.replace("containers.all(c, has(c.resources))", "hostNetwork"))
         [found] = await editor.found("native.yaml")
         assert found["code"] == "invalid"
 
@@ -215,10 +215,7 @@ def test_an_editor_that_counts_bytes_gets_bytes(runner: asyncio.Runner, tmp_path
 def test_a_conversation_that_breaks_off_ends_with_1(runner: asyncio.Runner, tmp_path: Path) -> None:
     async def run() -> int | None:
         command = [sys.executable, "-m", "podberth", "lsp"]
-        process = await asyncio.create_subprocess_exec(
-            *command, stdin=PIPE, stdout=PIPE, cwd=tmp_path, env=environment()
-        )
-        await process.communicate()
-        return process.returncode
+        process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, cwd=tmp_path, env=environment())
+        return await process.wait()
 
     assert runner.run(run()) == 1
