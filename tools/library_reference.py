@@ -8,7 +8,7 @@ Examples are evaluated, and what is refused is compiled: the values and the mess
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from generated import main, spliced

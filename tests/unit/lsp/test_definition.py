@@ -9,8 +9,10 @@ VARIABLES = (
 )
 BINDING = (
     "folder/binding.yaml",
-    "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {name: b}\n"
-    "spec: {policyName: a, validationActions: [Deny], paramRef: {name: b, parameterNotFoundAction: Deny}}\n",
+    (
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {name: b}\n"
+        "spec: {policyName: a, validationActions: [Deny], paramRef: {name: b, parameterNotFoundAction: Deny}}\n"
+    ),
 )
 
 

@@ -6,7 +6,7 @@ pygls. An editor sends the whole text at each change: pygls takes more character
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -39,6 +39,8 @@ _KINDS: Final = {
     "field": types.CompletionItemKind.Field,
     "function": types.CompletionItemKind.Function,
 }
+Positioned: TypeAlias = types.CompletionParams | types.HoverParams | types.DefinitionParams
+"""The requests about a position of a document."""
 _TRIGGERS: Final = (".", "?", "'")
 
 
@@ -80,7 +82,7 @@ class PolicyServer(LanguageServer):
                 publish = partial(self._publish, uri, version, document.text)
                 self.diagnosing.changed(uri, partial(_diagnose, document), publish)
 
-    def question(self, params: types.TextDocumentPositionParams) -> Question | None:
+    def question(self, params: Positioned) -> Question | None:
         """Return the question about a position of an open document; None if the document is not open."""
         document = self.files.document(_file_of(params.text_document.uri))
         if document is None:

@@ -1,4 +1,4 @@
-"""The documents that the editor has open, as the answers see them: the text, the files beside it, and the cursor in it."""
+"""A document that is open in the editor, with the files beside it, and a question about a place in it."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,10 +52,9 @@ class OpenDocument:
         """
         for file, content, positions in self.objects():
             metadata = mapping_at(content, "metadata")
-            spaces = (namespace, "") if namespace else (text_at(metadata, "namespace"),)
-            if text_at(content, "kind") == kind and text_at(metadata, "name") == name:
-                if text_at(metadata, "namespace") in spaces:
-                    return file, content, positions
+            same = text_at(content, "kind") == kind and text_at(metadata, "name") == name
+            if same and (not namespace or text_at(metadata, "namespace") in (namespace, "")):
+                return file, content, positions
         return None
 
 

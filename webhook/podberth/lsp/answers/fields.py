@@ -6,7 +6,7 @@ The documents are podberth's policies and exceptions, native policies and bindin
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, TypeGuard, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -142,5 +142,5 @@ def _alternatives(annotation: Any) -> Iterator[Any]:
         yield annotation
 
 
-def _is_model(each: Any) -> bool:
+def _is_model(each: Any) -> TypeGuard[type[BaseModel]]:
     return isinstance(each, type) and issubclass(each, BaseModel)

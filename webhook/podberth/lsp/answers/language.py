@@ -131,20 +131,20 @@ class Language:
 
     def members(self, owner: CelType) -> Iterator[Signature]:
         """Yield the functions and macros that can be called on a value of a type."""
-        for macro, sentence in lookup.macros():
+        for macro, about in lookup.macros():
             if macro.receiver and _takes(parse(macro.receiver), owner):
                 written = f"{macro.name}({', '.join(shown(parse(each)) for each in macro.arguments)})"
-                yield Signature(macro.name, f"{written}: {shown(parse(macro.result))}", sentence, is_macro=True)
+                yield Signature(macro.name, f"{written}: {shown(parse(macro.result))}", about, is_macro=True)
         for row, sentence in self._functions:
             if row.is_member and _takes(parse(row.parameters[0]), owner):
                 yield Signature(row.name, _written(row), sentence)
 
     def globals(self) -> Iterator[Signature]:
         """Yield the functions and macros that are called without a receiver; a name may have a dot inside."""
-        for macro, sentence in lookup.macros():
+        for macro, about in lookup.macros():
             if not macro.receiver:
                 yield Signature(
-                    macro.name, f"{macro.name}({', '.join(macro.arguments)}): {macro.result}", sentence, is_macro=True
+                    macro.name, f"{macro.name}({', '.join(macro.arguments)}): {macro.result}", about, is_macro=True
                 )
         for row, sentence in self._functions:
             if not row.is_member:

@@ -1,6 +1,6 @@
 """The lines of a document, and places in them: conversions between editor, characters and problems.
 
-Only ``\\n``, ``\\r\\n`` and ``\\r`` end a line, as in the protocol and in the YAML reader.
+Only a line feed, a carriage return, or both end a line, as in the protocol and in the YAML reader.
 """
 
 import re
@@ -38,7 +38,7 @@ class Text:
     def __init__(self, content: str) -> None:
         """Create the object from the text as the editor has it."""
         self.content = content.replace("\r\n", "\n").replace("\r", "\n")
-        """The text, in which ``\\n`` ends each line."""
+        """The text, in which a line feed ends each line."""
 
     @cached_property
     def lines(self) -> list[str]:

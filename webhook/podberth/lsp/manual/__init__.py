@@ -1,1 +1,1 @@
-"""The sentences about variables and functions of CEL, for the generated pages and for editors; only data and look-ups."""
+"""The sentences about variables, functions and fields, for the generated pages and for editors."""
