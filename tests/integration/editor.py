@@ -30,7 +30,7 @@ def at(text: str, found: Message) -> str:
     """Return the text of a range, whose positions are in UTF-16."""
     start, end = found["start"], found["end"]
     assert start["line"] == end["line"]
-    line = text.split("\n")[start["line"]].encode("utf-16-le")
+    line: bytes = text.split("\n")[start["line"]].encode("utf-16-le")
     return line[2 * start["character"] : 2 * end["character"]].decode("utf-16-le")
 
 

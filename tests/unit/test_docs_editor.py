@@ -12,7 +12,8 @@ PAGE = page("docs/editor.md")
 
 
 def block(language: str) -> str:
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)[0]
+    found: list[str] = re.findall(rf"^```{language}\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
+    return found[0]
 
 
 def test_every_flag_has_a_row_and_no_row_is_about_another() -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from editing import FILE, HEAD, MARK, PARAMS, VALIDATING, WITH_PARAMS, completed, labels, part
+from podberth.cel.compile_limits import MAX_TEXT_BYTES
 from podberth.lsp.answers.completion import Item
 
 
@@ -58,6 +59,10 @@ def test_the_kinds_of_podberths_documents() -> None:
 @pytest.mark.parametrize("text", ["^", "a: ^", "apiVersion: apps/v1\nkind: Deployment\nspec:\n  ^"])
 def test_other_documents_are_left_alone(text: str) -> None:
     assert labels(text) == []
+
+
+def test_a_document_that_is_too_large_is_left_alone() -> None:
+    assert labels(f"{HEAD}  order: 1\n  ^\n# {'x' * MAX_TEXT_BYTES}\n") == []
 
 
 def test_an_exception_names_policies_beside_it_and_shipped_ones() -> None:

@@ -9,7 +9,7 @@ from ..errors import PodberthError
 from ..files.library import shipped
 from ..files.loading import TESTS, read_folder
 from ..kube.documents import load_documents
-from .answers.document import OpenDocument, has_policy
+from .answers.document import OpenDocument, has_policy, may_be_read
 from .answers.text import Text
 
 
@@ -24,7 +24,7 @@ class OpenFiles:
         """Open a document, or replace its text."""
         text = Text(content)
         self._texts[file] = text
-        if not load_documents(text.content, file)[1]:
+        if (_is_tests(file) or may_be_read(text.content)) and not load_documents(text.content, file)[1]:
             self._good[file] = text
 
     def close(self, file: str) -> None:
@@ -45,8 +45,12 @@ class OpenFiles:
             return None
         opened = {each: self._texts[each].content for each in self.beside(file)}
         beside = partial(_texts_beside, file, opened)
-        is_suite = Path(file).name in TESTS and any(has_policy(text) for _, text in beside())
+        is_suite = _is_tests(file) and any(has_policy(text) for _, text in beside())
         return OpenDocument(file, self._texts[file], beside, is_suite, described, self._good.get(file))
+
+
+def _is_tests(file: str) -> bool:
+    return Path(file).name in TESTS
 
 
 def tests_beside(file: str) -> tuple[str, ...]:
@@ -59,7 +63,7 @@ def _texts_beside(file: str, opened: Mapping[str, str]) -> Sequence[tuple[str, s
     """Return (file, text) of each policy file in the folder of ``file``, with the texts of the editor."""
     folder = Path(file).parent
     saved = dict(read_folder(folder).policies) if folder.is_dir() else {}
-    return sorted({**saved, **{each: text for each, text in opened.items() if Path(each).name not in TESTS}}.items())
+    return sorted({**saved, **{each: text for each, text in opened.items() if not _is_tests(each)}}.items())
 
 
 @cache

@@ -11,6 +11,8 @@ from ...kube.paths import Path
 from ...kube.positions import Positions
 from ...kube.unchecked import mapping_at, text_at
 from ...native.documents import MODELS
+from ...policy.parse import excess_of_text
+from ...wellknown import API_VERSION
 from .cursor import Cursor, cursor_at
 from .fields import OWN, Spot, root_of, spot_at
 from .language import Checkers, Language
@@ -22,6 +24,11 @@ _KIND: Final = re.compile(rf"""(?m)^[\s{{]*["']?kind["']?\s*:\s*["']?(?:{"|".joi
 def has_policy(content: str) -> bool:
     """Return whether a text seems to have a document that podberth judges, even if the text cannot be parsed."""
     return _KIND.search(content) is not None
+
+
+def may_be_read(content: str) -> bool:
+    """Return whether a text may have a document of podberth, and is not too large to be parsed at each key."""
+    return (API_VERSION in content or has_policy(content)) and not excess_of_text(content)
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,9 @@ class Question:
 
     @cached_property
     def cursor(self) -> Cursor | None:
-        """The key or value at the place; None in a comment, or if nothing can be parsed."""
+        """The key or value at the place; None in a comment, in other documents, or if nothing can be parsed."""
+        if not self.document.is_suite and not may_be_read(self.document.text.content):
+            return None
         return cursor_at(self.document.text, self.place, self.document.good)
 
     @cached_property
