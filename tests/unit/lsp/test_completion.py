@@ -76,6 +76,15 @@ def test_a_suite_has_its_own_fields() -> None:
     assert labels("cases:\n- name: a\n  expect: {verdict: ^}\n", is_suite=True)[0] == "admitted"
 
 
+def test_a_pod_of_a_suite_has_the_fields_of_a_pod() -> None:
+    pod = "cases:\n- name: a\n  pod:\n    spec:\n      containers:\n      - name: main\n        ^\n"
+    found = labels(pod, is_suite=True)
+    assert {"image", "resources"} <= set(found)
+    assert "name" not in found
+    assert "tolerations" in labels("cases:\n- expect:\n    patched:\n      spec:\n        ^\n", is_suite=True)
+    assert labels("cases:\n- pod:\n    none:\n      ^\n", is_suite=True) == []
+
+
 # ---- CEL ------------------------------------------------------------------------------------------------------------
 
 

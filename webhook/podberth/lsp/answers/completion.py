@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from ...cel.types import DYN
+from ...kube.paths import FieldPath, Path
+from ...kube.typed import MisfitError, type_at
 from ...kube.unchecked import mapping_at, text_at
 from ...policy.exception_model import ExceptionSpec
 from ...wellknown import POLICY_KIND
@@ -66,6 +68,8 @@ def _items(question: Question) -> Iterator[Item]:
     if question.language is not None:
         mention = mention_at(cursor.value, cursor.offset)
         yield from _of_text(question, mention) if mention.in_text else names_at(question.language, mention)
+    elif question.document.is_suite and cursor.key is not None and (pod := _pod_path(cursor.path)) is not None:
+        yield from _pod_keys(question, pod, cursor.beside)
     elif spot is None:
         return
     elif cursor.key is not None and (spot.model is not None or not spot.values):
@@ -100,6 +104,28 @@ def _values(question: Question, spot: Spot) -> Iterator[Item]:
                 )
         for name, description in question.document.shipped().items():
             yield Item(name, "value", "a shipped policy", description)
+
+
+def _pod_path(path: Path) -> FieldPath | None:
+    """Return the path in the Pod of a path in a test suite; None if it leads into no Pod."""
+    for pod in (("pod",), ("expect", "patched")):
+        start = 2 + len(pod)
+        if path[:1] == ("cases",) and path[2:start] == pod:
+            return tuple(map(str, path[start:]))
+    return None
+
+
+def _pod_keys(question: Question, path: FieldPath, present: frozenset[str]) -> Iterator[Item]:
+    schema = question.checkers.of_gpu.schema
+    try:
+        kind = type_at(schema, path)
+    except MisfitError:
+        return
+    fields = schema.definitions[kind.message] if kind.kind == "message" else {}
+    for name, each in fields.items():
+        if name not in present:
+            detail = each.message.rpartition(".")[2] if each.kind == "message" else each.kind
+            yield Item(name, "key", detail, insert=f"{name}: ")
 
 
 def type_shown(spot: Spot) -> str:
