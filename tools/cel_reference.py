@@ -8,21 +8,21 @@ Examples are compiled; what they take at most is what the compiler says.
 
 import sys
 
-import cel_manual
 from generated import main, spliced
 
 from podberth.cel.engine import Environment, Want
 from podberth.cel.functions import FUNCTIONS, Function
-from podberth.cel.typing import DECLARED, VARIABLES
+from podberth.cel.typing import DECLARED
 from podberth.kube.schema import PodSchema
+from podberth.lsp.manual import variables
+from podberth.lsp.manual.lookup import element, signature, type_of
 
 PAGE = "docs/policy.md"
-_NAMES = {kind: name for name, kind in VARIABLES.items()}
 _HEAD = "| function | result | meaning | example | at most |\n|---|---|---|---|---|\n"
 
 
 def _parts() -> dict[str, str]:
-    tables = {table: _fields(table) for table in cel_manual.FIELDS}
+    tables = {table: _fields(table) for table in variables.FIELDS}
     return {"functions": _functions(), "cel-variables": _variables(), **tables}
 
 
@@ -32,46 +32,35 @@ def _functions() -> str:
 
 
 def _row(function: Function, environment: Environment) -> str:
-    receiver, *arguments = map(_shown, function.parameters)
-    signature = f"{receiver}.{function.name}({', '.join(arguments)})"
-    meaning, example = cel_manual.MANUALS[signature]
+    written = signature(function)
+    meaning, example = variables.MANUALS[written]
     cost = environment.compile(example, want=Want.ANY).costs[""].microseconds
-    cells = (f"`{signature}`", _shown(function.result), meaning, f"`{example}`", f"{cost:,.0f} µs")
+    result = function.result.removeprefix("podberth.")
+    cells = (f"`{written}`", result, meaning, f"`{example}`", f"{cost:,.0f} µs")
     return f"| {' | '.join(cells)} |"
 
 
 def _variables() -> str:
-    rows = "".join(f"| `{name}` | {meaning} |\n" for name, meaning in cel_manual.VARIABLES.items())
+    rows = "".join(f"| `{name}` | {meaning} |\n" for name, meaning in variables.VARIABLES.items())
     return f"| name | what it is |\n|---|---|\n{rows}"
 
 
 def _fields(table: str) -> str:
     head = "field of a result" if table == "cel-results" else "field"
-    rows = "".join(f"| `{path}` | {_type(path)} | {text} |\n" for path, text in cel_manual.FIELDS[table].items())
+    rows = "".join(f"| `{path}` | {_type(path)} | {text} |\n" for path, text in variables.FIELDS[table].items())
     return f"| {head} | type | meaning |\n|---|---|---|\n{rows}"
 
 
 def _type(path: str) -> str:
-    """Return the type of a field, by its path from a variable or from a type that functions return."""
-    first, *steps = path.replace("[]", "").split(".")
-    spelled = VARIABLES.get(first, f"podberth.{first}")
-    for step in steps:
-        spelled = DECLARED[_element(spelled)][step]
+    """Return the type of a field as the page has it, by its path from a variable or from a type of a result."""
+    spelled = type_of(path)
     if spelled in DECLARED:
         return "object"
     if spelled == "list(map(string, dyn))":
         return "list of maps"
-    if _element(spelled) in DECLARED:
+    if element(spelled) in DECLARED:
         return "list"
     return "map" if spelled.startswith("map(") else {"dyn": "any"}.get(spelled, spelled)
-
-
-def _element(spelled: str) -> str:
-    return spelled.removeprefix("list(").removesuffix(")") if spelled.startswith("list(") else spelled
-
-
-def _shown(kind: str) -> str:
-    return _NAMES.get(kind, kind.removeprefix("podberth."))
 
 
 if __name__ == "__main__":

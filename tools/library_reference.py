@@ -8,54 +8,22 @@ Examples are evaluated, and what is refused is compiled: the values and the mess
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from generated import main, spliced
-from library_manual import MANUALS
 
 from podberth.cel.engine import CompileError, Environment, Want
 from podberth.cel.functions import ReviewContext
-from podberth.cel.libraries import (
-    LIBRARIES,
-    Overload,
-    cidr,
-    format,  # noqa: A004 - the library's own name
-    ip,
-    lists,
-    native,
-    optionals,
-    quantity,
-    regex,
-    semver,
-    url,
-)
+from podberth.cel.libraries import LIBRARIES, Overload, native
 from podberth.cel.libraries.native import Macro
 from podberth.cel.types import OPTIONAL, CelType, parse
 from podberth.kube.schema import PodSchema
+from podberth.lsp.manual.library import MANUALS
+from podberth.lsp.manual.lookup import TABLES
 from podberth.topology.index import Need, TopologyIndex
 
 PAGE, POLICY = "docs/cel.md", "docs/policy.md"
-
-_TO_STRING = tuple(row for row in native.STRINGS if row.name == "string")
-TABLES: Mapping[str, tuple[Sequence[Overload], Sequence[Macro]]] = {
-    "macros": ((), native.LANGUAGE_MACROS),
-    "operators": (native.TABLES["operators"], ()),
-    "standard": (native.TABLES["functions"], ()),
-    "conversions": ((*native.TABLES["conversions"], *_TO_STRING), ()),
-    "times": (native.TABLES["times"], ()),
-    "lists": ((*lists.OVERLOADS, *native.TABLES["lists"]), native.LIST_MACROS),
-    "sets": (native.TABLES["sets"], ()),
-    "optionals": ((*native.TABLES["optionals"], *optionals.OVERLOADS), native.OPTIONAL_MACROS),
-    "strings": (tuple(row for row in native.STRINGS if row not in _TO_STRING), ()),
-    "regex": (regex.OVERLOADS, ()),
-    "quantities": (quantity.OVERLOADS, ()),
-    "versions": (semver.OVERLOADS, ()),
-    "addresses": (ip.OVERLOADS, ()),
-    "networks": (cidr.OVERLOADS, ()),
-    "urls": (url.OVERLOADS, ()),
-    "formats": (format.OVERLOADS, ()),
-}
 
 REFUSED: tuple[str, ...] = (
     "{'a': 1}.transformMap(k, v, v + 1)",
@@ -126,7 +94,9 @@ def _table(table: str, rows: Sequence[Overload], macros: Sequence[Macro], enviro
         forms.setdefault(macro.name, []).append(_expanded(macro))
     if differing := forms.keys() ^ manuals.keys():
         wanting, unknown = sorted(differing & forms.keys()), sorted(differing & manuals.keys())
-        raise ValueError(f"library_manual.py: {table}: got none for {wanting}, and {unknown}, which are no functions")
+        raise ValueError(
+            f"lsp/manual/library.py: {table}: got none for {wanting}, and {unknown}, which are no functions"
+        )
     lines = (_line(forms[name], *manuals[name], environment) for name in manuals)
     return "| function | result | meaning | example | value |\n|---|---|---|---|---|\n" + "\n".join(lines)
 

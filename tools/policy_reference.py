@@ -15,10 +15,10 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Le
 from generated import main, spliced
-from policy_model import given_type, meanings
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from podberth.lsp.manual.fields import given_type, meanings
 from podberth.policy.model import GPUPolicy, LabelSelector, MatchConstraints
 from podberth.policy.text_fields import (
     ClaimTemplateName,

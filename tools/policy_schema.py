@@ -15,9 +15,9 @@ from types import ModuleType
 from typing import Any
 
 from generated import main
-from policy_model import given_type, meanings
 from pydantic import BaseModel
 
+from podberth.lsp.manual.fields import given_type, meanings
 from podberth.policy import claim_template, model
 from podberth.policy.model import CONCERNS, GPUPolicy
 

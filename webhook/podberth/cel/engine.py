@@ -270,6 +270,15 @@ class Environment:
         checker, text = self._checker_of(source, Want.PART)
         return self._check(text, self._declared(variables, self._every_name), frozenset(), checker)
 
+    def type_of(self, source: str, variables: Mapping[str, CelType]) -> CelType:
+        """Return the type of an expression, which is not compiled to a program.
+
+        Raises:
+            CompileError: the expression does not compile.
+        """
+        checked = self.checked(source, variables)
+        return ast.type_of(checked, checked.expr)
+
     def batch(self, expressions: Sequence[Expression]) -> Batch:
         """Return one program that evaluates several conditions (``Want.BOOL``) together."""
         serialized = program.assemble([each._lowered for each in expressions], as_list=True)  # noqa: SLF001

@@ -15,6 +15,8 @@ class ExitCode(IntEnum):
     """A flag, a file or a setting is wrong; argparse exits with the same code."""
     CLUSTER = 3
     """The cluster or a device did not answer."""
+    INTERRUPTED = 130
+    """The user ended ``--watch`` with ctrl-c: 128 and the number of SIGINT, as shells count."""
 
 
 def code_of(error: PodberthError) -> ExitCode:

@@ -13,8 +13,10 @@ from . import lint_report
 from .access import add_cluster_files, add_output, cluster_files_of
 from .exitcodes import ExitCode
 from .output import write, write_text
+from .watch import add_watch, files_of_cluster, watched
 
-_LEVELS = {str(level): level for level in sorted(Level, reverse=True)}
+LEVELS = {str(level): level for level in sorted(Level, reverse=True)}
+"""The levels of findings by the names that the flags have for them."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +29,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[Path("policies")],
         help="policy files, and directories that are read recursively (default policies)",
     )
+    add_rules(parser)
+    add_output(parser, ("text", "json", "sarif", "github"))
+    parser.add_argument(
+        "--fail-on",
+        choices=LEVELS,
+        default="warning",
+        help="the lowest level that makes the exit code 1 (default warning)",
+    )
+    parser.add_argument("--costs", action="store_true", help="text: print the cost of each expression, too")
+    add_watch(parser)
+
+
+def add_rules(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that decide what lint rules find and show: the files about a cluster, and the lowest level."""
     parser.add_argument(
         "--topology",
         metavar="SNAPSHOT",
@@ -34,21 +50,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a file or directory with what kubectl get nodes,configmaps -o yaml prints, for the rules about nodes",
     )
     add_cluster_files(parser)
-    add_output(parser, ("text", "json", "sarif", "github"))
     parser.add_argument(
-        "--level", choices=_LEVELS, default="warning", help="the lowest level that is shown (default warning)"
+        "--level", choices=LEVELS, default="warning", help="the lowest level that is shown (default warning)"
     )
-    parser.add_argument(
-        "--fail-on",
-        choices=_LEVELS,
-        default="warning",
-        help="the lowest level that makes the exit code 1 (default warning)",
-    )
-    parser.add_argument("--costs", action="store_true", help="text: print the cost of each expression, too")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check the policies and print the findings of ``--level`` and above; return the exit code."""
+    return watched(arguments, (*arguments.paths, *files_of_cluster(arguments)), lambda: _run(arguments))
+
+
+def _run(arguments: argparse.Namespace) -> int:
     files = find_policies(arguments.paths)
     nodes = None if arguments.topology is None else read_topology(arguments.topology).nodes
     described = cluster_files_of(arguments)
@@ -62,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         ),
         files,
     )
-    level = _LEVELS[arguments.level]
+    level = LEVELS[arguments.level]
     if arguments.output == "text":
         from .terminal import Terminal  # noqa: PLC0415 - what is not printed is not loaded
 
@@ -73,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
         sarif = arguments.output == "sarif"
         document = lint_report.as_sarif(report, level, __version__) if sarif else lint_report.as_json(report, level)
         write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
-    return ExitCode.FINDINGS if report.at_least(_LEVELS[arguments.fail_on]) else ExitCode.OK
+    return ExitCode.FINDINGS if report.at_least(LEVELS[arguments.fail_on]) else ExitCode.OK
 
 
 def _asked(report: LintReport, files: LintFiles) -> LintReport:

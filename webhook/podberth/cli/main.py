@@ -43,6 +43,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("check", ".check", "check manifests without a cluster, with the webhook's decisions"),
     Command("test", ".test", "run the tests beside policies"),
     Command("lint", ".lint", "find the problems of policies, without a pod"),
+    Command("lsp", ".lsp", "serve an editor: findings, completion and explanations while policies are written"),
     Command("convert", ".convert", "write policies as native ones, and native policies as podberth's"),
     Command("explain", ".explain", "explain the decision on a pod, policy by policy"),
     Command("agent", ".agent", "read this node's accelerators and publish their topology"),

@@ -24,6 +24,7 @@ from .access import add_cluster_files, add_outputs, cluster_files_of, number, ou
 from .exitcodes import ExitCode
 from .output import write_text
 from .test_report import FORMATS, Cost, Tested, Tests, show
+from .watch import add_watch, files_of_cluster, watched
 
 # Evaluations of each expression for its time: enough to measure, few enough to wait for.
 _ROUNDS = 20
@@ -53,6 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=number(0, 100, "a number from 0 to 100"),
         help="a lower coverage is a finding; implies --coverage",
     )
+    add_watch(parser)
     parser.add_argument("--cost", action="store_true", help="report each policy's cost bound, and its longest review")
 
 
@@ -65,6 +67,10 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run every test suite, write the results in each output format that the user wants, and return the exit code."""
+    return watched(arguments, (Path(arguments.directory), *files_of_cluster(arguments)), lambda: _run(arguments))
+
+
+def _run(arguments: argparse.Namespace) -> int:
     wants_coverage = arguments.coverage or arguments.min_coverage is not None
     outputs = outputs_of(arguments.output, tuple(FORMATS))
     suites = find_suites(Path(arguments.directory))

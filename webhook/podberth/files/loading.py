@@ -106,8 +106,8 @@ def find_policies(paths: Iterable[Path]) -> LintFiles:
         asked.update(map(str, files))
         listed.update(dict.fromkeys(files))
         if files == [path]:
-            beside, _ = _listing(path.parent)
-            listed.update(dict.fromkeys(each for each in beside if each.parent == path.parent))
+            beside, _ = _listing(path.parent, below=False)
+            listed.update(dict.fromkeys(beside))
     texts, unreadable = _texts(Path(", ".join(map(str, paths))), filter(_is_policy, sorted(listed)))
     if problems or unreadable:
         raise UsageError("\n".join(map(str, [*problems, *unreadable])))
@@ -115,6 +115,13 @@ def find_policies(paths: Iterable[Path]) -> LintFiles:
         named = ", ".join(map(str, paths))
         raise UsageError(f"{named}: got no policy file, want *.yaml, *.yml or *.json below it")
     return LintFiles(tuple(texts), tuple(str(file) for file in listed if file.name in TESTS), frozenset(asked))
+
+
+def read_folder(folder: Path) -> LintFiles:
+    """Return the policy files and tests of a folder, without folders below; unreadable files are left out."""
+    files, _ = _listing(folder, below=False)
+    texts, _ = _texts(folder, filter(_is_policy, files))
+    return LintFiles(tuple(texts), tuple(str(file) for file in files if file.name in TESTS), frozenset(map(str, files)))
 
 
 def read_objects(path: Path) -> ClusterFacts:
@@ -343,22 +350,23 @@ def _unreadable(path: Path, error: OSError | UnicodeDecodeError) -> Problem:
     return Problem(str(path), 0, 0, "", f"cannot be read: {reason_of(error)}")
 
 
-def _listing(path: Path) -> tuple[list[Path], list[Problem]]:
+def _listing(path: Path, *, below: bool = True) -> tuple[list[Path], list[Problem]]:
     """Return (the YAML and JSON files below a directory, sorted by path; a problem for each unreadable folder).
 
-    If ``path`` is a file, only ``path`` is returned.
+    If ``path`` is a file, only ``path`` is returned. If ``below`` is False, only the files in the directory itself are
+    returned.
 
     Names with a leading dot are left out: the kubelet keeps a mounted ConfigMap's real files in ``..data``, and links
     the visible names to these files (kubernetes pkg/volume/util/atomic_writer.go). Without this rule, every file would
     be found twice.
     """
     try:
-        return in_time(path, partial(_listing_now, path))
+        return in_time(path, partial(_listing_now, path, below))
     except OSError as error:
         return [], [_unreadable(path, error)]
 
 
-def _listing_now(path: Path) -> tuple[list[Path], list[Problem]]:
+def _listing_now(path: Path, below: bool) -> tuple[list[Path], list[Problem]]:
     problems: list[Problem] = []
 
     def unreadable(error: OSError) -> None:
@@ -369,7 +377,7 @@ def _listing_now(path: Path) -> tuple[list[Path], list[Problem]]:
     found: list[Path] = []
     top = str(path).count(os.sep)
     for folder, folders, names in os.walk(path, onerror=unreadable):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+        folders[:] = [name for name in folders if below and not name.startswith(".")]
         found += [Path(folder, name) for name in names if name[:1] != "." and Path(name).suffix in SUFFIXES]
         if folders and folder.count(os.sep) - top >= _MOST_LEVELS:
             folders.clear()
@@ -378,19 +386,25 @@ def _listing_now(path: Path) -> tuple[list[Path], list[Problem]]:
     return sorted(found), problems
 
 
-def _fingerprint(path: Path) -> object:
+def revision_of(path: Path) -> object:
+    """Return a value that changes when the files below a directory change, or the files in the folder of a file."""
+    return _fingerprint(path) if path.is_dir() else _fingerprint(path.parent, below=False)
+
+
+def _fingerprint(path: Path, *, below: bool = True) -> object:
     """Return a value that differs after any change of the files at or below ``path``: content, link target, permission.
 
-    If ``path`` cannot be read, the value is the text of the error.
+    If ``path`` cannot be read, the value is the text of the error. If ``below`` is False, folders below ``path`` are
+    left out.
     """
     try:
-        return in_time(path, partial(_fingerprint_now, path))
+        return in_time(path, partial(_fingerprint_now, path, below))
     except OSError as error:
         return str(_unreadable(path, error))
 
 
-def _fingerprint_now(path: Path) -> object:
-    files, problems = _listing_now(path)
+def _fingerprint_now(path: Path, below: bool) -> object:
+    files, problems = _listing_now(path, below)
     found: list[tuple[str | int | None, ...]] = [(str(problem),) for problem in problems]
     for file in files:
         try:

@@ -37,12 +37,13 @@ from .model import (
 from .refusals import of_binding, of_policy
 
 GROUP: Final = "admissionregistration.k8s.io"
-_MODELS: Final[Mapping[str, type[AnyPolicy | AnyBinding]]] = {
+MODELS: Final[Mapping[str, type[AnyPolicy | AnyBinding]]] = {
     VALIDATING: ValidatingAdmissionPolicy,
     VALIDATING_BINDING: ValidatingAdmissionPolicyBinding,
     MUTATING: MutatingAdmissionPolicy,
     MUTATING_BINDING: MutatingAdmissionPolicyBinding,
 }
+"""The models of native policies and bindings, by kind."""
 # The API server reads an empty text in these fields as none.
 _MAY_BE_EMPTY: Final = frozenset({"message", "messageExpression"})
 _AUTHORIZER: Final = frozenset({"authorizer", "authorizer.requestResource"})
@@ -107,7 +108,7 @@ class Read:
 
 def is_native(content: Mapping[str, Any]) -> bool:
     """Return whether a document is a native policy or a binding of a native policy."""
-    return text_at(content, "kind") in _MODELS and text_at(content, "apiVersion").startswith(f"{GROUP}/")
+    return text_at(content, "kind") in MODELS and text_at(content, "apiVersion").startswith(f"{GROUP}/")
 
 
 def identity_of(content: Mapping[str, Any]) -> tuple[str, str]:
@@ -181,7 +182,7 @@ def read(documents: Iterator[Located] | list[Located]) -> Read:
 
 def _read(document: Located) -> tuple[Policy | AnyBinding | None, list[Problem]]:
     content, positions, file = document.content, document.positions, document.file
-    kind = _MODELS[text_at(content, "kind")]
+    kind = MODELS[text_at(content, "kind")]
     if content.get("apiVersion") not in get_args(kind.model_fields["api_version"].annotation):
         message = f"got {content.get('apiVersion')}, want {API_VERSION}, the version that podberth judges"
         return None, [positions.problem(file, ("apiVersion",), message)]
@@ -213,9 +214,13 @@ def _policy(model: AnyPolicy, document: Located) -> Policy:
             failure_policy=spec.failure_policy,
         ),
     )
-    conditions = _CONDITIONS | ({"params"} if spec.param_kind else set())
-    names = Names(conditions, conditions | {"variables"}, _AUTHORIZER)
-    return Policy(model, ParsedPolicy(document.file, document.positions, source), names)
+    return Policy(model, ParsedPolicy(document.file, document.positions, source), names_of(document.content))
+
+
+def names_of(content: Mapping[str, Any]) -> Names:
+    """Return the names (CEL variables) that the expressions of a native policy may use."""
+    conditions = _CONDITIONS | ({"params"} if mapping_at(content, "spec", "paramKind") else set())
+    return Names(conditions, conditions | {"variables"}, _AUTHORIZER)
 
 
 def as_decoded(value: Any) -> Any:

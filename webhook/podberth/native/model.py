@@ -42,22 +42,29 @@ class MatchResources(MatchConstraints):
     """
 
     resource_rules: tuple[Rule, ...] = ()
+    """Requests that are matched."""
 
 
 class AnyParamKind(DocumentPart):
     """The apiVersion and kind of a policy's params, of any resource that the cluster serves."""
 
     api_version: str
+    """The apiVersion of the params."""
     kind: str
+    """The kind of the params."""
 
 
 class BindingParamRef(DocumentPart):
     """The params of a binding: one object by name, or all objects that a selector selects."""
 
     name: str = ""
+    """The name of one object; either `name` or `selector` is needed."""
     label_selector: LabelSelector | None = Field(default=None, alias="selector")
+    """The labels of the objects; the policy is evaluated for each."""
     namespace: str = ""
+    """The namespace of the objects; none: the namespace of the request."""
     parameter_not_found_action: Literal["Allow", "Deny"]
+    """The effect if there is no object. `Allow`: the policy does not apply. `Deny`: an error (`failurePolicy`)."""
 
 
 class NativeValidation(Validation):
@@ -67,24 +74,33 @@ class NativeValidation(Validation):
     """
 
     message: str | None = None
+    """The message if the expression is false."""
     reason: Literal["Forbidden", "Invalid", "RequestEntityTooLarge"] = "Invalid"
+    """The reason of the denial, with status code 403, 422 or 413."""
 
 
 class NativeSpec(DocumentPart):
     """The fields of native policies of both kinds."""
 
     param_kind: AnyParamKind | None = None
+    """The kind of the params; bindings name the objects."""
     match_constraints: MatchResources
+    """The requests for which the policy is evaluated, by operation, resource and labels."""
     match_conditions: tuple[MatchCondition, ...] = ()
+    """Further conditions on the requests, as expressions; at most 64."""
     variables: tuple[Variable, ...] = ()
+    """Named expressions that other expressions use."""
     failure_policy: Literal["Fail", "Ignore"] = "Fail"
+    """The effect of an error, such as an expression that fails."""
 
 
 class ValidatingSpec(NativeSpec):
     """The content of a ValidatingAdmissionPolicy."""
 
     validations: tuple[NativeValidation, ...] = ()
+    """The conditions on the object that must be true."""
     audit_annotations: tuple[AuditAnnotation, ...] = ()
+    """Values for the audit log; at most 20."""
 
 
 class ValidatingAdmissionPolicy(DocumentPart):
@@ -101,14 +117,18 @@ class MutatingBindingSpec(DocumentPart):
     """The content of a MutatingAdmissionPolicyBinding."""
 
     policy_name: Subdomain
+    """The name of the policy that the binding turns on."""
     param_ref: BindingParamRef | None = None
+    """The params of the policy."""
     match_resources: MatchResources = MatchResources()
+    """Further constraints on the requests; none: all requests that the policy matches."""
 
 
 class ValidatingBindingSpec(MutatingBindingSpec):
     """The content of a ValidatingAdmissionPolicyBinding."""
 
     validation_actions: tuple[Literal["Deny", "Warn", "Audit"], ...]
+    """The effect of a failed validation; `Deny` together with `Warn` is refused."""
 
 
 class ValidatingAdmissionPolicyBinding(DocumentPart):
@@ -124,21 +144,27 @@ class MutationExpression(DocumentPart):
     """The CEL expression of one mutation."""
 
     expression: str
+    """The change: an `Object`, or a list of `JSONPatch`."""
 
 
 class NativeMutation(DocumentPart):
     """One mutation: an applyConfiguration that is merged, or a list of JSON Patch operations."""
 
     patch_type: Literal["ApplyConfiguration", "JSONPatch"]
+    """The form of the change, which decides which of the other fields is needed."""
     apply_configuration: MutationExpression | None = None
+    """Fields that are merged into the object, as in server-side apply."""
     json_patch: MutationExpression | None = None
+    """Operations of JSON Patch (RFC 6902)."""
 
 
 class MutatingSpec(NativeSpec):
     """The content of a MutatingAdmissionPolicy."""
 
     mutations: tuple[NativeMutation, ...] = ()
+    """The changes of the object."""
     reinvocation_policy: Literal["Never", "IfNeeded"]
+    """`IfNeeded`: the policy is evaluated again after later changes of the object."""
 
 
 class MutatingAdmissionPolicy(DocumentPart):

@@ -24,7 +24,8 @@ MOST: Final = timedelta(days=366)
 """The maximum duration of an exception: one year, also a leap year."""
 NEVER: Final = datetime.max.replace(tzinfo=UTC)
 """The result of ``changes_after`` for an exception whose state does not change any more."""
-_NAMES: Final = frozenset({"object", "oldObject", "request", "gpu", "gang"})
+NAMES: Final = frozenset({"object", "oldObject", "request", "gpu", "gang"})
+"""The names (CEL variables) that the expression of an exception may use."""
 MOST_COMPARED: Final = 500
 """The maximum number of policy names and label requirements of all exceptions of one namespace together.
 
@@ -128,7 +129,7 @@ def compile_exceptions(
             continue
         own = Room.of_policy(room)
         try:
-            expression = environment.compile(text, want=Want.BOOL, names=_NAMES, room=own)
+            expression = environment.compile(text, want=Want.BOOL, names=NAMES, room=own)
             expression.load(own)
         except CompileError as error:
             problems += [each.problem(_EXPRESSION, one.message, one.line, one.column) for one in error.problems]

@@ -34,7 +34,8 @@ MOST_BYTES: Final = 16 * 1024
 _SPEC: Final[Path] = ("spec",)
 # What a namespace's admin may not see stays out: nodes and their taints.
 _NOT_OF_NAMESPACES: Final = frozenset({"topology", "mig", "jsonpatch"})
-_NAMES: Final = Names(OF_GPU_POLICIES.conditions - _NOT_OF_NAMESPACES, OF_GPU_POLICIES.others - _NOT_OF_NAMESPACES)
+NAMES: Final = Names(OF_GPU_POLICIES.conditions - _NOT_OF_NAMESPACES, OF_GPU_POLICIES.others - _NOT_OF_NAMESPACES)
+"""The names that the expressions of a NamespacedGPUPolicy may use."""
 
 
 class NamespacedPolicy(CompiledPolicy):
@@ -42,7 +43,7 @@ class NamespacedPolicy(CompiledPolicy):
 
     def __init__(self, parsed: ParsedNamespaced, environment: Environment, room: Room) -> None:
         """Create the policy without compiling it; ``room`` limits the syntax-tree nodes that may be compiled."""
-        super().__init__(parsed, environment, room, _NAMES)
+        super().__init__(parsed, environment, room, NAMES)
         self.namespace = parsed.namespace
 
     @property

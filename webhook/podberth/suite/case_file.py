@@ -129,7 +129,9 @@ class Case(SuiteCluster):
     expect: Expectation
 
 
-class _Suite(SuiteCluster):
+class SuiteDocument(SuiteCluster):
+    """The content of a ``tests.yaml``."""
+
     cases: tuple[Case, ...]
 
 
@@ -152,17 +154,18 @@ def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]
         return None, tuple(problems) or (several,)
     document, positions = documents[0].document, documents[0].positions
     try:
-        suite = _Suite.model_validate(document)
+        suite = SuiteDocument.model_validate(document)
     except ValidationError as error:
         findings = [
-            positions.problem(file, path, message, of_key=of_key) for path, of_key, message in explain(error, _Suite)
+            positions.problem(file, path, message, of_key=of_key)
+            for path, of_key, message in explain(error, SuiteDocument)
         ]
         return None, tuple(sorted(findings))
     wrong = [positions.problem(file, path, message) for path, message in _refusals(suite)]
     return (None if wrong else Suite(file, suite, suite.cases, documents[0])), tuple(sorted(wrong))
 
 
-def _refusals(suite: _Suite) -> list[tuple[Path, str]]:
+def _refusals(suite: SuiteDocument) -> list[tuple[Path, str]]:
     """Return (path, message) for each problem between fields of a suite, such as fields that exclude each other."""
     wrong: list[tuple[Path, str]] = [] if suite.cases else [(("cases",), "got no cases, want at least one")]
     clusters: list[tuple[Path, SuiteCluster]] = [

@@ -1,4 +1,4 @@
-"""What the names mean that expressions see, for the reader of docs/policy.md; of each function an example.
+"""The meaning of the names that expressions see, for docs/policy.md and editors; each function has an example.
 
 Types, signatures and costs are the code's. A name of the code without a row here stops the tool that writes the page.
 """
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Manual(NamedTuple):
-    """What an answer is, and an expression that asks for it."""
+    """The meaning of a function's result, and an expression that calls the function."""
 
     meaning: str
     example: str

@@ -1,4 +1,4 @@
-"""The policy object as its models describe it: every field with its docstring, for the schema and the reference."""
+"""The docstrings of the fields of models, for the schema, the reference and editors."""
 
 import ast
 import inspect
@@ -8,12 +8,12 @@ from itertools import pairwise
 
 from pydantic import BaseModel
 
-from podberth.policy.text_fields import gives
+from ...policy.text_fields import gives
 
 
 @cache
 def meanings(owner: type[BaseModel]) -> dict[str, str]:
-    """Return the docstring of each field of a model, by its name in Python; one line each."""
+    """Return the docstring of each field of a model on one line, by the field's name in Python."""
     tree = ast.parse(inspect.getsource(sys.modules[owner.__module__]))
     bodies = {each.name: each.body for each in tree.body if isinstance(each, ast.ClassDef)}
     parent = next((base for base in owner.__bases__ if base.__name__ in bodies and issubclass(base, BaseModel)), None)
@@ -26,6 +26,6 @@ def meanings(owner: type[BaseModel]) -> dict[str, str]:
 
 
 def given_type(owner: type[BaseModel], name: str) -> str:
-    """Return the type that the field's CEL expressions give; empty where it holds none."""
+    """Return the type that a field's CEL expressions must have; empty if the field holds no expression."""
     found = gives(owner.model_fields[name])
     return found.want.value if found else ""

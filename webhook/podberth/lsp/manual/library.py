@@ -1,4 +1,4 @@
-"""What CEL's own functions and Kubernetes' libraries answer, for the reader of docs/cel.md; of each an example.
+"""The results of CEL's own functions and of Kubernetes' libraries, for docs/cel.md and editors, each with an example.
 
 Types and values are the code's. Each example is among the expressions that tests put to a real apiserver
 (tests/captured/cel_libraries.txt). A function without a row here, or a row without a function, stops the tool that
@@ -6,15 +6,8 @@ writes the page.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
-
-class Manual(NamedTuple):
-    """What an answer is, and an expression that asks for it."""
-
-    meaning: str
-    example: str
-
+from .variables import Manual
 
 _TIME = "timestamp('2026-03-09T13:45:30.250Z')"
 

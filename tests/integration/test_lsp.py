@@ -1,0 +1,221 @@
+"""`podberth lsp` through the protocol: a scripted editor opens, changes and asks, as Neovim and VS Code do."""
+
+import asyncio
+import sys
+from asyncio.subprocess import DEVNULL
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from integration.editor import Editor, Message, at, position, start, stop
+from integration.serving import environment
+
+POLICY = """\
+apiVersion: podberth.io/v1alpha1
+kind: GPUPolicy
+metadata: {name: payer}
+spec:
+  description: Says who pays.
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  paramRef: {name: payer, namespace: podberth-system, parameterNotFoundAction: Allow}
+  variables:
+  - name: nodes
+    expression: topology.nodes(gpu)
+  mutations:
+  - when: variables.nodes.exist
+    labels: {example.com/payer: "params.data['payer']"}
+    reason: "'😀 ' + gpu.kind"
+"""
+PARAMS = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: payer, namespace: podberth-system}
+data: {payer: research}
+"""
+Script: TypeAlias = Callable[[Editor], Coroutine[Any, Any, None]]
+NATIVE = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: limits}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  validations:
+  - expression: object.spec.containers.all(c, has(c.resources))
+"""
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[asyncio.Runner]:
+    """The event loop of the module's editor."""
+    with asyncio.Runner() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def started(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
+    """An editor, whose server ends in order."""
+    found = runner.run(start(tmp_path_factory.mktemp("editor")))
+    yield found
+    assert runner.run(stop(found)) == 0
+
+
+def write(folder: Path) -> Path:
+    """Write a policy, its params and its tests."""
+    (folder / "policy.yaml").write_text(POLICY, encoding="utf-8")
+    (folder / "params.yaml").write_text(PARAMS, encoding="utf-8")
+    (folder / "tests.yaml").write_text("cases: []\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def play(runner: asyncio.Runner, started: Editor, tmp_path: Path) -> Iterator[Callable[[Script], None]]:
+    """Run a script in an editor whose folder has a policy, its params and its tests; its documents are closed then."""
+    started.folder = write(tmp_path)
+    yield lambda script: runner.run(script(started))
+    for name in tuple(started.versions):
+        runner.run(started.close(name))
+
+
+def names(answer: Message) -> list[str]:
+    return [each["label"] for each in answer["items"]]
+
+
+def test_diagnostics_follow_the_text_with_ranges_in_utf_16_and_fixes(play: Callable[[Script], None]) -> None:
+    async def script(editor: Editor) -> None:
+        await editor.open("policy.yaml", POLICY)
+        assert await editor.found("policy.yaml") == []
+
+        wrong = POLICY.replace("gpu.kind", "gpu.knd")
+        await editor.change("policy.yaml", wrong)
+        [found] = await editor.found("policy.yaml")
+        assert (found["source"], found["code"], found["severity"]) == ("podberth", "invalid", 1)
+        assert found["message"] == "undefined field 'knd' in Gpu; did you mean kind?"
+        assert at(wrong, found["range"]) == "knd"
+        assert found["range"]["start"]["character"] == len('    reason: "') + len("'xx ' + gpu.")
+
+        document = {"uri": editor.uri("policy.yaml")}
+        context = {"diagnostics": [found]}
+        asked = {"textDocument": document, "range": found["range"], "context": context}
+        [action] = await editor.ask("textDocument/codeAction", asked)
+        assert (action["title"], action["kind"]) == ("Replace by kind", "quickfix")
+        [change] = action["edit"]["changes"][editor.uri("policy.yaml")]
+        assert change == {"range": found["range"], "newText": "kind"}
+
+        await editor.change("policy.yaml", POLICY)
+        assert await editor.found("policy.yaml") == []
+
+    play(script)
+
+
+def test_a_document_that_is_half_typed_has_a_diagnostic_and_completions(play: Callable[[Script], None]) -> None:
+    async def script(editor: Editor) -> None:
+        await editor.open("policy.yaml", POLICY)
+        broken, where = position(POLICY.replace("variables.nodes.exist", "[{ ]").replace("gpu.kind", "gpu.^"))
+        await editor.change("policy.yaml", broken)
+        offered = await editor.asked("textDocument/completion", "policy.yaml", where)
+        assert {"kind", "count"} <= set(names(offered))
+        [found] = await editor.found("policy.yaml")
+        assert "this is no YAML" in found["message"]
+
+    play(script)
+
+
+def test_completion_replaces_what_is_typed_and_has_the_manuals_sentence(play: Callable[[Script], None]) -> None:
+    async def script(editor: Editor) -> None:
+        text, where = position(POLICY.replace("variables.nodes.exist", "variables.nodes.ex^"))
+        await editor.open("policy.yaml", text)
+        offered = await editor.asked("textDocument/completion", "policy.yaml", where)
+        item = next(each for each in offered["items"] if each["label"] == "exist")
+        assert (item["detail"], item["textEdit"]["newText"]) == ("bool", "exist")
+        assert at(text, item["textEdit"]["range"]) == "ex"
+        assert item["documentation"] == {"kind": "markdown", "value": "any node fits, transient ones included"}
+
+        text, where = position(POLICY + "  fail^\n")
+        await editor.change("policy.yaml", text)
+        offered = await editor.asked("textDocument/completion", "policy.yaml", where)
+        item = next(each for each in offered["items"] if each["label"] == "failurePolicy")
+        assert item["textEdit"]["newText"] == "failurePolicy: "
+
+    play(script)
+
+
+def test_hover_and_definition(play: Callable[[Script], None]) -> None:
+    async def script(editor: Editor) -> None:
+        text, where = position(POLICY.replace("'😀 ' + gpu.kind", "'😀 ' + gpu.ki^nd"))
+        await editor.open("policy.yaml", text)
+        hover = await editor.asked("textDocument/hover", "policy.yaml", where)
+        assert "`Gpu.kind`: `string`" in hover["contents"]["value"]
+        assert at(text, hover["range"]) == "kind"
+
+        text, where = position(POLICY.replace("variables.nodes.exist", "variables.no^des.exist"))
+        found = await editor.asked("textDocument/definition", "policy.yaml", where)
+        assert (found["uri"], at(text, found["range"])) == (editor.uri("policy.yaml"), "nodes")
+        assert found["range"]["start"]["line"] == POLICY[: POLICY.index("name: nodes")].count("\n")
+
+        _, where = position(POLICY.replace("params.data['payer']", "params.data['pay^er']"))
+        found = await editor.asked("textDocument/definition", "policy.yaml", where)
+        assert (found["uri"], at(PARAMS, found["range"])) == (editor.uri("params.yaml"), "payer")
+        assert await editor.asked("textDocument/hover", "policy.yaml", {"line": 99, "character": 9}) is None
+
+    play(script)
+
+
+def test_an_open_file_counts_in_place_of_the_saved_one(play: Callable[[Script], None]) -> None:
+    async def script(editor: Editor) -> None:
+        await editor.open("policy.yaml", POLICY)
+        assert await editor.found("policy.yaml") == []
+        editor.diagnostics.clear()
+        await editor.open("params.yaml", PARAMS.replace("payer: research", "other: research"))
+        [found] = await editor.found("policy.yaml")
+        assert found["code"] == "params-default"
+        editor.diagnostics.clear()
+        await editor.send("textDocument/didClose", {"textDocument": {"uri": editor.uri("params.yaml")}})
+        assert await editor.found("policy.yaml") == []
+
+    play(script)
+
+
+def test_suites_native_policies_and_documents_that_are_on_no_disk(play: Callable[[Script], None]) -> None:
+    async def script(editor: Editor) -> None:
+        suite, where = position("cases:\n- name: a\n  pod: {}\n  expect: {verdikt: denied}\n  ^\n")
+        await editor.open("tests.yaml", suite)
+        [found] = await editor.found("tests.yaml")
+        assert at(suite, found["range"]) == "verdikt"
+        assert "namespace" in names(await editor.asked("textDocument/completion", "tests.yaml", where))
+
+        text, where = position(NATIVE.replace("c.resources", "c.^"))
+        await editor.open("native.yaml", text)
+        assert "resources" in names(await editor.asked("textDocument/completion", "native.yaml", where))
+        await editor.change("native.yaml", NATIVE.replace("containers.all(c, has(c.resources))", "hostNetwork"))
+        [found] = await editor.found("native.yaml")
+        assert found["code"] == "invalid"
+
+        await editor.open("other.yaml", "apiVersion: apps/v1\nkind: Deployment\nspec: [\n")
+        assert await editor.found("other.yaml") == []
+
+    play(script)
+
+
+def test_an_editor_that_counts_bytes_gets_bytes(runner: asyncio.Runner, tmp_path: Path) -> None:
+    async def script() -> None:
+        editor = await start(write(tmp_path), general={"positionEncodings": ["utf-8", "utf-16"]})
+        assert editor.answer["capabilities"]["positionEncoding"] == "utf-8"
+        await editor.open("policy.yaml", POLICY.replace("gpu.kind", "gpu.knd"))
+        [found] = await editor.found("policy.yaml")
+        assert found["range"]["start"]["character"] == len('    reason: "') + len("'xxxx ' + gpu.")
+        assert await stop(editor) == 0
+
+    runner.run(script())
+
+
+def test_a_conversation_that_breaks_off_ends_with_1(runner: asyncio.Runner, tmp_path: Path) -> None:
+    async def run() -> int | None:
+        command = [sys.executable, "-m", "podberth", "lsp"]
+        process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, cwd=tmp_path, env=environment())
+        return await process.wait()
+
+    assert runner.run(run()) == 1

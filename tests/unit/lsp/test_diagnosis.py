@@ -1,0 +1,95 @@
+"""Findings about an open document, with ranges and fixes."""
+
+import pytest
+
+from editing import HEAD, VALIDATING, diagnosed, part
+from podberth.lint.findings import Level
+from podberth.lsp.answers.diagnosis import Diagnosis
+
+
+def policy(expression: str) -> str:
+    return (
+        f"{HEAD}  description: An example.\n  validations:\n  - message: m\n    expression: {expression}\n"
+        "  validationActions: [Warn]\n"
+    )
+
+
+def only(text: str) -> Diagnosis:
+    [found] = diagnosed(text)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "about", "fix"),
+    [
+        (policy("gpu.knd == 'mig'"), "knd", "kind"),
+        (policy("\"gpu.count > 1 && gpuu.kind == 'mig'\""), "gpuu", "gpu"),
+        (
+            policy("gpu.count > 1").replace("  validationActions", "  validationAction"),
+            "validationAction",
+            "validationActions",
+        ),
+        (policy("gpu.count > 1").replace("[Warn]", "[Warm]"), "Warm", "Warn"),
+        (policy("gpu.count > 1").replace("[Warn]", "['Warm']"), "Warm", "Warn"),
+        (policy("object.spec.nodeNam == ''"), "nodeNam", "nodeName"),
+        (policy("topology.node(gpu).exist"), "node", "nodes"),
+    ],
+)
+def test_a_misspelt_name_has_a_fix(text: str, about: str, fix: str) -> None:
+    found = only(text)
+    assert part(text, found.range) == about
+    assert found.fix is not None
+    assert (found.fix.range, found.fix.text) == (found.range, fix)
+    assert (found.level, found.rule) == (Level.ERROR, "invalid")
+
+
+def test_a_misspelt_variable_has_a_fix() -> None:
+    text = policy("variables.noodes").replace(
+        "  validations:", "  variables: [{name: nodes, expression: gpu.count > 1}]\n  validations:"
+    )
+    fixes = [(part(text, each.range), each.fix.text) for each in diagnosed(text) if each.fix]
+    assert fixes == [("noodes", "nodes")]
+
+
+def test_broken_yaml_is_a_finding_at_its_place() -> None:
+    found = only(f"{HEAD}  order: [1\n")
+    assert (found.level, found.rule, found.fix) == (Level.ERROR, "invalid", None)
+    assert "this is no YAML" in found.message
+
+
+def test_lint_rules_find_what_they_find_on_the_command_line() -> None:
+    unused = policy("gpu.count > 1").replace(
+        "  validations:", "  variables: [{name: a, expression: gpu.kind}]\n  validations:"
+    )
+    found = only(unused)
+    assert (found.rule, found.level, part(unused, found.range)) == ("unused-variable", Level.WARNING, "a")
+
+
+def test_the_findings_of_other_files_are_left_out() -> None:
+    assert (
+        diagnosed(policy("gpu.count > 1"), ("folder/other.yaml", policy("gpu.knd").replace("name: a", "name: b"))) == ()
+    )
+
+
+def test_files_beside_the_document_count() -> None:
+    [found] = diagnosed(policy("gpu.count > 1"), ("folder/a.yaml", policy("gpu.count > 1")))
+    assert "is already in folder/a.yaml" in found.message
+
+
+@pytest.mark.parametrize("text", ["", "kind: Deployment\n", "a: [\n", "spec: {kind: Job}\n"])
+def test_a_document_that_podberth_does_not_read_has_no_findings(text: str) -> None:
+    assert diagnosed(text) == ()
+
+
+def test_native_policies_are_judged_too() -> None:
+    text = VALIDATING.replace("RESOURCE", "pods") + "  validations:\n  - expression: object.metadata.name\n"
+    assert only(text).message == "got dyn, want bool"
+    assert part(text, only(text).range) == "object.metadata.name"
+
+
+def test_a_suite_has_the_problems_of_its_parser() -> None:
+    text = "cases:\n- name: a\n  pod: {}\n  expect: {verdikt: denied}\n"
+    [found] = diagnosed(text, is_suite=True)
+    assert (found.rule, part(text, found.range)) == ("suite", "verdikt")
+    assert found.fix is not None
+    assert found.fix.text == "verdict"

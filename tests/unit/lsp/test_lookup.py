@@ -1,0 +1,22 @@
+"""The manual has a sentence for every field and function of podberth."""
+
+from podberth.cel.libraries import AUTHORIZATION
+from podberth.cel.typing import DECLARED, VARIABLES
+from podberth.lsp.manual import lookup, variables
+
+
+def test_every_variable_has_a_sentence() -> None:
+    assert VARIABLES.keys() - variables.VARIABLES.keys() == set()
+
+
+def test_fields_are_found_by_the_type_that_has_them() -> None:
+    fields = lookup.fields()
+    assert fields["podberth.GpuRequest", "resource"].startswith("`nvidia.com/gpu`")
+    of_gpu = {(kind, name) for kind in ("podberth.Gpu", "podberth.Gang", "podberth.Nodes") for name in DECLARED[kind]}
+    assert of_gpu - fields.keys() == set()
+
+
+def test_every_function_but_those_of_authorizer_has_a_sentence() -> None:
+    without = {row.id for row, sentence in lookup.functions() if sentence is None}
+    assert without == {row.id for row in AUTHORIZATION}
+    assert all(sentence.meaning for _, sentence in lookup.macros())

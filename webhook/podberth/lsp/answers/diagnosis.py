@@ -1,0 +1,100 @@
+"""The findings about one open document: those of ``podberth lint``, or the problems of a test suite, with ranges.
+
+A finding with a suggestion ("did you mean X?") has a fix.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ...cel.engine import Environment
+from ...conventions import Conventions
+from ...errors import Problem
+from ...lint.findings import Level
+from ...lint.runner import lint
+from ...suite.case_file import parse_suite
+from ...topology.node import Node
+from .document import OpenDocument, has_policy
+from .text import Place, Range, Text
+
+_SUITE: Final = "suite"
+"""The name of the rule about test suites, in place of a lint rule."""
+_SUGGESTION: Final = re.compile(r"; did you mean (?P<meant>[^?]+)\?$")
+_NAMED: Final = re.compile(r"'([^']+)'")
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A replacement of the text in a range."""
+
+    range: Range
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """One finding: its range in the document, its severity, its rule and message, and its fix if it has one."""
+
+    range: Range
+    level: Level
+    rule: str
+    message: str
+    fix: Fix | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linting:
+    """What lint rules need besides the policies."""
+
+    environment: Environment
+    conventions: Conventions
+    nodes: tuple[Node, ...] | None = None
+    """The cluster's nodes; None: the rules about nodes find nothing."""
+    level: Level = Level.WARNING
+    """The lowest level that is shown."""
+
+
+def diagnose(document: OpenDocument, tests: Sequence[str], linting: Linting) -> tuple[Diagnosis, ...]:
+    """Return the findings about a document; empty if the document has no policy and is no suite.
+
+    ``tests`` are the names of the files with tests in the document's folder.
+    """
+    if document.is_suite:
+        _, problems = parse_suite(document.text.content, document.file)
+        return tuple(_diagnosis(document.text, each, Level.ERROR, _SUITE) for each in problems)
+    if not has_policy(document.text.content):
+        return ()
+    report = lint(
+        document.beside(),
+        linting.environment,
+        tests=tests,
+        nodes=linting.nodes,
+        conventions=linting.conventions,
+    )
+    return tuple(
+        _diagnosis(document.text, each.problem, each.level, each.rule)
+        for each in report.at_least(linting.level)
+        if each.problem.file == document.file
+    )
+
+
+def _diagnosis(text: Text, problem: Problem, level: Level, rule: str) -> Diagnosis:
+    about = text.about(problem)
+    fix = next(_fixes(text, about, problem.message), None)
+    return Diagnosis(about if fix is None else fix.range, level, rule, problem.message, fix)
+
+
+def _fixes(text: Text, about: Range, message: str) -> Iterator[Fix]:
+    """Yield the replacement that a message suggests, if the misspelt name stands where the problem is."""
+    suggestion = _SUGGESTION.search(message)
+    if suggestion is None:
+        return
+    line = text.line(about.start.line)
+    for written in _NAMED.findall(message[: suggestion.start()]):
+        for name in (written, written.rpartition(".")[2]):
+            start = about.start.column
+            start += line[start : start + 1] in ("'", '"')
+            if line.startswith(name, start):
+                range_ = Range(Place(about.start.line, start), Place(about.start.line, start + len(name)))
+                yield Fix(range_, suggestion["meant"])

@@ -1,0 +1,1 @@
+"""The sentences about variables, functions and fields, for the generated pages and for editors."""
