@@ -81,7 +81,7 @@ def probes() -> list[Probe]:
         Probe("shared-gpu-count", _pod({"nvidia.com/gpu.shared": "2"}), _refused),
         Probe("vendor-names", _pod({"nvidia.com/gpus": "1"}), _refused),
         Probe("inference-roles", _pod(labels={"podberth.io/role": "router"}), _warned),
-        Probe("shm-and-limits", _pod({_GPU: "2"}, image="vllm/vllm-openai"), _warned),
+        Probe("shm-and-limits", _pod({_GPU: "2"}, image="nvcr.io/nim/meta/llama-3.3-70b-instruct"), _warned),
         Probe("idle-guard", _pod(labels={"notebook-name": "a"}), _warned),
         Probe("model-fits-memory", _serving_pod(), _warned),
         Probe("spot-and-priority", _pod(priorityClassName="system-node-critical"), _warned),
