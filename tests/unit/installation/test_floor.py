@@ -7,7 +7,7 @@ import pytest
 from podberth.installation.observation import Row, Unread
 from status_scenes import row, rows, workload
 
-NATIVES = {
+NATIVES: dict[str, Any] = {
     f"{kind}Admission{each}/podberth-floor{suffix}": {"metadata": {}}
     for kind, suffix in (("Mutating", ""), ("Mutating", "-updates"), ("Validating", "-names"))
     for each in ("Policy", "PolicyBinding")
