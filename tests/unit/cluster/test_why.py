@@ -86,11 +86,12 @@ def cluster(asked: Document, *others: Document, **answers: Any) -> dict[str, Doc
     }
 
 
-def test_an_answer_takes_four_requests_and_those_for_what_the_pod_names() -> None:
+def test_an_answer_takes_five_requests_and_those_for_what_the_pod_names() -> None:
     server = Server(cluster(waiting(gpu_pod(16), f"{NO_NODE}1 Insufficient nvidia.com/gpu.")))
     assert answer(server.read("pod")).diagnosis.cause == "size"
     living = "status.phase!=Succeeded,status.phase!=Failed"
     assert sorted(server.asked) == [
+        "/api/v1/namespaces/default/events?involvedObject.kind=Pod,involvedObject.name=pod",
         "/api/v1/namespaces/default/pods/pod",
         "/api/v1/nodes",
         f"/api/v1/pods?spec.nodeName=a,{living}",
@@ -226,7 +227,7 @@ def test_what_is_beyond_the_limit_is_said_and_the_pods_are_read_all_the_same() -
     found = answer(server.read("pod"))
     assert found.diagnosis.cause == "busy"
     assert [each.want for each in found.unread] == ["get persistentvolumes"]
-    assert len(server.asked) == 4 + 64
+    assert len(server.asked) == 5 + 64
 
 
 def test_a_rule_about_other_pods_is_not_next_while_some_pods_are_not_read() -> None:
