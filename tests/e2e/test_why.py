@@ -207,7 +207,7 @@ def test_whoever_may_not_read_learns_which_right_is_missing(stage: Stage) -> Non
     token = directory / "token"
     token.write_text(plane.kubectl("create", "token", "default", "-n", "few-rights").stdout)
     found = asyncio.run(_ask(write_kubeconfig(plane, token), "it", "why-busy"))
-    assert [each.want for each in found.unread] == ["list nodes"]
+    assert [each.want for each in found.unread] == ["list nodes", "list events in why-busy"]
     assert found.diagnosis.cause == "scheduler's word"
 
 
