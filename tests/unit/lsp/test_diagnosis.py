@@ -93,3 +93,8 @@ def test_a_suite_has_the_problems_of_its_parser() -> None:
     assert (found.rule, part(text, found.range)) == ("suite", "verdikt")
     assert found.fix is not None
     assert found.fix.text == "verdict"
+
+
+def test_a_misspelt_kind_is_a_finding_in_compact_json_too() -> None:
+    found = only('{"apiVersion":"podberth.io/v1alpha1","kind":"GPUPolicie","metadata":{"name":"a"}}')
+    assert found.rule == "invalid"

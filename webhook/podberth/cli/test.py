@@ -67,6 +67,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run every test suite, write the results in each output format that the user wants, and return the exit code."""
+    outputs_of(arguments.output, tuple(FORMATS))  # a wrong flag ends the command, also with --watch
     return watched(arguments, (Path(arguments.directory), *files_of_cluster(arguments)), lambda: _run(arguments))
 
 

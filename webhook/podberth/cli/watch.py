@@ -37,11 +37,12 @@ def watched(arguments: argparse.Namespace, paths: Iterable[Path], once: Callable
     places = tuple(paths)
     try:
         while True:
-            seen = [revision_of(path) for path in places]
             try:
                 once()
             except PodberthError as error:
                 talk(str(error).splitlines())
+            # What the run itself has written, such as a report in a watched folder, is no change.
+            seen = [revision_of(path) for path in places]
             talk([f"watching {', '.join(map(str, places))}; a change runs this again, ctrl-c ends it"])
             while [revision_of(path) for path in places] == seen:
                 time.sleep(_PAUSE_SECONDS)

@@ -5,6 +5,7 @@ no further expression.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from ..lint.findings import Level
 from ..topology.node import Node
 from .answers.diagnosis import Diagnosis, Linting
 
+_LOG: Final = logging.getLogger(__name__)
 QUIET_SECONDS: Final = 0.2
 """The time without a change after which a document is diagnosed: longer than between two keys, and hardly noticed."""
 
@@ -71,7 +73,11 @@ class Diagnosing:
     async def _later(self, work: Work, publish: Publish, superseded: Event) -> None:
         await asyncio.sleep(QUIET_SECONDS)
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self._thread, partial(self._run, work, superseded))
+        try:
+            found = await loop.run_in_executor(self._thread, partial(self._run, work, superseded))
+        except Exception:  # noqa: BLE001 - the task is awaited by nobody, so the log is the only witness
+            _LOG.exception("a diagnosis failed")
+            return
         if not superseded.is_set():
             publish(found)
 

@@ -9,6 +9,7 @@ from ..errors import PodberthError
 from ..files.library import shipped
 from ..files.loading import TESTS, read_folder
 from ..kube.documents import load_documents
+from ..policy.parse import excess_of_text
 from .answers.document import OpenDocument, has_policy, may_be_read
 from .answers.text import Text
 
@@ -24,7 +25,7 @@ class OpenFiles:
         """Open a document, or replace its text."""
         text = Text(content)
         self._texts[file] = text
-        if (_is_tests(file) or may_be_read(text.content)) and not load_documents(text.content, file)[1]:
+        if (_may_be_suite(file, content) or may_be_read(text.content)) and not load_documents(text.content, file)[1]:
             self._good[file] = text
 
     def close(self, file: str) -> None:
@@ -51,6 +52,10 @@ class OpenFiles:
 
 def _is_tests(file: str) -> bool:
     return Path(file).name in TESTS
+
+
+def _may_be_suite(file: str, content: str) -> bool:
+    return _is_tests(file) and "cases" in content and not excess_of_text(content)
 
 
 def tests_beside(file: str) -> tuple[str, ...]:

@@ -20,9 +20,9 @@ from .language import Language, Signature, meaning_of, meaning_of_field, shown
 from .text import Place, Range
 
 Kind: TypeAlias = Literal["key", "value", "variable", "field", "function"]
-# The beginning of a name in an expression, and of a key or value of a document
-_NAME: Final = re.compile(r"\w*$")
-_KEY: Final = re.compile(r"[\w./-]*$")
+# A character of a name in an expression, and of a key or value of a document
+_NAME: Final = re.compile(r"\w")
+_KEY: Final = re.compile(r"[\w./-]")
 _MOST: Final = 500
 """The most items of an answer: more than all functions together."""
 
@@ -51,13 +51,16 @@ class Completion:
 
 def complete(question: Question) -> Completion:
     """Return the completions at a place of a document; the editor leaves out those that do not match the typed text."""
+    if question.cursor is None:
+        return Completion((), Range(question.place, question.place))
     found = dict[str, Item]()
     for item in _items(question):
         found.setdefault(item.label, item)
     line, column = question.place
     pattern = _NAME if question.language is not None else _KEY
-    typed = pattern.search(question.document.text.line(line)[:column])
-    start = column if typed is None else typed.start()
+    text, start = question.document.text.line(line), column
+    while start and pattern.match(text[start - 1]):
+        start -= 1
     return Completion(tuple(found.values())[:_MOST], Range(Place(line, start), question.place))
 
 

@@ -13,9 +13,10 @@ from ...conventions import Conventions
 from ...errors import Problem
 from ...lint.findings import Level
 from ...lint.runner import lint
+from ...policy.parse import excess_of_text
 from ...suite.case_file import parse_suite
 from ...topology.node import Node
-from .document import OpenDocument, has_policy
+from .document import OpenDocument, is_judged
 from .text import Place, Range, Text
 
 _SUITE: Final = "suite"
@@ -61,9 +62,12 @@ def diagnose(document: OpenDocument, tests: Sequence[str], linting: Linting) -> 
     ``tests`` are the names of the files with tests in the document's folder.
     """
     if document.is_suite:
+        if excess := excess_of_text(document.text.content):
+            problem = Problem(document.file, 1, 1, "", excess)
+            return (_diagnosis(document.text, problem, Level.ERROR, _SUITE),)
         _, problems = parse_suite(document.text.content, document.file)
         return tuple(_diagnosis(document.text, each, Level.ERROR, _SUITE) for each in problems)
-    if not has_policy(document.text.content):
+    if not is_judged(document.text.content):
         return ()
     report = lint(
         document.beside(),

@@ -12,13 +12,14 @@ from ...kube.positions import Positions
 from ...kube.unchecked import mapping_at, text_at
 from ...native.documents import MODELS
 from ...policy.parse import excess_of_text
-from ...wellknown import API_VERSION
 from .cursor import Cursor, cursor_at
 from .fields import OWN, Spot, root_of, spot_at
 from .language import Checkers, Language
 from .text import Place, Range, Text
 
-_KIND: Final = re.compile(rf"""(?m)^[\s{{]*["']?kind["']?\s*:\s*["']?(?:{"|".join((*OWN, *MODELS))})\b""")
+_KIND: Final = re.compile(rf"""(?m)^[ \t{{,]*["']?kind["']?[ \t]*:[ \t]*["']?(?:{"|".join((*OWN, *MODELS))})\b""")
+
+_GROUP: Final = "podberth.io/v"
 
 
 def has_policy(content: str) -> bool:
@@ -26,9 +27,14 @@ def has_policy(content: str) -> bool:
     return _KIND.search(content) is not None
 
 
+def is_judged(content: str) -> bool:
+    """Return whether a text seems to have such a document, or names podberth's API, with whatever kind."""
+    return _GROUP in content or has_policy(content)
+
+
 def may_be_read(content: str) -> bool:
     """Return whether a text may have a document of podberth, and is not too large to be parsed at each key."""
-    return (API_VERSION in content or has_policy(content)) and not excess_of_text(content)
+    return not excess_of_text(content) and is_judged(content)
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,8 @@ class Question:
     @cached_property
     def cursor(self) -> Cursor | None:
         """The key or value at the place; None in a comment, in other documents, or if nothing can be parsed."""
-        if not self.document.is_suite and not may_be_read(self.document.text.content):
+        content = self.document.text.content
+        if excess_of_text(content) if self.document.is_suite else not may_be_read(content):
             return None
         return cursor_at(self.document.text, self.place, self.document.good)
 

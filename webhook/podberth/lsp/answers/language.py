@@ -4,7 +4,7 @@ The type checker of ``cel`` finds the types. A policy's variable has the type of
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -72,7 +72,6 @@ class Language:
     document: Mapping[str, Any]
     path: Path
     """The path of the expression in the document."""
-    _types: dict[str, CelType] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def is_native(self) -> bool:
