@@ -232,17 +232,17 @@ WALK = "object.spec.containers.all(c, !has(c.env) || c.env.all(e, e.name != obje
 def test_the_policies_of_a_namespace_together_leave_the_clusters_their_part_of_a_review() -> None:
     texts = [own_policy("vision", f"p{at}", WALK) for at in range(MOST_OF_NAMESPACE)]
     said = refusals("---\n".join(texts))
-    assert "ms of older policies of namespace vision; want 32 ms for all of a namespace" in said
+    assert "ms of older policies of namespace vision; want 27 ms for all of a namespace" in said
 
 
 def test_a_pod_that_is_converted_again_counts() -> None:
-    """Three policies with params convert the pod three times, which takes 31 ms; without params once is enough."""
+    """Four policies with params convert the pod four times, which costs 22 ms; without params once is enough."""
     reads = "object.metadata.name != 'x'"
-    for count, params, fits in ((3, "limits", True), (4, "limits", False), (MOST_OF_NAMESPACE, "", True)):
+    for count, params, fits in ((4, "limits", True), (5, "limits", False), (MOST_OF_NAMESPACE, "", True)):
         texts = [own_policy("vision", f"p{at}", reads, params=params) for at in range(count)]
         assert (refusals("---\n".join(texts)) == "") == fits
     [once], _ = compile_namespaced(parsed(own_policy("vision", "p", reads)).namespaced, environment())
-    assert once.cost_with_params > 10_000 > once.cost_microseconds
+    assert once.cost_with_params > 5_000 > once.cost_microseconds
 
 
 def test_expressions_cost_something_besides_their_price() -> None:
@@ -253,13 +253,13 @@ def test_expressions_cost_something_besides_their_price() -> None:
     texts = [own_policy("vision", f"p{at}", WALK) for at in range(2)]
     many = [own_policy("vision", f"q{at}", "true").replace('[{expression: "true"}]', validations) for at in range(10)]
     assert refusals("---\n".join(texts)) == refusals("---\n".join(many)) == ""
-    assert "want 32 ms for all of a namespace" in refusals("---\n".join([*texts, *many]))
+    assert "want 27 ms for all of a namespace" in refusals("---\n".join([*texts, *many]))
 
 
 def test_a_condition_counts_twice_because_it_may_fail() -> None:
     [one], _ = compile_namespaced(parsed(own_policy("vision", "p", WALK)).namespaced, environment())
     fitting = int((MOST_MICROSECONDS - one.cost_with_params) // one.cost_microseconds) + 1
     conditions = [{"name": f"c{at}", "expression": WALK} for at in range(fitting)]
-    assert "want 32 ms for all of a namespace" in refusals(
+    assert "want 27 ms for all of a namespace" in refusals(
         own_policy("vision", "p", "true") + f"  matchConditions: {json.dumps(conditions)}\n"
     )

@@ -104,7 +104,7 @@ def test_a_policy_with_more_params_objects_than_its_price_allows_is_not_evaluate
 
 
 def test_a_policy_that_reads_the_pod_is_charged_for_its_conversion_with_each_params_object() -> None:
-    """The engine converts what is read of the pod once for each activation: 9 ms for the largest pod."""
+    """The engine converts what is read of the pod once for each activation: 3.8 ms for the largest pod, once one did."""
 
     def most(validation: str) -> int:
         text = policy(
@@ -114,7 +114,7 @@ def test_a_policy_that_reads_the_pod_is_charged_for_its_conversion_with_each_par
         )
         return snapshot(text).policies[0].most_params
 
-    assert most("object.spec.hostNetwork == (params.data.k == 'x')") == 9
+    assert most("object.spec.hostNetwork == (params.data.k == 'x')") == 18
     assert most("gpu.kind == params.data.k") > 100
 
 

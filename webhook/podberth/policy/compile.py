@@ -46,8 +46,9 @@ _EVALUATION_MICROSECONDS: Final = 500
 """The microseconds of overhead for a ConfigMap of 500 KB, measured with an expression that reads one value of the
 ConfigMap.
 """
-_POD_MICROSECONDS: Final = 10_000
-"""The microseconds that the conversion of a pod takes, with 190 containers of 44 environment variables each."""
+_POD_MICROSECONDS: Final = 5_000
+"""The microseconds that each further evaluation of a policy takes for the conversion of the pod, with 6,800 environment
+variables in all: 3.8 ms, measured with ``object == object`` and nine policies."""
 _WHOLE_OBJECTS: Final = frozenset({"object", "oldObject"})
 
 _WORD = re.compile(r"\w+")

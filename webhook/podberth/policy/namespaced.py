@@ -18,7 +18,7 @@ from .parse import ParsedNamespaced
 
 MOST_OF_NAMESPACE: Final = 16
 """The maximum number of policies of a namespace. Each costs a review some 0.1 ms besides its expressions."""
-MOST_MICROSECONDS: Final = 32_000
+MOST_MICROSECONDS: Final = 27_000
 """The maximum cost of all policies of a namespace in one review. ``bench.hostile`` has the slowest known pods in a
 namespace with so many: the shipped policies and these take less than 100 ms together."""
 _EXPRESSION_MICROSECONDS: Final = 10
