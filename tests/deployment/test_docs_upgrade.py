@@ -178,46 +178,52 @@ def test_a_webhook_reads_the_documents_of_older_and_newer_agents() -> None:
 # ---- break glass ----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["nobody listens", "another certificate"])
-def broken(request: pytest.FixtureRequest, restored: Operated) -> Operated:
-    """Return the cluster with a webhook that gives no answer: GPU pods are refused."""
-    restored.container.stop(crash=True)
+@pytest.fixture(scope="class", params=["nobody listens", "another certificate"])
+def broken(request: pytest.FixtureRequest, cluster: Operated) -> Iterator[Operated]:
+    """Yield the cluster with a webhook that gives no answer: GPU pods are refused. Then all is installed again."""
+    cluster.container.stop(crash=True)
     if request.param == "another certificate":
         # The API server's own: no caBundle of ours vouches for it.
-        restored.lead(restored.plane.url)
-        restored.wait_refused("x509: certificate signed by unknown authority")
+        cluster.lead(cluster.plane.url)
+        cluster.wait_refused("x509: certificate signed by unknown authority")
     else:
-        restored.wait_refused("connect: connection refused")
-    return restored
+        cluster.wait_refused("connect: connection refused")
+    yield cluster
+    cluster.restore()
 
 
-def test_nothing_is_refused_in_namespaces_of_the_system_nor_without_gpus(broken: Operated) -> None:
-    for namespace in ("kube-system", "podberth-system", "podberth-agent"):
-        answer = broken.create(namespace)
-        # Pod Security and quotas may have their say; podberth has none.
-        assert "failed calling webhook" not in answer.document.get("message", "")
-    assert broken.create("kube-system").status == HTTPStatus.CREATED
-    plain = gpu_pod()
-    plain["spec"]["containers"][0]["resources"] = {}
-    assert broken.create(pod=plain).status == HTTPStatus.CREATED
+class TestEmergency:
+    """The steps in their order, in one cluster; each but the last leaves it as it was."""
 
+    def test_nothing_is_refused_in_namespaces_of_the_system_nor_without_gpus(self, broken: Operated) -> None:
+        for namespace in ("kube-system", "podberth-system", "podberth-agent"):
+            answer = broken.create(namespace)
+            # Pod Security and quotas may have their say; podberth has none.
+            assert "failed calling webhook" not in answer.document.get("message", "")
+        assert broken.create("kube-system").status == HTTPStatus.CREATED
+        plain = gpu_pod()
+        plain["spec"]["containers"][0]["resources"] = {}
+        assert broken.create(pod=plain).status == HTTPStatus.CREATED
 
-def test_one_namespace_is_let_through_and_taken_back(broken: Operated) -> None:
-    exempt, back = blocks(UPGRADE, EXEMPT)
-    broken.run(exempt)
-    broken.wait_passed_by()
-    assert broken.create("default").status == HTTPStatus.INTERNAL_SERVER_ERROR
-    broken.run(back)
-    broken.wait_refused()
+    def test_one_namespace_is_let_through_and_taken_back(self, broken: Operated) -> None:
+        exempt, back = blocks(UPGRADE, EXEMPT)
+        broken.run(exempt)
+        broken.wait_passed_by()
+        assert broken.create("default").status == HTTPStatus.INTERNAL_SERVER_ERROR
+        broken.run(back)
+        broken.wait_refused()
 
+    def test_creations_fail_open_and_an_apply_closes_them(self, broken: Operated) -> None:
+        fail_open, back = blocks(UPGRADE, FAIL_OPEN)
+        broken.run(fail_open)
+        broken.wait_passed_by()
+        assert broken.create("default").status == HTTPStatus.CREATED
+        broken.run(back)
+        broken.wait_refused()
 
-def test_creations_fail_open_and_an_apply_closes_them(broken: Operated) -> None:
-    fail_open, back = blocks(UPGRADE, FAIL_OPEN)
-    broken.run(fail_open)
-    broken.wait_passed_by()
-    assert broken.create("default").status == HTTPStatus.CREATED
-    broken.run(back)
-    broken.wait_refused()
+    def test_without_webhooks_pods_are_created(self, broken: Operated) -> None:
+        broken.run(blocks(UPGRADE, DELETE)[0])
+        broken.wait_passed_by()
 
 
 def test_failing_open_costs_nothing_where_podberth_answers(restored: Operated) -> None:
@@ -226,11 +232,6 @@ def test_failing_open_costs_nothing_where_podberth_answers(restored: Operated) -
     restored.wait_called()
     denied = restored.create(pod=gpu_pod(resource="nvidia.com/mig-4g.5gb"))
     assert denied.status == HTTPStatus.UNPROCESSABLE_ENTITY
-
-
-def test_without_webhooks_pods_are_created(broken: Operated) -> None:
-    broken.run(blocks(UPGRADE, DELETE)[0])
-    broken.wait_passed_by()
 
 
 def test_an_apply_brings_podberth_back_that_runs_again(restored: Operated) -> None:

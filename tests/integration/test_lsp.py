@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from integration.editor import Editor, Message, at, position, start, stop
+from integration.editor import SECONDS, Editor, Message, at, position, start, stop
 from integration.serving import environment
 
 POLICY = """\
@@ -107,6 +107,20 @@ def test_diagnostics_follow_the_text_with_ranges_in_utf_16_and_fixes(play: Calla
 
         await editor.change("policy.yaml", POLICY)
         assert await editor.found("policy.yaml") == []
+
+    play(script)
+
+
+def test_a_document_is_answered_under_the_uri_that_the_editor_uses(play: Callable[[Script], None]) -> None:
+    async def script(editor: Editor) -> None:
+        uri = editor.uri("policy.yaml").replace("policy", "p%6Flicy")
+        item = {"uri": uri, "languageId": "yaml", "version": 1, "text": POLICY.replace("gpu.kind", "gpu.knd")}
+        await editor.send("textDocument/didOpen", {"textDocument": item})
+        async with asyncio.timeout(SECONDS):
+            while (published := (await editor.receive()).get("params", {})).get("uri") != uri:
+                pass
+        assert len(published["diagnostics"]) == 1
+        await editor.send("textDocument/didClose", {"textDocument": {"uri": uri}})
 
     play(script)
 

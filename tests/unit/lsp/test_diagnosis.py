@@ -51,6 +51,12 @@ def test_a_misspelt_variable_has_a_fix() -> None:
     assert fixes == [("noodes", "nodes")]
 
 
+def test_the_problems_of_other_files_leave_room_for_those_of_the_document() -> None:
+    wrong = policy("gpu.count > 1").replace("  validationActions", "  validationAction")
+    others = [(f"folder/a{at}.yaml", wrong.replace("name: a", f"name: a{at}")) for at in range(60)]
+    assert [each.fix.text for each in diagnosed(wrong, *others) if each.fix] == ["validationActions"]
+
+
 def test_broken_yaml_is_a_finding_at_its_place() -> None:
     found = only(f"{HEAD}  order: [1\n")
     assert (found.level, found.rule, found.fix) == (Level.ERROR, "invalid", None)

@@ -5,10 +5,12 @@ none about a mounted folder.
 """
 
 import argparse
+import signal
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final
+from threading import Event
+from typing import Any, Final
 
 from ..errors import PodberthError
 from ..files.loading import revision_of
@@ -34,13 +36,25 @@ def watched(arguments: argparse.Namespace, paths: Iterable[Path], once: Callable
     """
     if not arguments.watch:
         return once()
-    places = tuple(paths)
+    places, ended = tuple(paths), Event()
+
+    def end(*_: Any) -> None:
+        ended.set()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, end)
     try:
         while True:
             try:
                 once()
             except PodberthError as error:
                 talk(str(error).splitlines())
+            except RuntimeError:
+                # The CEL engine raises it in place of the interrupt of a function that it has called.
+                if not ended.is_set():
+                    raise
+            if ended.is_set():
+                return ExitCode.INTERRUPTED
             # What the run itself has written, such as a report in a watched folder, is no change.
             seen = [revision_of(path) for path in places]
             talk([f"watching {', '.join(map(str, places))}; a change runs this again, ctrl-c ends it"])

@@ -387,8 +387,11 @@ def _listing_now(path: Path, below: bool) -> tuple[list[Path], list[Problem]]:
 
 
 def revision_of(path: Path) -> object:
-    """Return a value that changes when the files below a directory change, or the files in the folder of a file."""
-    return _fingerprint(path) if path.is_dir() else _fingerprint(path.parent, below=False)
+    """Return a value that changes when the files below a directory change, or a file, or those in the folder of a file."""
+    if path.is_dir():
+        return _fingerprint(path)
+    # The folder has no file whose name ends otherwise than those of YAML and JSON.
+    return _fingerprint(path), _fingerprint(path.parent, below=False)
 
 
 def _fingerprint(path: Path, *, below: bool = True) -> object:

@@ -53,6 +53,7 @@ class PolicyServer(LanguageServer):
             "podberth", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full, max_workers=2
         )
         self.files = OpenFiles()
+        self._uris: dict[str, str] = {}
         self.checkers = Checkers(Environment(cluster.pod_schema))
         self.diagnosing = Diagnosing(cluster)
         self.is_shut_down = False
@@ -77,10 +78,29 @@ class PolicyServer(LanguageServer):
         for each in self.files.beside(file):
             document = self.files.document(each)
             if document is not None:
-                uri = _uri_of(each)
+                uri = self.uri_of(each)
                 version = self.workspace.get_text_document(uri).version
                 publish = partial(self._publish, uri, version, document.text)
                 self.diagnosing.changed(uri, partial(_diagnose, document), publish)
+
+    def opened(self, uri: str, content: str) -> None:
+        """Open a document, or replace its text, and diagnose it and the open documents beside it."""
+        file = _file_of(uri)
+        self._uris[file] = uri
+        self.files.put(file, content)
+        self.changed(file)
+
+    def closed(self, uri: str) -> None:
+        """Forget a document, and diagnose the open documents beside it once more."""
+        file = _file_of(uri)
+        self._uris.pop(file, None)
+        self.files.close(file)
+        self.diagnosing.forget(uri)
+        self.changed(file)
+
+    def uri_of(self, file: str) -> str:
+        """Return the URI of a file: as the editor spells it if the file is open."""
+        return self._uris.get(file) or _uri_of(file)
 
     def question(self, params: Positioned) -> Question | None:
         """Return the question about a position of an open document; None if the document is not open."""
@@ -126,15 +146,12 @@ def _uri_of(file: str) -> str:
 
 
 def _opened(ls: PolicyServer, params: types.DidOpenTextDocumentParams) -> None:
-    file = _file_of(params.text_document.uri)
-    ls.files.put(file, params.text_document.text)
-    ls.changed(file)
+    ls.opened(params.text_document.uri, params.text_document.text)
 
 
 def _edited(ls: PolicyServer, params: types.DidChangeTextDocumentParams) -> None:
     uri = params.text_document.uri
-    ls.files.put(_file_of(uri), ls.workspace.get_text_document(uri).source)
-    ls.changed(_file_of(uri))
+    ls.opened(uri, ls.workspace.get_text_document(uri).source)
 
 
 def _saved(ls: PolicyServer, params: types.DidSaveTextDocumentParams) -> None:
@@ -143,10 +160,8 @@ def _saved(ls: PolicyServer, params: types.DidSaveTextDocumentParams) -> None:
 
 def _closed(ls: PolicyServer, params: types.DidCloseTextDocumentParams) -> None:
     uri = params.text_document.uri
-    ls.files.close(_file_of(uri))
-    ls.diagnosing.forget(uri)
+    ls.closed(uri)
     ls.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
-    ls.changed(_file_of(uri))
 
 
 def _completed(ls: PolicyServer, params: types.CompletionParams) -> types.CompletionList | None:
@@ -188,7 +203,7 @@ def _defined(ls: PolicyServer, params: types.DefinitionParams) -> types.Location
     if question is None or found is None:
         return None
     text = next((Text(content) for file, content in question.document.beside() if file == found.file), None)
-    return types.Location(_uri_of(found.file), ls.range_of(text or question.document.text, found.range))
+    return types.Location(ls.uri_of(found.file), ls.range_of(text or question.document.text, found.range))
 
 
 def _fixed(ls: PolicyServer, params: types.CodeActionParams) -> list[types.CodeAction]:  # noqa: ARG001 - the form of a feature

@@ -11,9 +11,9 @@ from typing import Final
 from ...cel.engine import Environment
 from ...conventions import Conventions
 from ...errors import Problem
-from ...lint.findings import Level
+from ...lint.findings import Level, LintFinding
 from ...lint.runner import lint
-from ...policy.parse import excess_of_text
+from ...policy.parse import MAX_PROBLEMS, excess_of_text
 from ...suite.case_file import parse_suite
 from ...topology.node import Node
 from .document import OpenDocument, is_judged
@@ -69,18 +69,27 @@ def diagnose(document: OpenDocument, tests: Sequence[str], linting: Linting) -> 
         return tuple(_diagnosis(document.text, each, Level.ERROR, _SUITE) for each in problems)
     if not is_judged(document.text.content):
         return ()
+    found = _linted(document.beside(), tests, linting)
+    if len(found) > MAX_PROBLEMS:
+        # The problems of other files may have left no room for those of this document.
+        alone = _linted([(document.file, document.text.content)], tests, linting)
+        found = sorted({*found, *(each for each in alone if each.level is Level.ERROR)})
+    return tuple(
+        _diagnosis(document.text, each.problem, each.level, each.rule)
+        for each in found
+        if each.problem.file == document.file
+    )
+
+
+def _linted(texts: Sequence[tuple[str, str]], tests: Sequence[str], linting: Linting) -> Sequence[LintFinding]:
     report = lint(
-        document.beside(),
+        texts,
         linting.environment,
         tests=tests,
         nodes=linting.nodes,
         conventions=linting.conventions,
     )
-    return tuple(
-        _diagnosis(document.text, each.problem, each.level, each.rule)
-        for each in report.at_least(linting.level)
-        if each.problem.file == document.file
-    )
+    return report.at_least(linting.level)
 
 
 def _diagnosis(text: Text, problem: Problem, level: Level, rule: str) -> Diagnosis:
