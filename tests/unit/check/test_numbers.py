@@ -147,6 +147,26 @@ def roles(namespace: str = "ml", master: str = "1", replicas: str = "2", worker:
     return text.replace("WORKER", worker)
 
 
+def test_a_template_of_openshift_is_expanded_by_oc() -> None:
+    template = """
+apiVersion: template.openshift.io/v1
+kind: Template
+metadata: {name: lab}
+parameters: [{name: GPUS, value: "1"}]
+objects:
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: lab}
+  spec: {containers: [{name: c, image: example.com/lab:1, resources: {limits: {nvidia.com/gpu: "${GPUS}"}}}]}
+"""
+    [result] = checked(template).results
+    [error] = result.errors
+    assert error.message == (
+        "got the placeholder ${GPUS}, want a number; "
+        "expand it first, for example: oc process --local -f FILE | podberth check -"
+    )
+
+
 def test_all_placeholders_of_a_document_are_one_error() -> None:
     results = checked(roles(master="$GPUS", replicas="$NODES", worker="$GPUS")).results
     assert [each.verdict for each in results] == ["error", "skipped"]

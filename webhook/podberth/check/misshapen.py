@@ -36,7 +36,7 @@ def misshapen(template: Template, api_version: str) -> Iterator[tuple[str, Path]
     if unfilled:  # one message for all placeholders: the user fills them in together
         first = next(iter(unfilled))
         what = "placeholders" if len(unfilled) > 1 else "the placeholder"
-        found.insert(0, (f"got {what} {shown([*unfilled])}; {advice(first)}", unfilled[first]))
+        found.insert(0, (f"got {what} {shown([*unfilled])}; {advice(first, api_version)}", unfilled[first]))
     if not found:
         found += [(wrong, place_of(template, path)) for path, wrong in refused(template.pod)]
     if not found and api_version in _BUILT_IN and not (template.pod.get("spec") or {}).get("containers"):

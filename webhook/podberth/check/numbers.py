@@ -64,8 +64,13 @@ _FILLED_IN: Final = tuple(each for row in DOSSIERS for each in row.filled_in)
 _EXPAND: Final = "expand it first, for example: {} | podberth check -"
 
 
-def advice(placeholder: str) -> str:
-    """Return advice on how to replace a placeholder such as ``${N}``, by helm template, by envsubst or by hand."""
+def advice(placeholder: str, api_version: str) -> str:
+    """Return advice on how to replace a placeholder such as ``${N}``: by helm, oc, envsubst or by hand.
+
+    ``api_version`` is the document's. An OpenShift Template has values of its own, which envsubst does not read.
+    """
+    if api_version.startswith("template.openshift.io/"):
+        return _EXPAND.format("oc process --local -f FILE")
     if "{{" in placeholder or "{%" in placeholder:
         return _EXPAND.format("helm template …")
     if "$" in placeholder:

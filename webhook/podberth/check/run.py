@@ -237,7 +237,8 @@ class _Object:
         lines = sorted({self.source.line(path) for path, _ in found})
         where = f" (line{'s' if len(lines) > 1 else ''} {shown([*map(str, lines)])})" if len(found) > 1 else ""
         what, want = ("placeholders", "numbers") if len(names) > 1 else ("the placeholder", "a number")
-        return self._finding(f"got {what} {shown(names)}{where}, want {want}; {advice(found[0][1])}", found[0][0])
+        how = advice(found[0][1], self.source.api_version)
+        return self._finding(f"got {what} {shown(names)}{where}, want {want}; {how}", found[0][0])
 
     def _templates(self) -> list[Template]:
         """Return the object's pod templates in the order of the file."""
