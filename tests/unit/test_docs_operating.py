@@ -250,6 +250,7 @@ PAGES = (
     "docs/never-lost.md",
     "docs/check.md",
     "docs/topology.md",
+    "docs/plan.md",
     "docs/agent.md",
     "docs/controller.md",
     "docs/adr/README.md",

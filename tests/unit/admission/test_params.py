@@ -104,7 +104,7 @@ def test_a_policy_with_more_params_objects_than_its_price_allows_is_not_evaluate
 
 
 def test_a_policy_that_reads_the_pod_is_charged_for_its_conversion_with_each_params_object() -> None:
-    """The engine converts what is read of the pod once for each activation: 3.8 ms for the largest pod, once one did."""
+    """The engine converts what is read of the pod for each activation: 3.8 ms for the largest pod, after the first."""
 
     def most(validation: str) -> int:
         text = policy(

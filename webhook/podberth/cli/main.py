@@ -52,6 +52,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("status", ".status", "report podberth's installation in a cluster: health, stale data, expiry, denials"),
     Command("why", ".why", "say why a pod or a workload's pods wait, with the evidence and what to do"),
     Command("topology", ".topology", "show a cluster's GPUs, save a snapshot of them, compare two snapshots"),
+    Command("plan", ".plan", "plan the MIG layouts of a fleet for a demand"),
     Command(
         "policies",
         ".policies",

@@ -92,7 +92,7 @@ def _show(arguments: argparse.Namespace) -> int:
     conventions = read_conventions(arguments.conventions)
     holdings, note = None, ""
     if arguments.simulate is not None:
-        nodes = _nodes([document for pair in _simulated(arguments.simulate) for document in pair], arguments.at)
+        nodes = nodes_of([document for pair in simulated(arguments.simulate) for document in pair], arguments.at)
     else:
         documents = read_documents([arguments.topology], sys.stdin.buffer)
         objects, holdings = collect_with_holdings(documents, now=arguments.at)
@@ -125,7 +125,7 @@ def _print(form: str, subject: Literal["node", "cluster", "difference"], found: 
 def _export(arguments: argparse.Namespace) -> int:
     is_param = params_of(arguments.policies)
     documents = read_documents(arguments.sources, sys.stdin.buffer)
-    _nodes(documents, None)  # for its messages about unusable documents
+    nodes_of(documents, None)  # for its messages about unusable documents
     kept = trim(documents, is_param=is_param)
     kept = anonymised(kept) if arguments.anonymize else kept
     lines = as_list(kept, lambda document: json.dumps(document, sort_keys=True))
@@ -138,14 +138,15 @@ def _diff(arguments: argparse.Namespace) -> int:
         raise UsageError("diff: got - twice, want one of the two from standard input")
     conventions = read_conventions(arguments.conventions)
     before, after = (
-        _nodes(read_documents([path], sys.stdin.buffer), None) for path in (arguments.before, arguments.after)
+        nodes_of(read_documents([path], sys.stdin.buffer), None) for path in (arguments.before, arguments.after)
     )
     found = difference(before, after, conventions)
     _print(arguments.output, "difference", found)
     return ExitCode.OK if found.empty else ExitCode.FINDINGS
 
 
-def _nodes(documents: Sequence[Document], at: datetime | None) -> tuple[Node, ...]:
+def nodes_of(documents: Sequence[Document], at: datetime | None) -> tuple[Node, ...]:
+    """Return the nodes of a snapshot at a time; problems of documents are written to stderr."""
     objects = collect(documents, now=at)
     talk(objects.problems)
     return objects.nodes
@@ -159,7 +160,7 @@ def _named(nodes: Sequence[Node], name: str) -> Node:
     return found[name]
 
 
-def _simulated(text: str) -> Iterator[tuple[Document, Document]]:
+def simulated(text: str) -> Iterator[tuple[Document, Document]]:
     """Yield (Node, topology ConfigMap) for each simulated machine in the text ``SHAPE[:COUNT],…`` of --simulate."""
     wanted: Counter[str] = Counter()
     for part in text.split(","):

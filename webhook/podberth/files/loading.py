@@ -387,7 +387,7 @@ def _listing_now(path: Path, below: bool) -> tuple[list[Path], list[Problem]]:
 
 
 def revision_of(path: Path) -> object:
-    """Return a value that changes when the files below a directory change, or a file, or those in the folder of a file."""
+    """Return a value that changes with the files below a directory, or with a file and those in its folder."""
     if path.is_dir():
         return _fingerprint(path)
     # The folder has no file whose name ends otherwise than those of YAML and JSON.

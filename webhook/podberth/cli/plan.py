@@ -1,0 +1,210 @@
+"""``podberth plan mig``: plans the MIG layouts of a fleet for a demand, as a configuration of mig-parted."""
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+
+from ..errors import UsageError
+from ..facts.object_kinds import Document, unlist
+from ..files.cluster_documents import read_documents
+from ..files.reading import MAX_POLICY_BYTES, read_text_in_time, reason_of
+from ..kube.documents import load_documents
+from ..mig_plan.demand import Need, of_document, of_pods
+from ..mig_plan.layouts import UNCUT, Layout
+from ..mig_plan.plan import Config, Plan, PoolPlan, Served, plan
+from .access import add_output, flag
+from .exitcodes import ExitCode
+from .output import write_text
+from .topology import nodes_of, simulated
+
+FORMATS: Final = ("text", "json", "yaml")
+_MOST_NAMED: Final = 8
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the subcommand ``mig``."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    mig = actions.add_parser("mig", help="print a layout for each pool, in mig-parted's format", allow_abbrev=False)
+    source = mig.add_mutually_exclusive_group(required=True)
+    source.add_argument(
+        "--topology",
+        metavar="SNAPSHOT",
+        help="what kubectl get nodes,configmaps,pods --all-namespaces -o yaml prints: a file, a directory, or -",
+    )
+    source.add_argument("--simulate", metavar="SHAPE[:COUNT],…", help="machines that podberth ships")
+    mig.add_argument(
+        "--demand",
+        metavar="FILE",
+        type=Path,
+        help="what is needed, as needs: [{memory: 10Gi, count: 4}, {profile: 1g.10gb, perHour: 30, minutes: 20}, "
+        "{gpus: 1, count: 2}] (default: the Pods in the snapshot)",
+    )
+    mig.add_argument(
+        "--seconds", metavar="N", type=flag(_seconds), default=10.0, help="the time for the search (default 10)"
+    )
+    add_output(mig, FORMATS)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the plan and return the exit code.
+
+    Raises:
+        UsageError: there is no demand, or a file cannot be used.
+    """
+    documents: Sequence[Document]
+    if arguments.simulate is not None:
+        documents = [document for pair in simulated(arguments.simulate) for document in pair]
+    else:
+        documents = read_documents([arguments.topology], sys.stdin.buffer)
+    demand = _demand(arguments.demand, documents)
+    found = plan(nodes_of(documents, None), demand, clock=time.monotonic, seconds=arguments.seconds)
+    if not found.machines:
+        reasons = "".join(f"; {_count(count, 'node')}: {reason}" for reason, count in found.left_out)
+        raise UsageError(f"got no node whose GPUs can be partitioned{reasons}")
+    write_text({"text": _text, "json": _json, "yaml": _yaml}[arguments.output](found, demand))
+    return ExitCode.OK
+
+
+def _demand(file: Path | None, documents: Sequence[Document]) -> Counter[Need]:
+    if file is None:
+        singles = (single for document in documents for single in unlist(document))
+        demand = of_pods(each for each in singles if each.get("apiVersion") == "v1" and each.get("kind") == "Pod")
+        if not demand:
+            raise UsageError("got no Pod with NVIDIA GPUs in the snapshot, want some, or --demand FILE")
+        return demand
+    try:
+        text = read_text_in_time(file, MAX_POLICY_BYTES)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file}: cannot be read: {reason_of(error)}") from error
+    loaded, problems = load_documents(text, str(file))
+    if problems:
+        raise UsageError(str(problems[0]))
+    if len(loaded) != 1:
+        raise UsageError(f"{file}: got {len(loaded)} documents, want one")
+    return of_document(loaded[0].document, str(file))
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 3600:  # noqa: PLR2004 - an hour
+        raise ValueError("want a number of seconds from above 0 to 3600")
+    return seconds
+
+
+# ---- the formats ----------------------------------------------------------------------------------------------------
+
+
+def _text(found: Plan, demand: Counter[Need]) -> str:
+    lines = [f"demand: {demand.total()} pods, {_gib(found.demand_mib)}", f"today: {_served(found.today, found)}"]
+    if found.keeps:
+        lines.append("planned: nothing better than today's layouts was found; keep them")
+    else:
+        lines.append(f"planned: {_served(found.planned, found)}")
+        lines += [line for each in found.pools for line in _pool_lines(each)]
+    lines += [f"left out: {_count(count, 'node')}: {reason}" for reason, count in found.left_out]
+    return "\n".join([*lines, *([] if found.keeps else ["", _yaml(found, demand).rstrip()])]) + "\n"
+
+
+def _served(served: Served, found: Plan) -> str:
+    share = f"{100 * served.memory_mib / found.demand_mib:.0f} % of it, {_gib(served.memory_mib)}, has a place"
+    waiting = ", ".join(f"{count} of {need}" for need, count in served.waiting[:_MOST_NAMED])
+    more = "" if len(served.waiting) <= _MOST_NAMED else ", and others"
+    return f"{share}; {f'wait: {waiting}{more}' if waiting else 'nothing waits'}"
+
+
+def _pool_lines(each: PoolPlan) -> Iterator[str]:
+    changed = sum(len(config.changed) for config in each.configs)
+    nodes = _count(len(each.pool.machines), "node")
+    yield f"{each.pool.table.name}: {nodes}, {_count(each.pool.gpus, 'GPU')}; {changed} to change; {_certainty(each)}"
+
+
+def _certainty(each: PoolPlan) -> str:
+    solution = each.solution
+    if solution.exact:
+        return "exact: no other layouts serve more of what it was given"
+    gap = 100 * (solution.bound - solution.worth) / solution.bound
+    return f"at most {gap:.1f} % below the best: the search ended after its time"
+
+
+def _yaml(found: Plan, _: Counter[Need]) -> str:
+    lines = ["version: v1", "mig-configs:" if found.pools else "mig-configs: {}"]
+    for config in (config for each in found.pools for config in each.configs):
+        lines += [f"  # {_nodes(config)}", f"  {config.name}:"]
+        for indexes, layout in _devices(config.layouts):
+            lines += [f"  - devices: {json.dumps(indexes)}", f"    mig-enabled: {json.dumps(layout != UNCUT)}"]
+            if layout != UNCUT:
+                lines += ["    mig-devices:", *(f'      "{profile}": {count}' for profile, count in layout)]
+    return "\n".join(lines) + "\n"
+
+
+def _json(found: Plan, _: Counter[Need]) -> str:
+    document: dict[str, Any] = {
+        "demandMiB": found.demand_mib,
+        "today": _served_json(found.today),
+        "planned": _served_json(found.planned),
+        "keepsToday": found.keeps,
+        "pools": [
+            {
+                "model": each.pool.table.name,
+                "gpus": each.pool.gpus,
+                "exact": each.solution.exact,
+                "servedMiB": round(each.solution.worth),
+                "boundMiB": round(each.solution.bound),
+                "configs": [
+                    {
+                        "name": config.name,
+                        "devices": [
+                            {"devices": indexes, "migEnabled": layout != UNCUT, "migDevices": _instances(layout)}
+                            for indexes, layout in _devices(config.layouts)
+                        ],
+                        "nodes": config.nodes,
+                        "changed": config.changed,
+                    }
+                    for config in each.configs
+                ],
+            }
+            for each in found.pools
+        ],
+        "leftOut": [{"reason": reason, "nodes": count} for reason, count in found.left_out],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _served_json(served: Served) -> dict[str, Any]:
+    return {
+        "servedMiB": served.memory_mib,
+        "waiting": [{"need": str(need), "pods": count} for need, count in served.waiting],
+    }
+
+
+def _instances(layout: Layout) -> dict[str, int]:
+    return {} if layout == UNCUT else dict(layout)
+
+
+def _devices(layouts: Sequence[Layout]) -> Iterator[tuple[list[int], Layout]]:
+    """Yield (the indexes of GPUs, their layout) for each run of GPUs with one layout."""
+    for layout, indexed in groupby(enumerate(layouts), key=lambda each: each[1]):
+        yield [index for index, _ in indexed], layout
+
+
+def _nodes(config: Config) -> str:
+    names = ", ".join(config.nodes[:_MOST_NAMED])
+    more = len(config.nodes) - _MOST_NAMED
+    return f"{names}, and {more} more" if more > 0 else names
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _gib(mib: int) -> str:
+    return f"{mib / 1024:,.0f} GiB"
