@@ -75,8 +75,7 @@ def answer(session: Session, environment: Environment, now: datetime) -> dict[st
             "cluster": [_mark(Text(session.cluster), each, "error", "") for each in cluster.problems],
         },
         "results": [
-            {**each, "title": title(result)}
-            for each, result in zip(decided.json, decided.results, strict=True)
+            {**each, "title": title(result)} for each, result in zip(decided.json, decided.results, strict=True)
         ],
         "diff": decided.diff,
         "explained": as_json(pods)["results"],
@@ -178,9 +177,7 @@ class _Explained:
         )
         if reach is not None:
             after = None if found.verdict == "denied" or found.pod is None else reach.reach(found.pod)
-            explained = replace(
-                explained, node_count=reach.node_count, before=reach.reach(template.pod), after=after
-            )
+            explained = replace(explained, node_count=reach.node_count, before=reach.reach(template.pod), after=after)
         yield explained
 
 

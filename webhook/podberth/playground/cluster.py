@@ -1,4 +1,4 @@
-"""Reads the cluster of a session: simulated nodes in the format of ``tests.yaml``, or objects as kubectl prints them."""
+"""Reads the cluster of a session: simulated nodes as in ``tests.yaml``, or objects as kubectl prints them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

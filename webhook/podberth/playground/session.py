@@ -27,8 +27,9 @@ spec:
     expression: topology.nodes(gpu).withLinkDomain(gpu.perContainer)
   mutations:
   - when: variables.nodes.exist
-    nodeAffinity: {required: variables.nodes.requiredTerms}
     tolerations: variables.nodes.tolerations
+  - when: variables.nodes.exist
+    nodeAffinity: {required: variables.nodes.requiredTerms}
     reason: string(gpu.perContainer) + ' GPUs in one NVLink domain'
   validations:
   - expression: has(object.metadata.labels) && 'team' in object.metadata.labels
