@@ -24,6 +24,15 @@ const look = EditorView.theme({
     { backgroundColor: "var(--selected)" },
   ".cm-panels, .cm-tooltip": { color: "var(--ink)", backgroundColor: "var(--panel)", borderColor: "var(--line)" },
   ".cm-tooltip-autocomplete > ul > li[aria-selected]": { color: "var(--paper)", backgroundColor: "var(--accent)" },
+  // CodeMirror's own marks are pictures in data: addresses, which the page's policy forbids.
+  ".cm-lintRange": { backgroundImage: "none" },
+  ".cm-lintRange-error": { backgroundImage: "none", textDecoration: "underline wavy var(--bad)" },
+  ".cm-lintRange-warning": { backgroundImage: "none", textDecoration: "underline wavy var(--warn)" },
+  ".cm-lintRange-hint": { backgroundImage: "none", textDecoration: "underline dotted var(--faint)" },
+  ".cm-lint-marker": { content: "normal", width: ".7em", height: ".7em", margin: ".35em 0", borderRadius: "50%" },
+  ".cm-lint-marker-error": { content: "normal", backgroundColor: "var(--bad)" },
+  ".cm-lint-marker-warning": { content: "normal", backgroundColor: "var(--warn)" },
+  ".cm-lint-marker-hint": { content: "normal", backgroundColor: "var(--faint)" },
   ".cm-meaning": { maxWidth: "32rem", padding: ".3rem .6rem", whiteSpace: "pre-wrap" },
 });
 

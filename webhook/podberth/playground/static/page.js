@@ -137,7 +137,7 @@ function expression(found) {
   return make("li", {}, make("code", {}, `${found.path} = ${value(found)}`), parts(found.parts));
 }
 
-function parts(found) {
+function parts(found = []) {
   if (!found.length) return null;
   return make("ul", {}, ...found.map((part) => make("li", { className: part.asked ? "" : "note" },
     make("code", {}, part.asked ? `${part.text} = ${value(part)}` : `${part.text}: not asked`),
