@@ -17,7 +17,7 @@ from typing import Any
 import aiohttp
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
-_PATIENCE_SECONDS = 30.0
+_PATIENCE_SECONDS = 60.0
 _KEY_CODES = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36, "ArrowDown": 40}
 
 
@@ -80,7 +80,7 @@ class Page:
     async def until(self, expression: str) -> Any:
         """Wait until the value of a JavaScript expression is true, and return it."""
         async with asyncio.timeout(_PATIENCE_SECONDS):
-            while not (found := await self.ask(expression)):
+            while not (found := await self.ask(expression)):  # noqa: ASYNC110 - the page sends no event
                 await asyncio.sleep(0.05)
         return found
 

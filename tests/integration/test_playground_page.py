@@ -77,7 +77,7 @@ def test_an_error_is_marked_in_the_text_and_named_with_its_line(browser: str) ->
     async def look(page: Page, _: Playground) -> None:
         line = next(number for number, text in enumerate(POLICY.split("\n"), 1) if "perContainer > 1" in text)
         assert f"error policy:{line} invalid: " in await page.ask("document.querySelector('#results').innerText")
-        await page.until("document.querySelector('#policy').shadowRoot.querySelector('.cm-lintRange-error')")
+        await page.until("document.querySelector('#policy').shadowRoot.querySelector('.cm-lintRange-error') !== null")
         marked = "document.querySelector('#policy').shadowRoot.querySelector('.cm-lintRange-error').textContent"
         assert await page.ask(marked) == "perContaine"
 
@@ -91,7 +91,19 @@ def test_everything_is_reached_by_the_keyboard_alone(browser: str) -> None:
         for _unused in range(40):
             await page.press("Tab")
             reached.append(await page.ask("(document.activeElement.closest('[id]') ?? document.activeElement).id"))
-        wanted = ["namespace", "save", "open", "link", "policy", "workload", "cluster", "diff", "trace", "copy", "tests"]
+        wanted = [
+            "namespace",
+            "save",
+            "open",
+            "link",
+            "policy",
+            "workload",
+            "cluster",
+            "diff",
+            "trace",
+            "copy",
+            "tests",
+        ]
         found = list(dict.fromkeys(each for each in reached if each in wanted))
         assert found == wanted
         await page.ask("document.querySelector('.goto').focus()")
@@ -152,7 +164,9 @@ def test_texts_are_legible_in_both_schemes_of_colours(browser: str, *, dark: boo
 def test_the_page_is_no_wider_than_its_window(browser: str, width: int) -> None:
     async def look(page: Page, _: Playground) -> None:
         assert await page.ask("document.documentElement.scrollWidth") <= width
-        columns = await page.ask("getComputedStyle(document.querySelector('main')).gridTemplateColumns.split(' ').length")
+        columns = await page.ask(
+            "getComputedStyle(document.querySelector('main')).gridTemplateColumns.split(' ').length"
+        )
         assert columns == (1 if width == 360 else 2)
 
     browse(browser, look, width=width)

@@ -70,7 +70,9 @@ def answer(session: Session, environment: Environment, now: datetime) -> dict[st
     tests, failing = ("", ()) if broken else tests_of(cluster.fields, explained.cases, parsed, environment, now)
     return {
         "marks": {
-            "policy": _marks_of_policy(session, (*parsed.problems, *broken, *decided.problems), environment, cluster),
+            "policy": _marks_of_policy(
+                session, sorted({*parsed.problems, *broken, *decided.problems}), environment, cluster
+            ),
             "workload": list(_marks_of_workload(session, decided.results)),
             "cluster": [_mark(Text(session.cluster), each, "error", "") for each in cluster.problems],
         },

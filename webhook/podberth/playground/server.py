@@ -112,13 +112,13 @@ class Playground:
         try:
             if request.content_type != "application/json":
                 raise NoAnswerError(415, "got no JSON, want application/json")  # noqa: TRY301 - answered as the others
-            answer = await self.worker.ask(kind, _object(await request.text()))
+            answer = await self.worker.ask(kind, _object(await request.read()))
         except NoAnswerError as error:
             return web.json_response({"message": str(error)}, status=error.status)
         return web.Response(body=answer, content_type="application/json")
 
 
-def _object(text: str) -> Mapping[str, Any]:
+def _object(text: bytes) -> Mapping[str, Any]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -263,7 +263,8 @@ def _second_pass(request: AdmissionRequest, result: CaseResult, snapshot: Snapsh
     if result.pod is None:
         return
     defaulted = deepcopy(result.pod)
-    apply_defaults(defaulted)
+    if isinstance(defaulted.get("spec"), dict):  # a pod without accelerators is decided on without it
+        apply_defaults(defaulted)
     for pod, when in ((result.pod, ""), (defaulted, ", on the pod with the API server's defaults,")):
         again = decide.mutate(replace(request, object=pod), snapshot)
         if again.patch:

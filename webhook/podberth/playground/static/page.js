@@ -65,7 +65,7 @@ function show(answer) {
   answered = answer;
   for (const name of NAMES) editors[name].mark(answer.marks[name]);
   const problems = NAMES.flatMap((name) => answer.marks[name].map((mark) => ({ name, ...mark })))
-    .filter((mark) => mark.name !== "workload");
+    .filter((mark) => mark.name !== "workload" && mark.level !== "note");
   at("results").replaceChildren(
     ...answer.results.map(result),
     make("ul", {}, ...problems.map((mark) => line(mark.level, mark.name, mark.from.line + 1, mark.source, mark.message))),
