@@ -212,10 +212,8 @@ def _need(item: pytest.Item, *, without: bool) -> str:
     """Return what a test needs that is not here; empty if nothing."""
     if without and _uses_control_plane(item):
         return _CONTROL_PLANE
-    if "chromium" in getattr(item, "fixturenames", ()) and find_browser() is None:
-        return _BROWSER
-    if "npm" in getattr(item, "fixturenames", ()) and shutil.which("npm") is None:
-        return _NPM
+    if lack := _lacks_for_pages(getattr(item, "fixturenames", ())):
+        return lack
     if lack := _GO if any(map(missing, _go_programs(item))) else _lacks_for_images(getattr(item, "fixturenames", ())):
         return lack
     if item.get_closest_marker("hosts") and (lack := _lacks_hosts()):
@@ -230,6 +228,13 @@ def _need(item: pytest.Item, *, without: bool) -> str:
 def _go_programs(item: pytest.Item) -> list[str]:
     """Return the programs of tests/gotools that the fixtures of a test stand for."""
     return [name for fixture in getattr(item, "fixturenames", ()) for name in _GO_PROGRAMS.get(fixture, ())]
+
+
+def _lacks_for_pages(fixtures: Collection[str]) -> str:
+    """Return what a test of pages needs that is not here; empty if nothing."""
+    if "chromium" in fixtures and find_browser() is None:
+        return _BROWSER
+    return _NPM if "npm" in fixtures and shutil.which("npm") is None else ""
 
 
 def _lacks_for_images(fixtures: Collection[str]) -> str:

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from playground_editor import OUTPUTS, STATIC, SUMS, bundle, sums
 
 

@@ -22,7 +22,7 @@ from ..settings import Address
 from .session import Session
 from .worker import KINDS, NoAnswerError, Worker
 
-MAX_BODY_BYTES: Final = 4 * 2**20
+MAX_BODY_BYTES: Final = 8 * 2**20
 """The most bytes of a request: three texts, with room for escapes."""
 _TOKEN_BYTES: Final = 24
 _FILES: Final = {

@@ -8,9 +8,8 @@ from ..errors import UsageError
 
 VERSION: Final = 1
 """The version of the file; it grows with an incompatible change."""
-MAX_TEXT_CHARACTERS: Final = 512 * 1024
-"""The most characters of one text: ten times the largest policy that podberth ships."""
-_LONGEST_NAMESPACE: Final = 253
+MOST_CHARACTERS: Final = {"policy": 512 * 1024, "workload": 512 * 1024, "cluster": 2 * 2**20, "namespace": 253}
+"""The most characters of each text: ten times the largest policy that podberth ships, or hundreds of nodes."""
 
 POLICY: Final = """\
 apiVersion: podberth.io/v1alpha1
@@ -84,8 +83,8 @@ def session_of(document: object) -> Session:
         text = document.get(name, getattr(Session(), name))
         if not isinstance(text, str):
             raise UsageError(f"session: {name}: got {type(text).__name__}, want a string")
-        most = _LONGEST_NAMESPACE if name == "namespace" else MAX_TEXT_CHARACTERS
-        if len(text) > most:
-            raise UsageError(f"session: {name}: got {len(text):,} characters, want {most:,} at most")
+        if len(text) > MOST_CHARACTERS[name]:
+            got = f"got {len(text):,} characters, want {MOST_CHARACTERS[name]:,} at most"
+            raise UsageError(f"session: {name}: {got}")
         texts[name] = text
     return Session(**texts)

@@ -117,7 +117,7 @@ function nodes(found) {
   return [
     make("p", {}, found.after ? count + free : `${count}: the pod is denied`),
     ...answered.map.flatMap((kind) => [
-      make("h3", {}, `${kind.nodes.length} × ${kind.title}`),
+      make("h3", {}, `${kind.title}: ${kind.nodes.length} nodes`),
       make("ul", { className: "nodes" }, ...kind.nodes.map((node) => make("li",
         { className: fit(node.name), title: [FITS[fit(node.name)][1], node.state].filter(Boolean).join("; ") },
         `${FITS[fit(node.name)][0]} ${node.name}${node.state ? ` (${node.state})` : ""}`))),
@@ -203,7 +203,7 @@ async function start() {
     history.replaceState(null, "", `#${encoded(session())}`);
     at("state").textContent = "the address of the page now carries the session";
   });
-  at("copy").addEventListener("click", () => navigator.clipboard.writeText(answered.tests.text));
+  at("copy").addEventListener("click", () => navigator.clipboard?.writeText(answered.tests.text));
   await refresh();
 }
 
