@@ -180,6 +180,25 @@ def test_a_process_that_ends_is_started_again() -> None:
     serve(client)
 
 
+def test_a_page_that_is_closed_ends_its_answer() -> None:
+    async def client(session: aiohttp.ClientSession, playground: Playground) -> None:
+        headers = {"Origin": origin(playground)}
+        assert await playground.worker.ask("answer", CONTENT)
+        process = playground.worker._process
+        assert process is not None
+        with pytest.raises(TimeoutError):
+            await session.post(
+                f"{playground.url}answer",
+                json={"session": SLOW},
+                headers=headers,
+                timeout=aiohttp.ClientTimeout(total=0.2),
+            )
+        await asyncio.wait_for(process.wait(), timeout=15)
+        assert process.returncode == -signal.SIGKILL
+
+    serve(client)
+
+
 def test_more_requests_than_the_bound_are_refused() -> None:
     async def client(_: aiohttp.ClientSession, playground: Playground) -> None:
         many = (playground.worker.ask("answer", CONTENT) for _ in range(MOST_WAITING + 1))

@@ -125,6 +125,26 @@ def test_completion_and_explanation_come_from_the_server(browser: str) -> None:
     browse(browser, look)
 
 
+def test_the_pointer_on_a_name_shows_its_meaning(browser: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        await page.ask(
+            "void (window.words = document.createTreeWalker(document.querySelector('#policy').shadowRoot"
+            ".querySelector('.cm-content'), NodeFilter.SHOW_TEXT, each => "
+            "each.textContent.includes('perContainer') ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP))"
+        )
+        x, y = await page.ask(
+            "(() => { const node = words.nextNode(), range = new Range();"
+            " const at = node.textContent.indexOf('perContainer'); range.setStart(node, at); range.setEnd(node, at + 5); const box = range.getBoundingClientRect();"
+            " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
+        )
+        for step in (3, 0):
+            await page.send("Input.dispatchMouseEvent", type="mouseMoved", x=x - step, y=y)
+        inside = "document.querySelector('#policy').shadowRoot"
+        await page.until(f"{inside}.querySelector('.cm-meaning')?.textContent.includes('Gpu.perContainer')")
+
+    browse(browser, look)
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_texts_are_legible_in_both_schemes_of_colours(browser: str, *, dark: bool) -> None:
     contrast = """

@@ -61,7 +61,9 @@ class Playground:
         Raises:
             UsageError: the address cannot be used.
         """
-        runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=1.0)
+        # A page that no longer waits for an answer ends it.
+        application = self._application()
+        runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
         await runner.setup()
         try:
             await web.TCPSite(runner, address.host, address.port).start()
@@ -97,8 +99,8 @@ class Playground:
         return response
 
     def _is_allowed(self, request: web.Request) -> bool:
-        token = request.path.split("/")[1]
-        if not secrets.compare_digest(token.encode(), self.token.encode()) or not _is_address(request.host):
+        token = request.path.removeprefix("/").partition("/")[0].encode(errors="replace")
+        if not secrets.compare_digest(token, self.token.encode()) or not _is_address(request.host):
             return False
         return request.method == "GET" or request.headers.get("Origin") == f"http://{request.host}"
 

@@ -25,6 +25,7 @@ MAX_ANSWER_BYTES: Final = 32 * 2**20
 MOST_WAITING: Final = 16
 """The most requests that wait for the process; the page of one user has three at most."""
 _MAX_MEMORY_BYTES: Final = 4 * 2**30
+_TOO_MUCH: Final = "the answer needs too much memory; make the policy or the cluster smaller"
 
 
 class NoAnswerError(Exception):
@@ -93,7 +94,7 @@ class Worker:
             if not answered:
                 await self.close()
         if not answered:
-            raise NoAnswerError(500, "the answer needs too much memory; make the policy or the cluster smaller")
+            raise NoAnswerError(413, _TOO_MUCH)
         return line
 
     async def _running(self) -> asyncio.subprocess.Process:
@@ -106,6 +107,7 @@ class Worker:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 limit=MAX_ANSWER_BYTES,
+                start_new_session=True,  # Ctrl-C is for the server, which ends this process
             )
         return self._process
 
@@ -127,6 +129,8 @@ def main() -> None:
             answer = asking(message["kind"], message["request"], datetime.now(UTC))
         except PodberthError as error:
             status, answer = 400, str(error)
+        except MemoryError:
+            status, answer = 413, _TOO_MUCH
         except Exception as error:  # noqa: BLE001 - the page says that it failed; the terminal has the kind of the error
             status, answer = 500, "podberth failed on this session; it is a bug, and the session's file shows it"
             sys.stderr.write(f"podberth: playground: {type(error).__name__}\n")

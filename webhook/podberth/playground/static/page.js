@@ -2,6 +2,7 @@
 import { createEditor } from "./editor.js";
 
 const QUIET_MILLISECONDS = 250;
+const PATIENCE_MILLISECONDS = 2000; // an older answer that takes longer is given up for the next one
 const NAMES = ["policy", "workload", "cluster"];
 const LABELS = { policy: "policy, YAML", workload: "pod or workload, YAML", cluster: "cluster, YAML" };
 const SIGNS = { "+": "add", "-": "cut", "!": "error", "@": "note" };
@@ -11,7 +12,7 @@ const FITS = {
 };
 const at = (id) => document.getElementById(id);
 const editors = {};
-let timer, running, answered;
+let timer, running, began, answered;
 
 function make(tag, fields, ...children) {
   const element = Object.assign(document.createElement(tag), fields);
@@ -47,15 +48,21 @@ function changed() {
 }
 
 async function refresh() {
+  if (running && performance.now() - began < PATIENCE_MILLISECONDS) {
+    changed();
+    return;
+  }
   running?.abort();
-  running = new AbortController();
+  const mine = (running = new AbortController());
+  began = performance.now();
   at("state").textContent = "asking";
-  const began = performance.now();
   try {
-    show(await post("answer", { session: session() }, running.signal));
+    show(await post("answer", { session: session() }, mine.signal));
     at("state").textContent = `answered in ${Math.round(performance.now() - began)} ms`;
   } catch (error) {
     if (error.name !== "AbortError") at("state").textContent = `no answer: ${error.message}`;
+  } finally {
+    if (running === mine) running = null;
   }
 }
 
