@@ -134,7 +134,8 @@ def test_the_pointer_on_a_name_shows_its_meaning(browser: str) -> None:
         )
         x, y = await page.ask(
             "(() => { const node = words.nextNode(), range = new Range();"
-            " const at = node.textContent.indexOf('perContainer'); range.setStart(node, at); range.setEnd(node, at + 5); const box = range.getBoundingClientRect();"
+            " const at = node.textContent.indexOf('perContainer');"
+            " range.setStart(node, at); range.setEnd(node, at + 5); const box = range.getBoundingClientRect();"
             " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
         )
         for step in (3, 0):

@@ -71,6 +71,7 @@ class Playground:
             await runner.cleanup()
             raise UsageError(f"--address: {address.host}:{address.port}: {error.strerror or error}") from error
         self._runner = runner
+        await self.worker.warm()
         host, port = runner.addresses[0][:2]
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}/{self.token}/"
 

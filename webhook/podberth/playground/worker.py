@@ -45,6 +45,11 @@ class Worker:
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _waiting: int = 0
 
+    async def warm(self) -> None:
+        """Start the process before the first request."""
+        async with self._turn:
+            await self._running()
+
     async def ask(self, kind: str, request: Mapping[str, Any]) -> bytes:
         """Return the answer to a request as JSON text.
 
