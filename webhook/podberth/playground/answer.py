@@ -62,17 +62,18 @@ def answer(session: Session, environment: Environment, now: datetime) -> dict[st
     texts = [(POLICY, session.policy)]
     parsed = parse_policies(texts, others_of(texts))
     parsed = replace(parsed, params=cluster.with_params(parsed, session.namespace))
-    snapshot, broken = load_working(parsed, cluster.facts, environment, Conventions())
+    marks = _marks_of_lint(session, environment, cluster)
+    # What lint has compiled without an error is compiled again only where the workload needs it.
+    clean = not parsed.problems and not any(each["level"] == "error" for each in marks)
+    snapshot, broken = load_working(parsed, cluster.facts, environment, Conventions(), checked=clean)
     file = read(WORKLOAD, session.workload)
     decided = _decided(session, snapshot.at(now), parsed, file)
     explained = _Explained(session, decided.snapshot, cluster)
     pods = list(explained.pods(file))
-    tests, failing = ("", ()) if broken else tests_of(cluster.fields, explained.cases, parsed, environment, now)
+    tests, failing = ("", ()) if broken else tests_of(cluster.fields, explained.cases, parsed, decided.snapshot, now)
     return {
         "marks": {
-            "policy": _marks_of_policy(
-                session, sorted({*parsed.problems, *broken, *decided.problems}), environment, cluster
-            ),
+            "policy": [*marks, *_unmarked(session, {*broken, *decided.problems}, marks)],
             "workload": list(_marks_of_workload(session, decided.results)),
             "cluster": [_mark(Text(session.cluster), each, "error", "") for each in cluster.problems],
         },
@@ -196,20 +197,22 @@ def _map(cluster: SessionCluster) -> list[dict[str, Any]]:
 # ---- marks in the texts ----------------------------------------------------------------------------------------------
 
 
-def _marks_of_policy(
-    session: Session, problems: Iterable[Problem], environment: Environment, cluster: SessionCluster
-) -> list[dict[str, Any]]:
-    """Return the marks of lint's findings, and of the problems that no finding of lint has."""
+def _marks_of_lint(session: Session, environment: Environment, cluster: SessionCluster) -> list[dict[str, Any]]:
     text = Text(session.policy)
     nodes = cluster.facts.nodes or None
     linting = Linting(environment=environment, conventions=Conventions(), nodes=nodes, level=Level.NOTE)
     document = OpenDocument(POLICY, text, lambda: [(POLICY, text.content)])
-    marks = [
-        _range(text, each.range, str(each.level), each.rule, each.message)
-        for each in diagnose(document, _TESTS, linting)
-    ]
+    found = diagnose(document, _TESTS, linting)
+    return [_range(text, each.range, str(each.level), each.rule, each.message) for each in found]
+
+
+def _unmarked(
+    session: Session, problems: Iterable[Problem], marks: Iterable[Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Yield a mark for each problem of the policies that lint has not found, as in a text without a policy."""
     known = {mark["message"] for mark in marks}
-    return marks + [_mark(text, each, "error", "invalid") for each in problems if each.message not in known]
+    text = Text(session.policy)
+    yield from (_mark(text, each, "error", "invalid") for each in sorted(problems) if each.message not in known)
 
 
 def _marks_of_workload(session: Session, results: Iterable[Result]) -> Iterator[dict[str, Any]]:

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from ..cel.engine import Environment
-from ..errors import PolicyError
+from ..admission.snapshot import Snapshot
 from ..kube.yaml_text import as_yaml
 from ..policy.parse import ParsedPolicies
 from ..suite.case_file import parse_suite
@@ -21,7 +20,7 @@ def tests_of(
     cluster: Mapping[str, Any],
     pods: Sequence[tuple[str, Mapping[str, Any]]],
     policies: ParsedPolicies,
-    environment: Environment,
+    snapshot: Snapshot,
     now: datetime,
 ) -> tuple[str, tuple[str, ...]]:
     """Return (text of a suite, messages about cases that cannot be run or do not pass).
@@ -30,20 +29,20 @@ def tests_of(
         cluster: the cluster as the fields of a suite.
         pods: (title, pod) for each case.
         policies: the policies that are tested.
-        environment: the CEL environment in which the policies are compiled.
+        snapshot: a snapshot with the compiled policies.
         now: the time for exceptions.
     """
     cases = list(_cases(pods))
     if not cases:
         return "", ()
-    found = _run({**cluster, "cases": cases}, policies, environment, now)
+    found = _run({**cluster, "cases": cases}, policies, snapshot, now)
     if isinstance(found, str):
         return "", (found,)
     expected = [
         {**case, "expect": _expectation(case["pod"], result)} for case, result in zip(cases, found.cases, strict=True)
     ]
     suite = {**cluster, "cases": expected}
-    again = _run(suite, policies, environment, now)
+    again = _run(suite, policies, snapshot, now)
     said = (again,) if isinstance(again, str) else tuple(map(str, again.violations))
     return as_yaml(suite), said
 
@@ -57,18 +56,14 @@ def _cases(pods: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[dict[str, 
         yield {"name": name, "pod": given, "expect": {"verdict": "admitted"}}
 
 
-def _run(
-    suite: Mapping[str, Any], policies: ParsedPolicies, environment: Environment, now: datetime
-) -> SuiteResult | str:
+def _run(suite: Mapping[str, Any], policies: ParsedPolicies, snapshot: Snapshot, now: datetime) -> SuiteResult | str:
     parsed, problems = parse_suite(as_yaml(suite), _FILE)
     if parsed is None:
         return "; ".join(map(str, problems))
     observer = Observer()
-    natives = SuiteNatives(parsed, policies, environment, observer) if policies.others else None
-    try:
-        return run_suite(parsed, policies, environment, SuiteSettings(now=now, natives=natives), observer)
-    except PolicyError as error:
-        return str(error)
+    natives = SuiteNatives(parsed, policies, snapshot.environment, observer) if policies.others else None
+    settings = SuiteSettings(now=now, natives=natives, compiled=snapshot)
+    return run_suite(parsed, policies, snapshot.environment, settings, observer)
 
 
 def _expectation(pod: Mapping[str, Any], result: CaseResult) -> dict[str, Any]:
