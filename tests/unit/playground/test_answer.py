@@ -170,6 +170,14 @@ def test_no_text_raises_an_error(name: str, text: str) -> None:
     assert answered(**{name: text})["explained"] is not None
 
 
+@pytest.mark.parametrize("comment", ["", "  # podberth-lint: disable=invalid it is a test"])
+def test_a_policy_that_does_not_compile_is_reported_even_if_lint_is_silenced(comment: str) -> None:
+    policy = POLICY.replace("gpu.perContainer > 1 && gpu.kind == 'whole'", f"gpu.perContaine > 1{comment}")
+    found = answered(policy=policy)
+    assert len(messages(found, "policy")) == 1
+    assert (found["explained"][0]["policies"], found["tests"]["text"]) == ([], "")
+
+
 def test_no_prefix_of_the_example_raises_an_error() -> None:
     for name, text in (("policy", POLICY), ("workload", WORKLOAD), ("cluster", CLUSTER)):
         for end in range(0, len(text), 7):

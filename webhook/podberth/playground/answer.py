@@ -29,7 +29,7 @@ from ..kube.json_patch import PatchError
 from ..kube.positions import render_path
 from ..lint.findings import Level
 from ..lsp.answers.diagnosis import Linting, diagnose
-from ..lsp.answers.document import OpenDocument
+from ..lsp.answers.document import OpenDocument, is_judged
 from ..lsp.answers.text import Place, Range, Text
 from ..native.documents import kinds_of_params, others_of
 from ..native.judge import REQUESTER, Surroundings
@@ -64,7 +64,8 @@ def answer(session: Session, environment: Environment, now: datetime) -> dict[st
     parsed = replace(parsed, params=cluster.with_params(parsed, session.namespace))
     marks = _marks_of_lint(session, environment, cluster)
     # What lint has compiled without an error is compiled again only where the workload needs it.
-    clean = not parsed.problems and not any(each["level"] == "error" for each in marks)
+    is_linted = is_judged(session.policy) and "podberth-lint:" not in session.policy
+    clean = is_linted and not parsed.problems and not any(each["level"] == "error" for each in marks)
     snapshot, broken = load_working(parsed, cluster.facts, environment, Conventions(), checked=clean)
     file = read(WORKLOAD, session.workload)
     decided = _decided(session, snapshot.at(now), parsed, file)
