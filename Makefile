@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PYTEST := $(BIN)/python -I -m pytest
 DIST   ?= dist
 
-.PHONY: demo demo-cluster images check test test-all test-versions lock clean
+.PHONY: demo demo-cluster images playground-editor check test test-all test-versions lock clean
 
 # The environment: every package at its locked version, by hash; then podberth itself, editable.
 $(VENV)/.installed: requirements/dev.lock pyproject.toml
@@ -25,6 +25,9 @@ demo-cluster: $(VENV)/.installed  ## kubectl apply intercepted on a real control
 
 images: $(VENV)/.installed  ## both images and their lists into $(DIST): docs/install.md
 	@$(BIN)/python -m images --output $(DIST)
+
+playground-editor: $(VENV)/.installed  ## bundle the editor of `podberth playground` again; needs npm
+	@$(BIN)/python tools/playground_editor.py
 
 check: $(VENV)/.installed  ## lint, format, types, architecture, words
 	@$(BIN)/ruff check .

@@ -4,6 +4,8 @@ https://chromedevtools.github.io/devtools-protocol/. One page; its requests are 
 anything came from elsewhere.
 """
 
+import asyncio
+import base64
 import os
 import shutil
 import subprocess
@@ -16,6 +18,12 @@ import aiohttp
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 _PATIENCE_SECONDS = 60.0
+_KEY_CODES = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36, "ArrowDown": 40}
+
+
+def _code(key: str) -> str:
+    """Return the physical key of a key's name."""
+    return {" ": "Space"}.get(key, f"Key{key.upper()}" if len(key) == 1 else key)
 
 
 def find_browser() -> Path | None:
@@ -47,8 +55,8 @@ class Page:
                 assert "error" not in message, (method, message)
                 return message["result"]
 
-    async def open(self, file: Path, *, width: int = 1280, dark: bool = False) -> None:
-        """Load a file on a screen of that width and scheme of colours."""
+    async def open(self, page: Path | str, *, width: int = 1280, dark: bool = False) -> None:
+        """Load a file, or an address, on a screen of that width and scheme of colours."""
         for domain in ("Page", "Network", "Log", "Runtime"):
             await self.send(f"{domain}.enable")
         await self.send("Page.setLifecycleEventsEnabled", enabled=True)
@@ -58,7 +66,7 @@ class Page:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         await self.send("Emulation.setEmulatedMedia", features=[scheme])
         self.requested.clear()
-        loader = (await self.send("Page.navigate", url=file.as_uri()))["loaderId"]
+        loader = (await self.send("Page.navigate", url=page if isinstance(page, str) else page.as_uri()))["loaderId"]
         # By its loader: the empty page of a new tab is loaded too, and this one may be before the call is answered.
         while loader not in self._loaded:
             await self._receive()
@@ -68,6 +76,29 @@ class Page:
         found = await self.send("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
+
+    async def until(self, expression: str) -> Any:
+        """Wait until the value of a JavaScript expression is true, and return it."""
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            while not (found := await self.ask(expression)):  # noqa: ASYNC110 - the page sends no event
+                await asyncio.sleep(0.05)
+        return found
+
+    async def write(self, text: str) -> None:
+        """Insert a text where the focus is, as a keyboard does."""
+        await self.send("Input.insertText", text=text)
+
+    async def press(self, key: str, *, control: bool = False, shift: bool = False) -> None:
+        """Press and release a key, by its name in the DOM: ``Tab``, ``z``."""
+        text = {"Enter": "\r", " ": " "}.get(key)
+        code = _KEY_CODES.get(key, ord(key[0].upper()))
+        fields = {"key": key, "code": _code(key), "windowsVirtualKeyCode": code, "modifiers": 2 * control + 8 * shift}
+        await self.send("Input.dispatchKeyEvent", type="keyDown", **fields, **({"text": text} if text else {}))
+        await self.send("Input.dispatchKeyEvent", type="keyUp", **fields)
+
+    async def picture(self) -> bytes:
+        """Return the window as a PNG."""
+        return base64.b64decode((await self.send("Page.captureScreenshot", format="png"))["data"])
 
     async def names(self) -> list[tuple[str, str]]:
         """Return role and name of everything that assistive technology can read."""

@@ -1,11 +1,11 @@
 """What all tests share: the control plane's fixtures, and an account of what this machine could not run.
 
-A test is left out for one of six reasons: it needs the control plane, or another program in Go, and there is nothing
-to build or take one from; it needs hosts of its own, and nobody may make network namespaces here; it needs the images,
-which are made on Debian, or another program that reads them; it needs data of ../shared, which is no part of this
-repository; it looks at pages in a browser and there is none; it needs a newer Kubernetes than the one that
-`make test-versions` asks for. With CI=true only the last three may happen; any other test that does not run, a skip
-included, fails the run.
+A test is left out for one of seven reasons: it needs the control plane, or another program in Go, and there is
+nothing to build or take one from; it needs hosts of its own, and nobody may make network namespaces here; it needs
+the images, which are made on Debian, or another program that reads them; it needs data of ../shared, which is no part
+of this repository; it looks at pages in a browser and there is none; it bundles the playground's editor and there is
+no npm; it needs a newer Kubernetes than the one that `make test-versions` asks for. With CI=true only the last four
+may happen; any other test that does not run, a skip included, fails the run.
 """
 
 import gc
@@ -55,7 +55,8 @@ _DEBIAN = "Debian's apt-get and dpkg-deb, and root for chroot: images are made o
 _CONTAINERD = "containerd, and root to run it (Debian: apt-get install containerd)"
 _SKOPEO = "skopeo (Debian: apt-get install skopeo)"
 _RELEASE = "Kubernetes"
-_PERMITTED = (_SHARED_DATA, _BROWSER, _RELEASE)
+_NPM = "npm and its registry (Debian: apt-get install npm)"
+_PERMITTED = (_SHARED_DATA, _BROWSER, _NPM, _RELEASE)
 # How long an example takes is bench/'s affair: a busy machine is slow. CI=true has other defaults, which stay.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
@@ -77,6 +78,14 @@ def chromium() -> Path:
     found = find_browser()
     assert found is not None
     return found
+
+
+@pytest.fixture(scope="session")
+def npm() -> Path:
+    """Return npm, which installs what the playground's editor is bundled from."""
+    found = shutil.which("npm")
+    assert found is not None
+    return Path(found)
 
 
 @pytest.fixture(scope="session")
@@ -203,8 +212,8 @@ def _need(item: pytest.Item, *, without: bool) -> str:
     """Return what a test needs that is not here; empty if nothing."""
     if without and _uses_control_plane(item):
         return _CONTROL_PLANE
-    if "chromium" in getattr(item, "fixturenames", ()) and find_browser() is None:
-        return _BROWSER
+    if lack := _lacks_for_pages(getattr(item, "fixturenames", ())):
+        return lack
     if lack := _GO if any(map(missing, _go_programs(item))) else _lacks_for_images(getattr(item, "fixturenames", ())):
         return lack
     if item.get_closest_marker("hosts") and (lack := _lacks_hosts()):
@@ -219,6 +228,13 @@ def _need(item: pytest.Item, *, without: bool) -> str:
 def _go_programs(item: pytest.Item) -> list[str]:
     """Return the programs of tests/gotools that the fixtures of a test stand for."""
     return [name for fixture in getattr(item, "fixturenames", ()) for name in _GO_PROGRAMS.get(fixture, ())]
+
+
+def _lacks_for_pages(fixtures: Collection[str]) -> str:
+    """Return what a test of pages needs that is not here; empty if nothing."""
+    if "chromium" in fixtures and find_browser() is None:
+        return _BROWSER
+    return _NPM if "npm" in fixtures and shutil.which("npm") is None else ""
 
 
 def _lacks_for_images(fixtures: Collection[str]) -> str:

@@ -29,6 +29,14 @@ def test_the_wheel_carries_the_published_schemas(wheel: Path) -> None:
             assert archive.read(f"podberth/schema/{path.name}") == path.read_bytes()
 
 
+def test_the_wheel_carries_the_files_of_the_playground(wheel: Path) -> None:
+    files = list((_ROOT / "webhook" / "podberth" / "playground" / "static").iterdir())
+    assert files
+    with zipfile.ZipFile(wheel) as archive:
+        for path in files:
+            assert archive.read(f"podberth/playground/static/{path.name}") == path.read_bytes()
+
+
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("installed")

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..conventions import Conventions
 from ..kube.selector import node_selector_matches, prepared, tolerated
+from ..kube.unchecked import mapping_at
 from ..topology.holdings import Holdings
 from ..topology.index import Need, NodeSelection, TopologyIndex
 from ..topology.need import NODE_NAME_FIELD
@@ -59,7 +60,7 @@ class ReachableCluster:
 
         Transient nodes are left out. DRA claims and the annotation ``podberth.io/gpu-memory`` are ignored.
         """
-        spec = pod["spec"]
+        spec = mapping_at(pod, "spec")
         # Declared GPU memory is left out, because the scheduler does not know it.
         totals = gpu_facts(pod).totals
         need = Need(totals, selector=NodeSelection.of(spec))

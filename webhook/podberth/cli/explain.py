@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from ..admission.creation import DEFAULT_NAMESPACE, request_of
 from ..admission.explain import Explanation, explain
+from ..admission.explain_json import ExplainedPod, as_json
 from ..admission.reach import ReachableCluster
 from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot, load_snapshot
@@ -33,7 +34,6 @@ from ..policy.parse import ParsedPolicies, parse_policies
 from ..workload.templates import Template, templates
 from .access import add_cluster_files, add_output, add_requester, cluster_files_of, requester_of
 from .exitcodes import ExitCode
-from .explain_json import ExplainedPod, as_json
 from .output import talk, write, write_text
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..admission.explain import Evaluated, Explained, PolicyExplained
+from ..admission.explain_json import ExplainedPod
 from ..admission.reach import PodReach
 from ..cel.trace import ExpressionResult, Traced
 from ..check.report.styled_lines import Line, Span, visible
 from ..wellknown import POLICY_KIND
 from ..words import listed
 from ..workload.gpus import gpu_facts
-from .explain_json import ExplainedPod
 from .terminal import Terminal, columns, cut
 
 _NARROWEST_VALUE = 16

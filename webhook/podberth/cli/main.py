@@ -46,6 +46,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("lsp", ".lsp", "serve an editor: findings, completion and explanations while policies are written"),
     Command("convert", ".convert", "write policies as native ones, and native policies as podberth's"),
     Command("explain", ".explain", "explain the decision on a pod, policy by policy"),
+    Command("playground", ".playground", "serve a local page that shows what policies do while they are written"),
     Command("agent", ".agent", "read this node's accelerators and publish their topology"),
     Command("controller", ".controller", "create the PodGroups that pods wait for, and report missing ones"),
     Command("certs", ".certs", "show the certificate authorities of a cluster, and rotate them"),

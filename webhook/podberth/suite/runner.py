@@ -83,6 +83,8 @@ class SuiteSettings:
     """The cluster's own names, as in the file of ``--conventions``."""
     natives: SuiteNatives | None = None
     """The native policies beside the suite; None: there are none."""
+    compiled: Snapshot | None = None
+    """A snapshot with the compiled policies; None: they are compiled for the run."""
 
 
 def run_suite(
@@ -225,7 +227,9 @@ class _Runner:
 
     @cached_property
     def _compiled(self) -> Snapshot:
-        """The policies in a cluster without objects, compiled once for all cases."""
+        """The policies, compiled once for all cases; each case replaces the objects of the cluster."""
+        if self.settings.compiled is not None:
+            return self.settings.compiled
         return load_snapshot(self.policies, ClusterFacts(), self.environment, self.settings.conventions)
 
 
@@ -263,7 +267,8 @@ def _second_pass(request: AdmissionRequest, result: CaseResult, snapshot: Snapsh
     if result.pod is None:
         return
     defaulted = deepcopy(result.pod)
-    apply_defaults(defaulted)
+    if isinstance(defaulted.get("spec"), dict):  # a pod without accelerators is decided on without it
+        apply_defaults(defaulted)
     for pod, when in ((result.pod, ""), (defaulted, ", on the pod with the API server's defaults,")):
         again = decide.mutate(replace(request, object=pod), snapshot)
         if again.patch:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..admission.explain import Evaluated, Explained, Explanation, PolicyExplained
-from ..admission.reach import PodReach
 from ..cel.trace import ExpressionResult, Traced
+from .explain import Evaluated, Explained, Explanation, PolicyExplained
+from .reach import PodReach
 
 VERSION: Final = 1
 

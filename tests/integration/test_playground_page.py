@@ -1,0 +1,235 @@
+"""The page of ``podberth playground`` in a real browser: typing, errors, undo, the keyboard, colours and windows."""
+
+import asyncio
+import os
+import struct
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from browser import Page, browsing, running
+from podberth.playground.server import Playground
+from podberth.playground.session import CLUSTER, POLICY, Session
+from podberth.settings import Address
+
+PICTURE = Path(__file__).parents[2] / "docs" / "playground.png"
+ANSWERED = "document.querySelector('#state').textContent.startsWith('answered')"
+Look = Callable[[Page, Playground], Awaitable[None]]
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running(chromium, tmp_path_factory.mktemp("browser")) as address:
+        yield address
+
+
+def browse(address: str, look: Look, *, session: Session | None = None, width: int = 1280, dark: bool = False) -> None:
+    async def body() -> None:
+        playground = Playground(session or Session())
+        await playground.start(Address("127.0.0.1", 0))
+        try:
+            async with browsing(address) as page:
+                await page.open(playground.url, width=width, dark=dark)
+                await page.until(ANSWERED)
+                await look(page, playground)
+        finally:
+            await playground.stop()
+
+    asyncio.run(body())
+
+
+async def focus(page: Page, editor: str, *, end: bool = False) -> None:
+    """Put the cursor at the start of an editor's text, or at its end."""
+    await page.ask(f"document.querySelector('#{editor}').shadowRoot.querySelector('.cm-content').focus()")
+    await page.press("End" if end else "Home", control=True)
+
+
+def test_the_example_is_answered_with_nothing_from_elsewhere(browser: str) -> None:
+    async def look(page: Page, playground: Playground) -> None:
+        shown = await page.ask("document.querySelector('#answer').innerText")
+        assert "Pod/default/train: mutated" in shown
+        assert "a pod with several GPUs wants the label team" in shown
+        assert "+  tolerations:" in shown
+        assert "0 of 5 nodes fit before, 3 after" in shown
+        assert "gpu.perContainer > 1 = true" in shown
+        assert "verdict: mutated" in shown
+        assert {each.startswith(playground.url) for each in page.requested} == {True}
+        assert page.said == []
+
+    browse(browser, look)
+
+
+def test_typing_gives_the_next_answer_and_undo_the_one_before(browser: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        await page.ask("document.querySelector('#state').textContent = ''")
+        await focus(page, "workload", end=True)
+        await page.write("---\napiVersion: v1\nkind: Pod\nmetadata: {name: second}\nspec:\n  containers: [{name: a}]\n")
+        await page.until("document.querySelector('#results').innerText.includes('Pod/default/second: unchanged')")
+        assert await page.ask("document.querySelector('#pod').options.length") == 2
+        await page.press("z", control=True)
+        await page.until("!document.querySelector('#results').innerText.includes('second')")
+
+    browse(browser, look)
+
+
+def test_an_error_is_marked_in_the_text_and_named_with_its_line(browser: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        line = next(number for number, text in enumerate(POLICY.split("\n"), 1) if "perContainer > 1" in text)
+        assert f"error policy:{line} invalid: " in await page.ask("document.querySelector('#results').innerText")
+        await page.until("document.querySelector('#policy').shadowRoot.querySelector('.cm-lintRange-error') !== null")
+        marked = "document.querySelector('#policy').shadowRoot.querySelector('.cm-lintRange-error').textContent"
+        assert await page.ask(marked) == "perContaine"
+
+    session = Session(policy=POLICY.replace("gpu.perContainer > 1", "gpu.perContaine > 1"))
+    browse(browser, look, session=session)
+
+
+def test_everything_is_reached_by_the_keyboard_alone(browser: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        reached: list[str] = []
+        for _unused in range(40):
+            await page.press("Tab")
+            reached.append(await page.ask("(document.activeElement.closest('[id]') ?? document.activeElement).id"))
+        wanted = [
+            "namespace",
+            "save",
+            "open",
+            "link",
+            "policy",
+            "workload",
+            "cluster",
+            "diff",
+            "trace",
+            "copy",
+            "tests",
+        ]
+        found = list(dict.fromkeys(each for each in reached if each in wanted))
+        assert found == wanted
+        await page.ask("document.querySelector('.goto').focus()")
+        await page.press("Enter")
+        await page.until("document.activeElement.classList.contains('editor')")
+
+    browse(browser, look)
+
+
+def test_completion_and_explanation_come_from_the_server(browser: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        await focus(page, "cluster", end=True)
+        await page.write("obj")
+        await page.press(" ", control=True)
+        inside = "document.querySelector('#cluster').shadowRoot"
+        await page.until(f"{inside}.querySelector('.cm-tooltip-autocomplete')?.innerText.includes('objects')")
+        await page.press("Escape")
+
+    browse(browser, look)
+
+
+def test_the_pointer_on_a_name_shows_its_meaning(browser: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        await page.ask(
+            "void (window.words = document.createTreeWalker(document.querySelector('#policy').shadowRoot"
+            ".querySelector('.cm-content'), NodeFilter.SHOW_TEXT, each => "
+            "each.textContent.includes('perContainer') ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP))"
+        )
+        x, y = await page.ask(
+            "(() => { const node = words.nextNode(), range = new Range();"
+            " const at = node.textContent.indexOf('perContainer');"
+            " range.setStart(node, at); range.setEnd(node, at + 5); const box = range.getBoundingClientRect();"
+            " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
+        )
+        for step in (3, 0):
+            await page.send("Input.dispatchMouseEvent", type="mouseMoved", x=x - step, y=y)
+        inside = "document.querySelector('#policy').shadowRoot"
+        await page.until(f"{inside}.querySelector('.cm-meaning')?.textContent.includes('Gpu.perContainer')")
+
+    browse(browser, look)
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_texts_are_legible_in_both_schemes_of_colours(browser: str, *, dark: bool) -> None:
+    contrast = """
+    (() => {
+      const light = colour => {
+        const [r, g, b] = colour.match(/[0-9.]+/g).map(Number).map(v => v / 255)
+          .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const behind = element => {
+        for (let each = element; each; each = each.parentElement ?? each.getRootNode().host) {
+          const colour = getComputedStyle(each).backgroundColor;
+          if (!colour.startsWith('rgba')) return colour;
+        }
+      };
+      const all = [document, ...[...document.querySelectorAll('.editor')].map(each => each.shadowRoot)]
+        .flatMap(root => [...root.querySelectorAll('p, h1, h2, h3, li, span, code, button, .cm-line, .cm-line span')])
+        .filter(each => each.offsetHeight && each.innerText?.trim());
+      return all.map(each => {
+        const [one, other] = [light(getComputedStyle(each).color), light(behind(each))].sort((a, b) => b - a);
+        return [each.innerText.slice(0, 40), (one + 0.05) / (other + 0.05)];
+      });
+    })()
+    """
+
+    async def look(page: Page, _: Playground) -> None:
+        found = await page.ask(contrast)
+        assert len(found) > 50
+        assert [each for each in found if each[1] < 4.5] == []
+        paper = await page.ask("getComputedStyle(document.body).backgroundColor")
+        assert paper == ("rgb(13, 17, 23)" if dark else "rgb(255, 255, 255)")
+
+    browse(browser, look, dark=dark)
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_page_is_no_wider_than_its_window(browser: str, width: int) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        assert await page.ask("document.documentElement.scrollWidth") <= width
+        columns = await page.ask(
+            "getComputedStyle(document.querySelector('main')).gridTemplateColumns.split(' ').length"
+        )
+        assert columns == (1 if width == 360 else 2)
+
+    browse(browser, look, width=width)
+
+
+def test_a_link_carries_the_session(browser: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        await focus(page, "workload")
+        await page.write("# ünïcode\n")
+        await page.ask("document.querySelector('#link').click()")
+        link = await page.ask("location.href")
+        await page.open("about:blank")
+        await page.open(link)
+        await page.until(ANSWERED)
+        text = await page.ask("document.querySelector('#workload').shadowRoot.querySelector('.cm-line').textContent")
+        assert text == "# ünïcode"
+
+    browse(browser, look)
+
+
+def test_hostile_texts_are_shown_as_they_are(browser: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        assert "<img src=x onerror=alert(1)>" in await page.ask("document.querySelector('#answer').innerText")
+        assert await page.ask("document.querySelectorAll('img, iframe, #answer script').length") == 0
+        assert page.said == []
+
+    policy = POLICY.replace("wants the label team", "<img src=x onerror=alert(1)>")
+    browse(browser, look, session=Session(policy=policy, cluster=CLUSTER))
+
+
+def test_the_picture_of_the_documentation_is_of_this_page(browser: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        await page.ask("document.querySelector('#state').textContent = 'answered'")
+        picture = await page.picture()
+        if os.environ.get("PODBERTH_PICTURES"):
+            PICTURE.write_bytes(picture)
+        assert size(picture) == size(PICTURE.read_bytes())
+
+    browse(browser, look)
+
+
+def size(picture: bytes) -> tuple[int, int]:
+    """Return (width, height) of a PNG in pixels."""
+    width, height = struct.unpack(">II", picture[16:24])
+    return width, height

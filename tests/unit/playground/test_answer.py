@@ -1,0 +1,194 @@
+"""The playground's answer is what the commands say, about any texts."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+import pytest
+
+from podberth.cel.engine import Environment
+from podberth.cli.main import main
+from podberth.files.deadline import new_environment
+from podberth.playground.answer import MOST_PODS, answer
+from podberth.playground.asking import Asking
+from podberth.playground.cluster import MAX_NODES
+from podberth.playground.session import CLUSTER, POLICY, WORKLOAD, Session
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+DENYING = POLICY.replace("validationActions: [Warn]", "validationActions: [Deny]")
+NATIVE = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: named}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+  validations: [{expression: object.metadata.name == 'other', message: not this name}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: named}
+spec: {policyName: named, validationActions: [Deny]}
+"""
+NODES = """
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Node
+  metadata: {name: a, labels: {nvidia.com/gpu.product: NVIDIA-L4}}
+  status: {allocatable: {nvidia.com/gpu: "4"}, capacity: {nvidia.com/gpu: "4"}}
+"""
+
+
+@cache
+def environment() -> Environment:
+    return new_environment()
+
+
+def answered(**texts: str) -> dict[str, Any]:
+    """Return the answer to the example with other texts, as the page gets it."""
+    found: dict[str, Any] = json.loads(json.dumps(answer(Session(**texts), environment(), NOW), default=str))
+    return found
+
+
+def messages(found: Mapping[str, Any], name: str, level: str = "error") -> list[str]:
+    return [each["message"] for each in found["marks"][name] if each["level"] == level]
+
+
+def test_the_example_shows_every_part_of_an_answer() -> None:
+    found = answered()
+    assert (messages(found, "policy"), messages(found, "cluster")) == ([], [])
+    assert messages(found, "workload", "warning") == ["a pod with several GPUs wants the label team"]
+    assert [each["verdict"] for each in found["results"]] == ["mutated"]
+    assert "+  tolerations:" in found["diff"]
+    [pod] = found["explained"]
+    assert (pod["nodes"]["before"]["fit"], len(pod["nodes"]["after"]["fit"])) == ([], 3)
+    assert [len(kind["nodes"]) for kind in found["map"]] == [3, 2]
+
+
+def test_explanation_and_results_are_those_of_the_commands(
+    tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("session")
+    (folder / "policies").mkdir()
+    (folder / "policies" / "policy.yaml").write_text(POLICY)
+    pod = folder / "workload.yaml"
+    pod.write_text(WORKLOAD)
+    found = answered(cluster="")
+    for command, expected in (("explain", found["explained"]), ("check", found["results"])):
+        main([command, str(pod), "--policies", str(folder / "policies"), "-o", "json"])
+        printed = json.loads(capsys.readouterr().out)["results"]
+        for each, other in zip(printed, expected, strict=True):
+            assert {**each, "file": "workload.yaml"} == {key: other[key] for key in each}
+
+
+def test_the_generated_tests_pass_and_fail_with_another_policy(
+    tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("generated")
+    found = answered()
+    assert found["tests"]["failing"] == []
+    (folder / "policy.yaml").write_text(POLICY)
+    (folder / "tests.yaml").write_text(found["tests"]["text"])
+    assert main(["test", str(folder)]) == 0
+    (folder / "policy.yaml").write_text(
+        POLICY.replace("required: variables.nodes.requiredTerms", "preferred: variables.nodes.preferredTerms")
+    )
+    assert main(["test", str(folder)]) == 1
+    capsys.readouterr()
+
+
+def test_a_denial_is_an_error_in_the_workload_and_leaves_no_nodes() -> None:
+    found = answered(policy=DENYING)
+    assert messages(found, "workload") == ["a pod with several GPUs wants the label team"]
+    assert found["explained"][0]["nodes"]["after"] is None
+    assert "verdict: denied" in found["tests"]["text"]
+
+
+def test_a_native_policy_decides_too_and_is_in_the_tests() -> None:
+    found = answered(policy=NATIVE)
+    assert "not this name" in messages(found, "workload")[0]
+    assert "not this name" in found["tests"]["text"]
+    assert found["tests"]["failing"] == []
+
+
+def test_a_mark_counts_as_a_browser_does() -> None:
+    policy = POLICY.replace("gpu.perContainer > 1", "gpu.kind != '😀' && gpu.perContaine > 1")
+    [mark] = [each for each in answered(policy=policy)["marks"]["policy"] if each["level"] == "error"]
+    line = policy.split("\n")[mark["from"]["line"]].encode("utf-16-le")
+    assert line[2 * mark["from"]["column"] : 2 * mark["to"]["column"]].decode("utf-16-le") == "perContaine"
+
+
+def test_a_policy_with_an_error_is_left_out_and_the_rest_is_answered() -> None:
+    found = answered(policy="kind: [")
+    assert len(messages(found, "policy")) == 1
+    assert [each["verdict"] for each in found["results"]] == ["unchanged"]
+    assert found["tests"]["text"] == ""
+
+
+@pytest.mark.parametrize(
+    ("cluster", "message"),
+    [
+        ("topology: [{shape: nothing}]", "got 'nothing', want one of"),
+        ("topology: [{count: 1}]", "want exactly one of shape and documents"),
+        ("topolgy: []", "unknown field 'topolgy'"),
+        (
+            "topology: [{shape: l4-4, count: 1000}, {shape: l4-4, count: 1000}, {shape: l4-4}]",
+            f"want {MAX_NODES:,} at most",
+        ),
+        ("a: b: c", "mapping values are not allowed"),
+    ],
+)
+def test_a_wrong_cluster_is_marked_and_no_node_is_known(cluster: str, message: str) -> None:
+    found = answered(cluster=cluster)
+    assert message in messages(found, "cluster")[0]
+    assert found["map"] == []
+    assert found["explained"][0]["nodes"] is None
+
+
+def test_a_cluster_may_be_what_kubectl_prints_and_the_tests_have_its_nodes() -> None:
+    found = answered(cluster=NODES)
+    assert found["explained"][0]["nodes"]["before"]["fit"] == ["a"]
+    assert found["tests"]["failing"] == []
+    assert "documents:" in found["tests"]["text"]
+
+
+def test_each_pod_of_a_workload_is_explained_up_to_a_bound() -> None:
+    pods = "---\n".join(WORKLOAD.replace("train", f"train-{number}") for number in range(MOST_PODS + 3))
+    found = answered(workload=pods)
+    assert (len(found["explained"]), found["morePods"], len(found["results"])) == (MOST_PODS, 3, MOST_PODS + 3)
+
+
+@pytest.mark.parametrize("name", ["policy", "workload", "cluster"])
+@pytest.mark.parametrize(
+    "text", ["", "\x00", "- 1", "null", "a: &a [*a]", "kind: Pod\napiVersion: v1", "{" * 300, "---\n" * 99]
+)
+def test_no_text_raises_an_error(name: str, text: str) -> None:
+    assert answered(**{name: text})["explained"] is not None
+
+
+@pytest.mark.parametrize("comment", ["", "  # podberth-lint: disable=invalid it is a test"])
+def test_a_policy_that_does_not_compile_is_reported_even_if_lint_is_silenced(comment: str) -> None:
+    policy = POLICY.replace("gpu.perContainer > 1 && gpu.kind == 'whole'", f"gpu.perContaine > 1{comment}")
+    found = answered(policy=policy)
+    assert len(messages(found, "policy")) == 1
+    assert (found["explained"][0]["policies"], found["tests"]["text"]) == ([], "")
+
+
+def test_no_prefix_of_the_example_raises_an_error() -> None:
+    for name, text in (("policy", POLICY), ("workload", WORKLOAD), ("cluster", CLUSTER)):
+        for end in range(0, len(text), 7):
+            answered(**{name: text[:end]})
+
+
+def test_completions_and_explanations_are_those_of_the_language_server() -> None:
+    asking = Asking(environment())
+    line = next(number for number, text in enumerate(POLICY.split("\n")) if "gpu.perContainer > 1" in text)
+    column = POLICY.split("\n")[line].index("perContainer")
+    request = {"session": Session().as_json(), "in": "policy", "line": line, "column": column + 3}
+    assert "perContainer" in [each["label"] for each in asking("complete", request, NOW)["items"]]
+    assert asking("hover", request, NOW)["from"] == {"line": line, "column": column}
+    assert asking("hover", {**request, "in": "workload"}, NOW) is None

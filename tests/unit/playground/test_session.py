@@ -1,0 +1,26 @@
+"""Sessions are read from files, and from the page's requests."""
+
+import pytest
+
+from podberth.errors import UsageError
+from podberth.playground.session import MOST_CHARACTERS, Session, session_of
+
+
+def test_a_session_is_read_as_it_was_written() -> None:
+    session = Session(policy="a", workload="b", cluster="c", namespace="d")
+    assert session_of(session.as_json()) == session
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (None, "no document with version 1"),
+        ({"version": 2}, "no document with version 1"),
+        ({"version": 1, "policy": 3}, "policy: got int, want a string"),
+        ({"version": 1, "cluster": "a" * (MOST_CHARACTERS["cluster"] + 1)}, "cluster: got 2,097,153 characters"),
+        ({"version": 1, "namespace": "a" * 254}, "namespace: got 254 characters"),
+    ],
+)
+def test_what_is_no_session_is_refused(document: object, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        session_of(document)

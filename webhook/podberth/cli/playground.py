@@ -1,0 +1,108 @@
+"""``podberth playground``: a local page that shows what policies do to a workload while they are written."""
+
+import argparse
+import asyncio
+import json
+import signal
+import sys
+from ipaddress import ip_address
+from pathlib import Path
+
+from ..errors import UsageError
+from ..files.reading import MAX_POLICY_BYTES, read_text_in_time, reason_of
+from ..playground.server import Playground
+from ..playground.session import Session, session_of
+from ..settings import Address
+from . import access
+from .exitcodes import ExitCode
+from .output import talk
+
+_TEXTS = ("policy", "workload", "cluster")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the session, the files with which the page begins, and the address where it is served."""
+    parser.add_argument(
+        "session", metavar="SESSION", nargs="?", type=Path, help="a file that the page has saved (default: an example)"
+    )
+    parser.add_argument("--policy", metavar="FILE", type=Path, help="begin with these policies and their params")
+    parser.add_argument(
+        "--workload", metavar="FILE", type=Path, help="begin with this pod, or workload that makes pods"
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="FILE",
+        type=Path,
+        help="begin with these nodes: topology, objects and params as in tests.yaml, or what kubectl get "
+        "nodes,configmaps -o yaml prints",
+    )
+    parser.add_argument("--namespace", metavar="NAME", help="the namespace of objects that name none")
+    parser.add_argument(
+        "--address",
+        metavar="HOST:PORT",
+        type=access.address,
+        default=Address("127.0.0.1", 0),
+        help="where the page is served (default 127.0.0.1 and a free port)",
+    )
+    parser.add_argument(
+        "--expose", action="store_true", help="allow an address that other machines reach; the page has no TLS"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve the page until a signal arrives, and return the exit code.
+
+    Raises:
+        UsageError: a file cannot be used, or the address is not this machine's alone and --expose is missing.
+    """
+    host = arguments.address.host
+    if not _is_loopback(host):
+        if not arguments.expose:
+            where = host or "every interface"
+            raise UsageError(f"--address: got {where}, which other machines reach, want 127.0.0.1; or add --expose")
+        talk(["warning: other machines reach this page, without TLS; whoever has its address may use it"])
+    asyncio.run(_serve(Playground(_session(arguments)), arguments.address))
+    return ExitCode.OK
+
+
+async def _serve(playground: Playground, address: Address) -> None:
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    await playground.start(address)
+    try:
+        sys.stdout.write(f"{playground.url}\n")
+        sys.stdout.flush()
+        talk(["open this address in a browser; Ctrl-C ends the page"])
+        await stopped.wait()
+    finally:
+        await playground.stop()
+
+
+def _session(arguments: argparse.Namespace) -> Session:
+    session = Session()
+    if arguments.session is not None:
+        try:
+            session = session_of(json.loads(_text(arguments.session)))
+        except ValueError as error:
+            raise UsageError(f"{arguments.session}: got no JSON, want a file that the page has saved") from error
+    files = {name: getattr(arguments, name) for name in _TEXTS}
+    texts = {name: _text(file) for name, file in files.items() if file is not None}
+    if arguments.namespace is not None:
+        texts["namespace"] = arguments.namespace
+    return session_of({**session.as_json(), **texts})
+
+
+def _text(file: Path) -> str:
+    try:
+        return read_text_in_time(file, MAX_POLICY_BYTES)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file}: cannot be read: {reason_of(error)}") from error
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

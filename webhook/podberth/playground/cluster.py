@@ -1,0 +1,83 @@
+"""Reads the cluster of a session: simulated nodes as in ``tests.yaml``, or objects as kubectl prints them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from ..errors import Problem
+from ..facts.cluster import ClusterFacts
+from ..facts.object_kinds import unlist
+from ..facts.with_holdings import collect_with_holdings
+from ..kube.documents import PositionedDocument, load_documents
+from ..policy.parse import ParsedPolicies
+from ..policy.wording import explain
+from ..suite.case_cluster import UnusableError, documents, with_values
+from ..suite.case_file import Case, Expectation, Suite, SuiteCluster
+from ..topology.holdings import Holdings
+
+FILE: Final = "cluster.yaml"
+MAX_NODES: Final = 2_000
+"""The most simulated nodes: the page draws each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionCluster:
+    """The cluster of a session, and the problems of its text."""
+
+    facts: ClusterFacts = field(default_factory=ClusterFacts)
+    holdings: Holdings | None = None
+    problems: tuple[Problem, ...] = ()
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """The cluster as the fields of a ``tests.yaml``."""
+    suite: Suite | None = None
+
+    def with_params(self, policies: ParsedPolicies, namespace: str) -> Mapping[tuple[str, str], dict[str, Any]]:
+        """Return the ConfigMaps of the policies with the values of the cluster's field ``params``."""
+        return policies.params if self.suite is None else with_values(self.suite, _CASE, policies, namespace)
+
+
+_CASE: Final = Case(name="playground", pod={}, expect=Expectation())
+
+
+def read_cluster(text: str, namespace: str) -> SessionCluster:
+    """Return the cluster in a text; without nodes if the text is empty. No text raises an error."""
+    found, problems = load_documents(text, FILE)
+    if problems:
+        return SessionCluster(problems=tuple(problems))
+    if len(found) == 1 and "kind" not in found[0].document:
+        return _simulated(found[0], namespace)
+    given = [each.document for each in found]
+    items = [item for each in given for item in unlist(each) if item.get("kind") != "Pod"]
+    return _cluster(given, {"topology": [{"documents": items}]} if items else {}, None)
+
+
+def _simulated(source: PositionedDocument, namespace: str) -> SessionCluster:
+    def wrong(*problems: Problem) -> SessionCluster:
+        return SessionCluster(problems=tuple(sorted(problems)))
+
+    positions = source.positions
+    try:
+        cluster = SuiteCluster.model_validate(source.document)
+    except ValidationError as error:
+        found = explain(error, SuiteCluster)
+        return wrong(*(positions.problem(FILE, path, said, of_key=of_key) for path, of_key, said in found))
+    groups = cluster.topology or ()
+    for index, group in enumerate(groups):
+        if (group.shape is None) == (group.documents is None):
+            return wrong(positions.problem(FILE, ("topology", index), "want exactly one of shape and documents"))
+    if (count := sum(each.count for each in groups)) > MAX_NODES:
+        return wrong(positions.problem(FILE, ("topology",), f"got {count:,} nodes, want {MAX_NODES:,} at most"))
+    suite = Suite(FILE, cluster, (), source)
+    try:
+        given = documents(suite, _CASE, namespace)
+    except UnusableError as error:
+        return wrong(positions.problem(FILE, error.path, str(error)))
+    return _cluster(given, source.document, suite)
+
+
+def _cluster(given: Sequence[dict[str, Any]], fields: Mapping[str, Any], suite: Suite | None) -> SessionCluster:
+    facts, holdings = collect_with_holdings(given, now=None)
+    problems = tuple(Problem(FILE, 0, 0, "", each) for each in facts.problems)
+    return SessionCluster(facts=facts, holdings=holdings, problems=problems, fields=fields, suite=suite)

@@ -1,0 +1,217 @@
+// The page of `podberth playground`. It sends three texts to the server, and shows the answer; it decides nothing.
+import { createEditor } from "./editor.js";
+
+const QUIET_MILLISECONDS = 250;
+const PATIENCE_MILLISECONDS = 2000; // an older answer that takes longer is given up for the next one
+const NAMES = ["policy", "workload", "cluster"];
+const LABELS = { policy: "policy, YAML", workload: "pod or workload, YAML", cluster: "cluster, YAML" };
+const SIGNS = { "+": "add", "-": "cut", "!": "error", "@": "note" };
+const FITS = {
+  kept: ["●", "fits before and after"], gained: ["+", "fits after the policies only"],
+  lost: ["−", "fits before the policies only"], out: ["·", "does not fit"],
+};
+const at = (id) => document.getElementById(id);
+const editors = {};
+let timer, running, began, answered;
+
+function make(tag, fields, ...children) {
+  const element = Object.assign(document.createElement(tag), fields);
+  element.append(...children.filter((each) => each !== null));
+  return element;
+}
+
+function session() {
+  const texts = Object.fromEntries(NAMES.map((name) => [name, editors[name].text()]));
+  return { version: 1, ...texts, namespace: at("namespace").value };
+}
+
+async function post(kind, content, signal) {
+  const response = await fetch(kind, {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(content), signal,
+  });
+  const found = await response.json();
+  if (!response.ok) throw new Error(found.message);
+  return found;
+}
+
+async function ask(name, kind, place) {
+  try {
+    return await post(kind, { session: session(), in: name, ...place });
+  } catch {
+    return null; // the next answer says what is wrong
+  }
+}
+
+function changed() {
+  clearTimeout(timer);
+  timer = setTimeout(refresh, QUIET_MILLISECONDS);
+}
+
+async function refresh() {
+  if (running && performance.now() - began < PATIENCE_MILLISECONDS) {
+    changed();
+    return;
+  }
+  running?.abort();
+  const mine = (running = new AbortController());
+  began = performance.now();
+  at("state").textContent = "asking";
+  try {
+    show(await post("answer", { session: session() }, mine.signal));
+    at("state").textContent = `answered in ${Math.round(performance.now() - began)} ms`;
+  } catch (error) {
+    if (error.name !== "AbortError") at("state").textContent = `no answer: ${error.message}`;
+  } finally {
+    if (running === mine) running = null;
+  }
+}
+
+// ---- the answer ----------------------------------------------------------------------------------------------------
+
+function show(answer) {
+  answered = answer;
+  for (const name of NAMES) editors[name].mark(answer.marks[name]);
+  const problems = NAMES.flatMap((name) => answer.marks[name].map((mark) => ({ name, ...mark })))
+    .filter((mark) => mark.name !== "workload" && mark.level !== "note");
+  at("results").replaceChildren(
+    ...answer.results.map(result),
+    make("ul", {}, ...problems.map((mark) => line(mark.level, mark.name, mark.from.line + 1, mark.source, mark.message))),
+  );
+  at("diff").replaceChildren(...answer.diff.map((text) => make("span", { className: SIGNS[text[0]] ?? "" }, text)));
+  const chosen = at("pod").selectedIndex;
+  at("pod").replaceChildren(...answer.explained.map((pod) => make("option", {}, named(pod))));
+  at("pod").selectedIndex = Math.min(Math.max(chosen, 0), answer.explained.length - 1);
+  at("choice").hidden = answer.explained.length < 2;
+  showPod();
+  at("tests").textContent = answer.tests.text;
+  at("copy").disabled = !answer.tests.text;
+  at("failing").textContent = answer.tests.failing.join("; ");
+}
+
+function named(pod) {
+  return [`${pod.kind}/${pod.name}`, pod.path].filter(Boolean).join(" ");
+}
+
+function result(found) {
+  const rows = [["error", found.errors], ["error", found.denials], ["warning", found.warnings], ["note", found.notes]];
+  const reasons = [...new Set(found.changes.map((each) => `${each.policy}: ${each.reason}`))];
+  return make("div", {},
+    make("h3", {}, `${found.title}: `, make("span", { className: found.verdict }, found.verdict)),
+    make("ul", {},
+      ...rows.flatMap(([level, all]) => all.map((each) => line(level, "workload", each.line, each.policy,
+        [each.field, each.message].filter(Boolean).join(": ")))),
+      ...reasons.map((reason) => make("li", { className: "note" }, reason))));
+}
+
+function line(level, name, number, source, message) {
+  const go = make("button", { type: "button", className: "goto", onclick: () => editors[name].go(number) },
+    `${name}:${number}`);
+  return make("li", {}, make("span", { className: level }, level), " ", go, ` ${[source, message].filter(Boolean).join(": ")}`);
+}
+
+function showPod() {
+  const pod = answered.explained[at("pod").selectedIndex];
+  at("map").replaceChildren(...(pod?.nodes ? nodes(pod.nodes) : [make("p", { className: "note" }, "no node, or no pod, is known")]));
+  const more = answered.morePods ? [make("p", { className: "note" }, `${answered.morePods} more pods are checked, not shown`)] : [];
+  at("trace").replaceChildren(...(pod ? pod.policies.map(policy) : []), ...more);
+}
+
+function nodes(found) {
+  const before = new Set(found.before.fit), after = new Set(found.after?.fit ?? []);
+  const fit = (name) => (after.has(name) ? (before.has(name) ? "kept" : "gained") : before.has(name) ? "lost" : "out");
+  const count = `${found.before.fit.length} of ${found.known} nodes fit before, ${after.size} after`;
+  const free = found.after?.free ? `, ${found.after.free.length} of these with the devices free` : "";
+  return [
+    make("p", {}, found.after ? count + free : `${count}: the pod is denied`),
+    ...answered.map.flatMap((kind) => [
+      make("h3", {}, `${kind.title}: ${kind.nodes.length} nodes`),
+      make("ul", { className: "nodes" }, ...kind.nodes.map((node) => make("li",
+        { className: fit(node.name), title: [FITS[fit(node.name)][1], node.state].filter(Boolean).join("; ") },
+        `${FITS[fit(node.name)][0]} ${node.name}${node.state ? ` (${node.state})` : ""}`))),
+    ]),
+    make("p", { className: "note" }, Object.values(FITS).map((each) => each.join(" ")).join(", ")),
+  ];
+}
+
+function policy(found) {
+  const reviews = found.reviews.map((review) => make("details", { open: true },
+    make("summary", {}, `${review.phase}: ${review.matched ? "applies" : `does not apply: ${review.why}`}`),
+    make("ul", {}, ...[...review.variables, ...review.expressions].map(expression))));
+  return make("div", {}, make("h3", {}, `${found.kind} ${found.name}`), ...reviews);
+}
+
+function expression(found) {
+  return make("li", {}, make("code", {}, `${found.path} = ${value(found)}`), parts(found.parts));
+}
+
+function parts(found = []) {
+  if (!found.length) return null;
+  return make("ul", {}, ...found.map((part) => make("li", { className: part.asked ? "" : "note" },
+    make("code", {}, part.asked ? `${part.text} = ${value(part)}` : `${part.text}: not asked`),
+    part.elements ? make("ul", {}, ...part.elements.map((each) => make("li", {},
+      make("code", {}, `${JSON.stringify(each.element)}: ${value(each)}`)))) : null,
+    parts(part.parts))));
+}
+
+function value(found) {
+  return "error" in found ? `error: ${found.error}` : JSON.stringify(found.value);
+}
+
+// ---- sessions ------------------------------------------------------------------------------------------------------
+
+function encoded(content) {
+  const bytes = new TextEncoder().encode(JSON.stringify(content));
+  return btoa(Array.from(bytes, (each) => String.fromCharCode(each)).join("")).replaceAll("+", "-").replaceAll("/", "_");
+}
+
+function decoded(text) {
+  const bytes = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  return JSON.parse(new TextDecoder().decode(Uint8Array.from(bytes, (each) => each.charCodeAt(0))));
+}
+
+function open(content) {
+  for (const name of NAMES) editors[name].replace(String(content[name] ?? ""));
+  at("namespace").value = content.namespace ?? "default";
+  changed();
+}
+
+function save() {
+  const address = URL.createObjectURL(new Blob([JSON.stringify(session(), null, 2)], { type: "application/json" }));
+  make("a", { href: address, download: "playground.json" }).click();
+  URL.revokeObjectURL(address);
+}
+
+async function start() {
+  let begun = await (await fetch("session")).json();
+  try {
+    if (location.hash.length > 1) begun = decoded(location.hash.slice(1));
+  } catch {
+    at("state").textContent = "the link has no session";
+  }
+  for (const name of NAMES) {
+    editors[name] = createEditor({
+      parent: at(name), label: LABELS[name], text: String(begun[name] ?? ""), changed,
+      ask: (kind, place) => ask(name, kind, place),
+    });
+  }
+  at("namespace").value = begun.namespace ?? "default";
+  at("namespace").addEventListener("input", changed);
+  at("pod").addEventListener("change", showPod);
+  at("save").addEventListener("click", save);
+  at("open").addEventListener("click", () => at("file").click());
+  at("file").addEventListener("change", async () => {
+    try {
+      open(JSON.parse(await at("file").files[0].text()));
+    } catch {
+      at("state").textContent = "the file has no session";
+    }
+  });
+  at("link").addEventListener("click", () => {
+    history.replaceState(null, "", `#${encoded(session())}`);
+    at("state").textContent = "the address of the page now carries the session";
+  });
+  at("copy").addEventListener("click", () => navigator.clipboard?.writeText(answered.tests.text));
+  await refresh();
+}
+
+start();

@@ -1,0 +1,147 @@
+"""A process that computes answers, so that no policy can hang the page's server or take its memory.
+
+Parent and process speak over the process' standard input and output: each line is one JSON document. The process has
+no access to files for requests: it gets texts, and it answers texts.
+"""
+
+import asyncio
+import json
+import os
+import resource
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from ..errors import PodberthError
+
+PATIENCE_SECONDS: Final = 20.0
+"""The time limit for one answer; the largest policy that podberth ships takes 0.2 s."""
+KINDS: Final = ("answer", "complete", "hover")
+"""The requests that the page may send: ``asking`` answers them."""
+MAX_ANSWER_BYTES: Final = 32 * 2**20
+MOST_WAITING: Final = 16
+"""The most requests that wait for the process; the page of one user has three at most."""
+_MAX_MEMORY_BYTES: Final = 4 * 2**30
+_TOO_MUCH: Final = "the answer needs too much memory; make the policy or the cluster smaller"
+
+
+class NoAnswerError(Exception):
+    """The process has no answer. The message is for the page, and the attribute ``status`` is the HTTP status."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass
+class Worker:
+    """Starts the process when it is first needed, and again after it had to be ended."""
+
+    patience_seconds: float = PATIENCE_SECONDS
+    _process: asyncio.subprocess.Process | None = None
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _waiting: int = 0
+
+    async def warm(self) -> None:
+        """Start the process before the first request."""
+        async with self._turn:
+            await self._running()
+
+    async def ask(self, kind: str, request: Mapping[str, Any]) -> bytes:
+        """Return the answer to a request as JSON text.
+
+        Raises:
+            NoAnswerError: the request is wrong, took too long, or too many wait.
+        """
+        if self._waiting >= MOST_WAITING:
+            raise NoAnswerError(503, f"got {MOST_WAITING} requests that wait, want fewer; try again")
+        self._waiting += 1
+        try:
+            async with self._turn:
+                line = await self._line({"kind": kind, "request": request})
+        finally:
+            self._waiting -= 1
+        status, answer = line[:3], line[4:]
+        if status != b"200":
+            raise NoAnswerError(int(status), json.loads(answer))
+        return answer
+
+    async def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()
+            self._process = None
+
+    async def _line(self, message: Mapping[str, Any]) -> bytes:
+        """Return the line that the process answers: the status, a blank, and the JSON text."""
+        answered = False
+        try:
+            async with asyncio.timeout(self.patience_seconds):
+                process = await self._running()
+                assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - pipes, below
+                process.stdin.write(json.dumps(message).encode() + b"\n")
+                await process.stdin.drain()
+                line = await process.stdout.readline()
+            answered = line.endswith(b"\n")
+        except TimeoutError as error:
+            seconds = f"{self.patience_seconds:g} s"
+            raise NoAnswerError(
+                504, f"the answer took longer than {seconds}; make the policy or the cluster smaller"
+            ) from error
+        except (OSError, ValueError):  # the process has ended, or its line is longer than MAX_ANSWER_BYTES
+            line = b""
+        finally:
+            if not answered:
+                await self.close()
+        if not answered:
+            raise NoAnswerError(413, _TOO_MUCH)
+        return line
+
+    async def _running(self) -> asyncio.subprocess.Process:
+        if self._process is None or self._process.returncode is not None:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-P",  # a module in the user's folder is none of podberth's
+                "-m",
+                __name__,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                limit=MAX_ANSWER_BYTES,
+                start_new_session=True,  # Ctrl-C is for the server, which ends this process
+            )
+        return self._process
+
+
+def main() -> None:
+    """Answer requests on standard input until it ends."""
+    from ..files.deadline import new_environment  # noqa: PLC0415 - the engine is not loaded into the server
+    from .asking import Asking  # noqa: PLC0415 - as above
+
+    resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
+    # What a library prints must not be read as an answer.
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    asking = Asking(new_environment())
+    for line in sys.stdin.buffer:
+        message = json.loads(line)
+        status, answer = 200, None
+        try:
+            answer = asking(message["kind"], message["request"], datetime.now(UTC))
+        except PodberthError as error:
+            status, answer = 400, str(error)
+        except MemoryError:
+            status, answer = 413, _TOO_MUCH
+        except Exception as error:  # noqa: BLE001 - the page says that it failed; the terminal has the kind of the error
+            status, answer = 500, "podberth failed on this session; it is a bug, and the session's file shows it"
+            sys.stderr.write(f"podberth: playground: {type(error).__name__}\n")
+        answers.write(f"{status} {json.dumps(answer, default=str)}\n".encode(errors="replace"))
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()
