@@ -87,6 +87,13 @@ LINK_DOMAIN_LABEL = "podberth.io/link-domain-size"
 The node's agent writes the label if configured to do so.
 """
 
+FREE_LINKED_LABEL = "podberth.io/free-linked-gpus"
+"""The largest number of a node's free GPUs that share NVLink, rounded down to a power of two. A node label.
+
+The node's agent keeps the label current if configured to do so. The label is for preferred terms only: a required term
+would keep pods off nodes whose agent is gone, and autoscalers cannot know the label of a node to come.
+"""
+
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "podberth"
 """The label value that marks each object that the controller makes; the controller changes no object without this

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from ..telemetry.log import Level
 from ..topology.codec import encode_topology
+from ..topology.free_links import bucket, free_linked_gpus
 from ..topology.node import NodeTopology
-from ..wellknown import LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL
+from ..topology.usage import Allocation
+from ..wellknown import FREE_LINKED_LABEL, LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL
 from .api_requests import ApiRequest, SendResult
 from .publisher import Instant, Publisher
 from .watch import DeviceWatch
@@ -35,6 +37,15 @@ def link_labels(topology: NodeTopology) -> dict[str, str] | None:
         return None
     widest = max(map(len, links.domains), default=1)
     return {LINK_SHAPE_LABEL: links.shape, LINK_DOMAIN_LABEL: str(widest)}
+
+
+def free_labels(topology: NodeTopology, allocation: Allocation | None) -> dict[str, str]:
+    """Return the node label (key to value) with the free GPUs that are linked; no label if their number is unknown.
+
+    ``allocation`` is None if the kubelet did not answer.
+    """
+    count = None if allocation is None else free_linked_gpus(topology, allocation)
+    return {} if count is None else {FREE_LINKED_LABEL: str(bucket(count))}
 
 
 class FeatureFile:
@@ -96,12 +107,15 @@ def publish(
     *,
     say: Say,
     features: FeatureFile | None,
+    allocation: Callable[[], Allocation | None] | None = None,
     now: Callable[[], Instant] = instant,
 ) -> None:
     """Read the node's devices and publish the results, until an error ends the agent.
 
     The topology that ``sight`` reads goes to the API server through ``publisher``. The labels go to the file
-    ``features``, too; ``features`` is None if the agent writes no file with labels.
+    ``features``, too; ``features`` is None if the agent writes no file with labels. ``allocation`` returns the present
+    holders of the GPUs, for the label with the free ones; it is None if the agent does not write that label. It is
+    called after the documents are sent, because a kubelet that hangs must not delay the report of a GPU's fault.
 
     Raises:
         DeviceError: nothing can be read at the start, or a later reading fails in a way that no retry helps.
@@ -113,6 +127,9 @@ def publish(
         if changed and sight.topology is not None:
             publisher.offer(encode_topology(publisher.node, sight.topology), link_labels(sight.topology))
         pump(publisher, send, now)
+        if allocation is not None and sight.topology is not None:
+            publisher.live = free_labels(sight.topology, allocation() if sight.answers else None)
+            pump(publisher, send, now)
         troubles = dict(publisher.troubles)
         if features is not None and sight.topology is not None:
             if (labels := link_labels(sight.topology)) is not None:

@@ -9,7 +9,8 @@ has its own backoff, so that the refusal of one write does not delay another:
 - The Lease is renewed while the driver answers and the document is in place. Before each renewal one small read shows
   whether the ConfigMap is still as it was written. If not, the publisher begins again, and reads the Node's uid first:
   the Node may have been deleted, and its ConfigMap with it, and created again.
-- The Node's labels are written, unless Node Feature Discovery writes them from a file of the agent.
+- The Node's labels are written, unless Node Feature Discovery writes them from a file of the agent. Live labels, which
+  change with the use of the GPUs, are part of the same write, so that no writer removes the labels of another.
 """
 
 from collections.abc import Mapping
@@ -104,6 +105,8 @@ class Publisher:
         self.node, self._draw, self._heartbeat_seconds = node, draw, heartbeat_seconds
         self.silent = False
         """Set by the caller while the driver does not answer: the Lease is then not renewed; published objects stay."""
+        self.live: Mapping[str, str] = {}
+        """The live labels, set by the caller: they are written with the labels of ``offer``, and never without them."""
         self._wanted: str | None = None
         self._uid = ""
         self._there: _Stored | None = None
@@ -154,8 +157,17 @@ class Publisher:
                 return check_config_map(self.node)
             return renew_lease(self.node, self._uid, now.wall, ceil(_MISSED * self._heartbeat_seconds))
         if self._target and self._labels_at() <= now.seconds:
-            return write_labels(self._target, self.node, self._uid, self._labels or {})
+            return write_labels(self._target, self.node, self._uid, self._all_labels())
         return None
+
+    def last_request(self) -> ApiRequest | None:
+        """Return the request that removes the live labels from the Node; None if no live label was set.
+
+        It is the agent's last request: nobody keeps a live label current when the agent has ended.
+        """
+        if self._target is None or self._labels is None or not self.live or not self._uid:
+            return None
+        return write_labels(self._target, self.node, self._uid, self._labels)
 
     def receive(self, request: ApiRequest, answer: SendResult, now: Instant) -> None:
         """Process the answer to ``request``, which was the latest result of ``next_request``."""
@@ -190,7 +202,7 @@ class Publisher:
             case "heartbeat":
                 self._beat_at = now.seconds + self._interval()
             case "label":
-                self._labelled = (self._uid, self._labels or {})
+                self._labelled = (self._uid, self._all_labels())
                 self._relabel_at = now.seconds + _HEARTBEATS_A_LABELLING * self._interval()
                 self._label_writes.take(now.seconds)
 
@@ -219,8 +231,11 @@ class Publisher:
     def _labels_at(self) -> float:
         if self._target is None or self._labels is None or not self._uid:
             return inf
-        due = -inf if self._labelled != (self._uid, self._labels) else self._relabel_at
+        due = -inf if self._labelled != (self._uid, self._all_labels()) else self._relabel_at
         return max(due, self._labelling.at, self._label_writes.at)
+
+    def _all_labels(self) -> dict[str, str]:
+        return {**(self._labels or {}), **self.live}
 
     def _interval(self) -> float:
         return self._heartbeat_seconds * (1 - _JITTER * self._draw())

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import random
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import orjson
 
@@ -32,12 +32,15 @@ from ..telemetry.log import Level, Log, standard_output
 from ..topology.codec import decode_topology
 from ..topology.derive import derive
 from ..topology.shapes import SHAPES, simulate
+from ..topology.usage import Allocation
 from .access import add_access, address, number, open_api
 from .exitcodes import ExitCode
 from .output import let_go, talk
 
 if TYPE_CHECKING:
     from ..agent.last_reading import Meter
+
+AskHolders: TypeAlias = Callable[[], Allocation | None]
 
 # Events report faults at once; changes that only a new reading shows (MIG, links, NICs) may be this old.
 _INTERVAL_SECONDS = 30.0
@@ -81,6 +84,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     targets = (_NFD_FILE, *get_args(LabelTarget))
     add("--labels", choices=targets, help="write the link shape and the link domain's size as labels too, this way")
+    add(
+        "--free-labels",
+        action="store_true",
+        help="write the number of free linked GPUs as a label, too; needs --labels own and --pod-resources",
+    )
     add("--features-dir", metavar="DIR", type=Path, default=NFD_FOLDER, help=f"of nfd-file (default {NFD_FOLDER})")
 
 
@@ -95,6 +103,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--metrics-listen: goes with neither --once nor --simulate; there are no devices to scrape")
     if arguments.pod_resources is not None and arguments.metrics_listen is None:
         raise UsageError("--pod-resources: is for metrics; do: --metrics-listen HOST:PORT too")
+    if arguments.free_labels and (arguments.labels != "own" or arguments.pod_resources is None):
+        raise UsageError("--free-labels: wants --labels own, and --pod-resources for who holds the GPUs")
     if arguments.once and not arguments.print:
         raise UsageError("--once: want --print with it; an agent that publishes stays, for its heartbeat")
     # A container's first process has no other way to end; and whatever ends the agent, it closes the driver.
@@ -112,54 +122,60 @@ def _publish(arguments: argparse.Namespace) -> int:
             log.event(level, line, node=arguments.node)
 
         publisher = Publisher(arguments.node, draw=random, heartbeat_seconds=arguments.heartbeat, labels=target)
-        with suppress(KeyboardInterrupt), _sight(arguments, say) as sight:
-            say("info", "publishing")
-            publish(sight, publisher, api.send, say=say, features=features)
+        try:
+            with suppress(KeyboardInterrupt), _sight(arguments, say) as (sight, allocation):
+                say("info", "publishing")
+                asked = allocation if arguments.free_labels else None
+                publish(sight, publisher, api.send, say=say, features=features, allocation=asked)
+        finally:
+            if (request := publisher.last_request()) is not None:
+                api.send(request)
     return ExitCode.OK
 
 
 @contextmanager
-def _sight(arguments: argparse.Namespace, say: Say) -> Iterator[DeviceWatch]:
+def _sight(arguments: argparse.Namespace, say: Say) -> Iterator[tuple[DeviceWatch, AskHolders]]:
+    """Yield (the watch of the devices, function that returns their holders); both are for the open context."""
     if arguments.simulate:
         made = decode_topology(simulate(arguments.simulate, arguments.node)[1])
         never = replace(made, observed="")
-        yield DeviceWatch(
+        watch = DeviceWatch(
             lambda: never,
             time.sleep,
             interval_seconds=_SIMULATED_SECONDS,
             now=lambda: made.observed,
             say=partial(say, "warning"),
         )
+        yield watch, lambda: None
         return
-    with _watch(arguments, say) as watch:
-        yield watch
+    with _watch(arguments, say) as found:
+        yield found
 
 
 @contextmanager
-def _watch(arguments: argparse.Namespace, say: Say) -> Iterator[DeviceWatch]:
+def _watch(arguments: argparse.Namespace, say: Say) -> Iterator[tuple[DeviceWatch, AskHolders]]:
     sysfs = Sysfs(arguments.sysfs)
-    with closing(open_reader(sysfs, arguments.vendor)) as opened, _metered(opened, arguments, say) as (reader, noted):
-        yield DeviceWatch(
+    with closing(open_reader(sysfs, arguments.vendor)) as opened, _metered(opened, arguments, say) as meter:
+        reader = meter or opened
+        watch = DeviceWatch(
             lambda: derive(located(reader.read(), sysfs)),
             reader.wait,
             interval_seconds=arguments.interval,
             now=lambda: as_time(datetime.now(UTC)),
             say=partial(say, "warning"),
-            noted=noted,
+            noted=meter.count_change if meter else lambda: None,
         )
+        yield watch, lambda: meter.reading().allocation if meter else None
 
 
 @contextmanager
-def _metered(
-    reader: Reader, arguments: argparse.Namespace, say: Say
-) -> Iterator[tuple["Reader | Meter", Callable[[], None]]]:
-    """Yield (reader, function that counts changes of the topology document), and serve metrics in the open context.
+def _metered(reader: Reader, arguments: argparse.Namespace, say: Say) -> Iterator["Meter | None"]:
+    """Yield a ``Meter`` that reads with ``reader``, and serve its readings as metrics in the open context.
 
-    The yielded reader is a ``Meter`` that reads with ``reader`` and keeps the readings for the metrics. Without the
-    flag --metrics-listen, it is ``reader`` itself, the function does nothing, and no metrics are served.
+    Without the flag --metrics-listen, yield None; no metrics are served.
     """
     if arguments.metrics_listen is None:
-        yield reader, lambda: None
+        yield None
         return
     # The metrics' library is memory that others do not pay.
     from ..agent.last_reading import Meter  # noqa: PLC0415
@@ -170,7 +186,7 @@ def _metered(
     meter = Meter(reader, node=arguments.node, interval_seconds=arguments.interval, kubelet=kubelet)
     with serving(arguments.metrics_listen, meter) as port:
         say("info", f"metrics: listening on port {port}")
-        yield meter, meter.count_change
+        yield meter
 
 
 def _print(arguments: argparse.Namespace) -> int:
@@ -187,7 +203,7 @@ def _print(arguments: argparse.Namespace) -> int:
 
 
 def _read(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    with _watch(arguments, lambda _, line: talk([line])) as watch:
+    with _watch(arguments, lambda _, line: talk([line])) as (watch, _):
         yield from documents(watch, arguments.node)
 
 

@@ -1,0 +1,29 @@
+"""Counts the free GPUs of a node that are linked with each other, for the node label of ``--free-labels``."""
+
+from .node import NodeTopology
+from .usage import Allocation
+
+
+def free_linked_gpus(topology: NodeTopology, allocation: Allocation) -> int | None:
+    """Return the largest number of free GPUs of the node that share one link domain; None if unknown.
+
+    A free GPU is healthy, is not in MIG mode, and is held by no container. One free GPU without links counts as 1. The
+    number is unknown if the links are, or if a container holds an unknown device.
+    """
+    if topology.links.shape == "unknown" or allocation.unmatched:
+        return None
+    free = {
+        gpu.index
+        for gpu in topology.gpus
+        if not gpu.problem and not gpu.mig_enabled and allocation.held(gpu.index) is False
+    }
+    linked = max((len(free.intersection(domain)) for domain in topology.links.domains), default=0)
+    return max(linked, min(1, len(free)))
+
+
+def bucket(count: int) -> int:
+    """Return the largest power of two that is not above ``count``; 0 for 0.
+
+    A label with the bucket changes less often than one with the number, and never promises more than is there.
+    """
+    return 1 << (count.bit_length() - 1) if count else 0
