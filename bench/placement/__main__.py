@@ -1,8 +1,10 @@
 """Replay the OpenB trace without podberth, with its defaults, and with ``mode: required``; print tables, draw plots.
 
 The trace is read from a folder with its two CSV files; a sample of its machines and pods is taken at equal distances.
-Five replays, one after the other on one control plane: the three that are compared, and two that say what podberth
-could at best or need not do: users who look MIG profiles up by hand, and a cluster without MIG.
+The replays go one after the other on one control plane: the three that are compared; three with live labels and the
+optional policies about them (labels written before the next pod comes, or 50 pods late, and with small-machines); and
+two that say what podberth could at best or need not do: users who look MIG profiles up by hand, and a cluster without
+MIG.
 
     python -m bench.placement --trace FOLDER [--nodes 303] [--pods 2038] [--seed 1] [--demand 1.0]
         [--modes off,defaults,required] [--out FOLDER]
@@ -29,6 +31,9 @@ MODES = {
         Mode(name="off"),
         Mode(name="defaults", podberth=True),
         Mode(name="required", podberth=True, required=True),
+        Mode(name="free-linked", podberth=True, optional=("free-linked",), live=True),
+        Mode(name="free-linked late", podberth=True, optional=("free-linked",), live=True, lag=50),
+        Mode(name="small machines", podberth=True, optional=("free-linked", "small-machines"), live=True),
         Mode(name="MIG by hand", by_hand=True),
         Mode(name="no MIG", cut=False),
     )
@@ -46,7 +51,7 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=_PODS, help="pods in the sample; 0: all 8,152")
     parser.add_argument("--seed", type=int, default=1, help="where the sample begins")
     parser.add_argument("--demand", type=float, default=1.0, help="share of the pods that the MIG layout is made for")
-    parser.add_argument("--modes", default=",".join(MODES), help="which replays; default: all five")
+    parser.add_argument("--modes", default=",".join(MODES), help="which replays; default: all")
     parser.add_argument("--out", type=Path, help="where the plots go; without it none are drawn")
     options = parser.parse_args()
     try:

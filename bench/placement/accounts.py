@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from podberth.kube.selector import node_selector_matches
 
-from .overlay import Machine, Unit
+from .overlay import WHOLE, Machine, Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +59,11 @@ class Account:
     def counts(self) -> Counter[str]:
         """Count the free devices of each resource."""
         return Counter(unit.resource for unit in self.free)
+
+    def free_linked(self) -> int:
+        """Return the most free GPUs, whole ones, that share NVLink; 1 for a free one without links."""
+        free = {unit.gpu for unit in self.free if unit.resource == WHOLE}
+        return max((len(free.intersection(domain)) for domain in self.machine.domains), default=min(1, len(free)))
 
     def place(self, ask: Ask) -> Held:
         """Take what the pod asks for; ValueError where the machine has not as much, which the scheduler had seen."""

@@ -46,6 +46,9 @@ class Moment:
     """Placed pods of several GPUs."""
     together: int
     """Of them, those with all GPUs in one NVLink domain."""
+    linkable: int
+    """Of the pods of several GPUs, those that came while a machine with room for them had that many free in one domain.
+    """
     fits: tuple[tuple[Fit, int], ...]
     """Placed pods that need a part of a GPU, by what they got."""
 
@@ -82,14 +85,17 @@ class _Tally:
         self.accounts = {machine.name: Account(machine) for machine in machines}
         self.fragmentation = Fragmentation(workload, machines)
         self.arrived = self.used = self.held = 0.0
-        self.placed = self.multi = self.together = 0
+        self.placed = self.multi = self.together = self.linkable = 0
         self.fits: Counter[Fit] = Counter()
 
     def add(self, trial: Trial) -> None:
         self.arrived += trial.pod.asked
         if not trial.node:
             return
-        held = self.accounts[trial.node].place(trial.ask)
+        ask = trial.ask
+        rooms = (each for each in self.accounts.values() if each.free_linked() >= ask.count and each.hosts(ask))
+        self.linkable += trial.pod.gpus > 1 and any(rooms)
+        held = self.accounts[trial.node].place(ask)
         self.placed += 1
         self.used += trial.pod.asked
         self.held += held.size
@@ -115,6 +121,7 @@ class _Tally:
             fragmented_gpus=sum(map(self.fragmentation.of, self.accounts.values())),
             multi=self.multi,
             together=self.together,
+            linkable=self.linkable,
             fits=tuple(sorted(self.fits.items())),
         )
 

@@ -6,8 +6,10 @@ meanwhile: what is refused stays refused.
 """
 
 import json
+import shutil
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -21,12 +23,13 @@ from builders import gpu_pod
 from controlplane.cluster import ControlPlane
 from controlplane.kubelet import complete_node
 from controlplane.wait import wait_for
-from e2e.podberth_process import Podberth
+from e2e.podberth_process import POLICIES, ROOT, Podberth
 from e2e.registration import Registration
 from podberth.kube.quantity import parse_quantity
-from podberth.wellknown import NAMESPACE
+from podberth.topology.free_links import bucket
+from podberth.wellknown import FREE_LINKED_LABEL, NAMESPACE
 
-from .accounts import Ask
+from .accounts import Account, Ask
 from .manifests import manifest
 from .outcome import Trial
 from .overlay import Machine
@@ -59,6 +62,12 @@ class Mode:
     required: bool = False
     by_hand: bool = False
     """Users look up the MIG profile that they need."""
+    optional: tuple[str, ...] = ()
+    """The optional policies that are served, too."""
+    live: bool = False
+    """Whether the machines' labels say how many linked GPUs are free; pods then come one after the other."""
+    lag: int = 0
+    """So many pods later than their placement the labels follow."""
     cut: bool = True
     """Whether the cluster has MIG instances."""
 
@@ -81,11 +90,17 @@ class Stage:
         self._clear()
         with ThreadPoolExecutor(_PARALLEL) as pool:
             list(pool.map(self._add, machines))
+        labels = LiveLabels(self._plane, machines, mode.lag) if mode.live else None
         with self._podberth(mode, machines):
             for number, pod in enumerate(pods):
                 if number % _STEP == 0:
                     say(f"{mode.name}: {number} of {len(pods)} pods sent")
                 self._send(manifest(pod, by_hand=mode.by_hand))
+                if labels is not None:
+                    self._wait_for(pod)
+                    labels.follow(trial(pod, self._plane.api.read(f"{_PODS}/{pod.name}")))
+            if labels is not None:
+                say(f"{mode.name}: {labels.writes} label writes")
             self._wait(pods, mode.name)
         found = {each["metadata"]["name"]: each for each in self._list()}
         return [trial(pod, found[pod.name]) for pod in pods]
@@ -115,7 +130,10 @@ class Stage:
         items = [each for machine in machines for each in (machine.node, machine.config_map)]
         items += list(map(_parameters, REQUIRED)) if mode.required else []
         snapshot.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-        with Podberth(folder, snapshot) as podberth:
+        policies = shutil.copytree(POLICIES, folder / "policies")
+        for name in mode.optional:
+            shutil.copytree(ROOT / "optional-policies" / name, policies / name)
+        with Podberth(folder, snapshot, policies=policies) as podberth:
             self._registration.put(podberth.endpoint)
             self._check(mode)
             yield
@@ -151,6 +169,13 @@ class Stage:
             what=f"{name}: every pod to have a node or a reason",
         )
 
+    def _wait_for(self, pod: TracePod) -> None:
+        wait_for(
+            lambda: self._decided(pod),
+            timeout_seconds=_STANDSTILL_SECONDS,
+            what=f"{pod.name} to have a node or a reason",
+        )
+
     def _decided(self, pod: TracePod) -> bool:
         return _tried(self._plane.api.read(f"{_PODS}/{pod.name}"))
 
@@ -162,6 +187,41 @@ class Stage:
             if not (token := found["metadata"].get("continue")):
                 return
             page = f"&continue={token}"
+
+
+class LiveLabels:
+    """Keeps the label of each machine as its agent would, so many pods later than the placement."""
+
+    def __init__(self, control_plane: ControlPlane, machines: Sequence[Machine], lag: int) -> None:
+        """Label all machines, with all GPUs free."""
+        self._plane, self._lag = control_plane, lag
+        self._accounts = {machine.name: Account(machine) for machine in machines}
+        self._said: dict[str, int] = {}
+        self._late: deque[tuple[str, int]] = deque()
+        self.writes = 0
+        """The labels that were written since the first ones."""
+        for name, account in self._accounts.items():
+            self._write(name, bucket(account.free_linked()))
+        self.writes = 0
+
+    def follow(self, placed: Trial) -> None:
+        """Take what the pod got off its machine; write the label of the machine whose turn it is."""
+        free = 0
+        if placed.node:
+            account = self._accounts[placed.node]
+            account.place(placed.ask)
+            free = bucket(account.free_linked())
+        self._late.append((placed.node, free))
+        if len(self._late) > self._lag:
+            name, value = self._late.popleft()
+            if name and self._said[name] != value:
+                self._write(name, value)
+
+    def _write(self, name: str, value: int) -> None:
+        labels = {"metadata": {"labels": {FREE_LINKED_LABEL: str(value)}}}
+        self._plane.api.request("PATCH", f"/api/v1/nodes/{name}", labels, "application/merge-patch+json")
+        self._said[name] = value
+        self.writes += 1
 
 
 def trial(pod: TracePod, document: JSON) -> Trial:

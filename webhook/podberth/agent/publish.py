@@ -107,15 +107,14 @@ def publish(
     *,
     say: Say,
     features: FeatureFile | None,
-    allocation: Callable[[], Allocation | None] | None = None,
     now: Callable[[], Instant] = instant,
 ) -> None:
     """Read the node's devices and publish the results, until an error ends the agent.
 
     The topology that ``sight`` reads goes to the API server through ``publisher``. The labels go to the file
-    ``features``, too; ``features`` is None if the agent writes no file with labels. ``allocation`` returns the present
-    holders of the GPUs, for the label with the free ones; it is None if the agent does not write that label. It is
-    called after the documents are sent, because a kubelet that hangs must not delay the report of a GPU's fault.
+    ``features``, too; ``features`` is None if the agent writes no file with labels. If ``sight`` has ``allocation``,
+    the label with the free GPUs is written, too. The holders are asked for after the documents are sent, because a
+    kubelet that hangs must not delay the report of a GPU's fault.
 
     Raises:
         DeviceError: nothing can be read at the start, or a later reading fails in a way that no retry helps.
@@ -127,8 +126,8 @@ def publish(
         if changed and sight.topology is not None:
             publisher.offer(encode_topology(publisher.node, sight.topology), link_labels(sight.topology))
         pump(publisher, send, now)
-        if allocation is not None and sight.topology is not None:
-            publisher.live = free_labels(sight.topology, allocation() if sight.answers else None)
+        if sight.allocation is not None and sight.topology is not None:
+            publisher.live = free_labels(sight.topology, sight.allocation() if sight.answers else None)
             pump(publisher, send, now)
         troubles = dict(publisher.troubles)
         if features is not None and sight.topology is not None:

@@ -8,6 +8,7 @@ from typing import Any
 from ..errors import DeviceError
 from ..topology.codec import encode_topology
 from ..topology.node import NodeTopology
+from ..topology.usage import Allocation
 
 _MOST_FAILURES = 20  # further failures are not counted: 2 ** 20 seconds are longer than any interval
 
@@ -22,6 +23,9 @@ class DeviceWatch:
 
     topology: NodeTopology | None = None
     """The last topology; the field ``observed`` is the time of the last change. None before the first reading."""
+
+    allocation: Callable[[], Allocation | None] | None = None
+    """Set by the caller if the free GPUs are to be known: returns the holders; None without the kubelet's answer."""
 
     def __init__(
         self,

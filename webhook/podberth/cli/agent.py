@@ -6,7 +6,7 @@ import platform
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import random
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import orjson
 
@@ -32,15 +32,12 @@ from ..telemetry.log import Level, Log, standard_output
 from ..topology.codec import decode_topology
 from ..topology.derive import derive
 from ..topology.shapes import SHAPES, simulate
-from ..topology.usage import Allocation
 from .access import add_access, address, number, open_api
 from .exitcodes import ExitCode
 from .output import let_go, talk
 
 if TYPE_CHECKING:
     from ..agent.last_reading import Meter
-
-AskHolders: TypeAlias = Callable[[], Allocation | None]
 
 # Events report faults at once; changes that only a new reading shows (MIG, links, NICs) may be this old.
 _INTERVAL_SECONDS = 30.0
@@ -123,10 +120,9 @@ def _publish(arguments: argparse.Namespace) -> int:
 
         publisher = Publisher(arguments.node, draw=random, heartbeat_seconds=arguments.heartbeat, labels=target)
         try:
-            with suppress(KeyboardInterrupt), _sight(arguments, say) as (sight, allocation):
+            with suppress(KeyboardInterrupt), _sight(arguments, say) as sight:
                 say("info", "publishing")
-                asked = allocation if arguments.free_labels else None
-                publish(sight, publisher, api.send, say=say, features=features, allocation=asked)
+                publish(sight, publisher, api.send, say=say, features=features)
         finally:
             if (request := publisher.last_request()) is not None:
                 api.send(request)
@@ -134,26 +130,24 @@ def _publish(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _sight(arguments: argparse.Namespace, say: Say) -> Iterator[tuple[DeviceWatch, AskHolders]]:
-    """Yield (the watch of the devices, function that returns their holders); both are for the open context."""
+def _sight(arguments: argparse.Namespace, say: Say) -> Iterator[DeviceWatch]:
     if arguments.simulate:
         made = decode_topology(simulate(arguments.simulate, arguments.node)[1])
         never = replace(made, observed="")
-        watch = DeviceWatch(
+        yield DeviceWatch(
             lambda: never,
             time.sleep,
             interval_seconds=_SIMULATED_SECONDS,
             now=lambda: made.observed,
             say=partial(say, "warning"),
         )
-        yield watch, lambda: None
         return
-    with _watch(arguments, say) as found:
-        yield found
+    with _watch(arguments, say) as watch:
+        yield watch
 
 
 @contextmanager
-def _watch(arguments: argparse.Namespace, say: Say) -> Iterator[tuple[DeviceWatch, AskHolders]]:
+def _watch(arguments: argparse.Namespace, say: Say) -> Iterator[DeviceWatch]:
     sysfs = Sysfs(arguments.sysfs)
     with closing(open_reader(sysfs, arguments.vendor)) as opened, _metered(opened, arguments, say) as meter:
         reader = meter or opened
@@ -165,7 +159,9 @@ def _watch(arguments: argparse.Namespace, say: Say) -> Iterator[tuple[DeviceWatc
             say=partial(say, "warning"),
             noted=meter.count_change if meter else lambda: None,
         )
-        yield watch, lambda: meter.reading().allocation if meter else None
+        if meter and arguments.free_labels:
+            watch.allocation = lambda: meter.reading().allocation
+        yield watch
 
 
 @contextmanager
@@ -203,7 +199,7 @@ def _print(arguments: argparse.Namespace) -> int:
 
 
 def _read(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    with _watch(arguments, lambda _, line: talk([line])) as (watch, _):
+    with _watch(arguments, lambda _, line: talk([line])) as watch:
         yield from documents(watch, arguments.node)
 
 

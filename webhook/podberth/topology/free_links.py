@@ -12,11 +12,8 @@ def free_linked_gpus(topology: NodeTopology, allocation: Allocation) -> int | No
     """
     if topology.links.shape == "unknown" or allocation.unmatched:
         return None
-    free = {
-        gpu.index
-        for gpu in topology.gpus
-        if not gpu.problem and not gpu.mig_enabled and allocation.held(gpu.index) is False
-    }
+    whole = (gpu.index for gpu in topology.gpus if not gpu.problem and not gpu.mig_enabled)
+    free = {index for index in whole if allocation.held(index) is False}
     linked = max((len(free.intersection(domain)) for domain in topology.links.domains), default=0)
     return max(linked, min(1, len(free)))
 
