@@ -70,6 +70,7 @@ COMPOSED = {
     ),
     "monitoring": "monitoring.enabled=true",
     "agent-labels": "agent.labels=own",
+    "agent-labels gpu-metrics agent-free-labels": "agent.labels=own,agent.metrics=true,agent.freeLabels=true",
     "agent-nfd-labels": "agent.labels=nfd-object",
     "audit": "audit.enabled=true",
     "controller": "controller.enabled=true",

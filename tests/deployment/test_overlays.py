@@ -179,6 +179,17 @@ def test_the_agents_understand_their_arguments(control_plane: ControlPlane, tmp_
         assert len({(each.labels, each.metrics_listen, each.pod_resources) for each in found.values()}) == 1
 
 
+def test_agents_with_a_live_label_have_what_it_needs(control_plane: ControlPlane, tmp_path: Path) -> None:
+    chosen = composed(tmp_path, ["agent-labels", "gpu-metrics", "agent-free-labels"])
+    rendered = documents(control_plane.kubectl("kustomize", str(chosen)).stdout)
+    [container] = only(rendered, "DaemonSet", AGENTS)["spec"]["template"]["spec"]["containers"]
+    parser = argparse.ArgumentParser()
+    configure(parser)
+    found = parser.parse_args(container["args"][1:])
+    assert (found.free_labels, found.labels, found.interval) == (True, "own", 10.0)
+    assert str(found.pod_resources).endswith("kubelet.sock")
+
+
 @pytest.mark.parametrize(
     ("components", "root", "context"),
     [

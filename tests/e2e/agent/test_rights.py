@@ -23,7 +23,7 @@ from podberth.agent.api_requests import (
 )
 from podberth.agent.publish import instant
 from podberth.kube.documents import load_documents
-from podberth.wellknown import LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL, NAMESPACE, TOPOLOGY_LABEL
+from podberth.wellknown import FREE_LINKED_LABEL, LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL, NAMESPACE, TOPOLOGY_LABEL
 
 from .stage import PATIENCE_SECONDS, Stage, install
 
@@ -142,6 +142,16 @@ def test_a_node_that_is_named_as_something_else_here_does_not_take_it_over(stage
         status, message = send(api, write_config_map(name, uid(stage, name), "{}"))
         assert (status, "is not what an agent has made" in message) == (REFUSED, True), message
     stage.api.request("DELETE", f"/api/v1/nodes/{name}")
+
+
+def test_a_live_label_comes_and_goes_beside_the_others_on_its_own_node_alone(stage: Stage, own: Api) -> None:
+    live = {**LABELS, FREE_LINKED_LABEL: "4"}
+    assert send(own, write_labels("own", OWN, uid(stage, OWN), live))[0] == HTTPStatus.OK
+    assert live.items() <= stage.node(OWN)["metadata"]["labels"].items()
+    assert send(own, write_labels("own", OTHER, uid(stage, OTHER), live))[0] == REFUSED
+    assert send(own, write_labels("own", OWN, uid(stage, OWN), LABELS))[0] == HTTPStatus.OK
+    labels = stage.node(OWN)["metadata"]["labels"]
+    assert (FREE_LINKED_LABEL in labels, LABELS.items() <= labels.items()) == (False, True)
 
 
 def test_another_node_is_not(stage: Stage, own: Api) -> None:

@@ -13,6 +13,7 @@ from podberth.agent.publisher import HEARTBEAT_SECONDS, Publisher
 from podberth.telemetry.bucket import Bucket
 from podberth.topology.codec import DATA_KEY
 from podberth.topology.shapes import simulate
+from podberth.wellknown import FREE_LINKED_LABEL
 
 LABELS = {"podberth.io/link-shape": "none"}
 
@@ -238,6 +239,43 @@ def test_labels_are_written_on_change_and_again_every_tenth_heartbeat() -> None:
     assert (server.labels, server.count("label")) == (other, 2)
     drive(made, server, clock, 11 * HEARTBEAT_SECONDS)
     assert server.count("label") == 3
+
+
+def test_live_labels_are_written_with_the_others_and_on_change_only_at_a_bounded_rate() -> None:
+    made, server, clock = publisher(labels="own"), Server(), Clock()
+    made.offer(document(1), LABELS)
+    made.live = {FREE_LINKED_LABEL: "8"}
+    drive(made, server, clock, 60.0)
+    assert (server.labels, server.count("label")) == ({**LABELS, FREE_LINKED_LABEL: "8"}, 1)
+    for turn in range(600):
+        made.live = {FREE_LINKED_LABEL: str(turn % 2)}
+        drive(made, server, clock, 1.0)
+    assert server.count("label") <= 1 + 6 + 600 / 15
+    drive(made, server, clock, 60.0)
+    assert server.labels[FREE_LINKED_LABEL] == "1"
+
+
+def test_an_agent_that_ends_takes_its_live_label_along_and_no_other() -> None:
+    made, server, clock = publisher(labels="own"), Server(), Clock()
+    assert made.last_request() is None
+    made.offer(document(1), LABELS)
+    drive(made, server, clock, 1.0)
+    assert made.last_request() is None
+    made.live = {FREE_LINKED_LABEL: "8"}
+    drive(made, server, clock, 60.0)
+    last = made.last_request()
+    assert last is not None
+    server.answer(last, clock.seconds)
+    assert server.labels == LABELS
+
+
+def test_without_the_static_labels_no_live_one_is_written() -> None:
+    """A write has all labels of the agent: one without the static labels would take them away."""
+    made, server, clock = publisher(labels="own"), Server(), Clock()
+    made.offer(document(1), None)
+    made.live = {FREE_LINKED_LABEL: "8"}
+    drive(made, server, clock, 60.0)
+    assert (server.count("label"), made.last_request()) == (0, None)
 
 
 def test_labels_of_a_node_that_is_another_one_now_are_written_to_that() -> None:

@@ -165,7 +165,10 @@ class Publisher:
 
         It is the agent's last request: nobody keeps a live label current when the agent has ended.
         """
-        if self._target is None or self._labels is None or not self.live or not self._uid:
+        if self._target is None or self._labels is None or not self._uid:
+            return None
+        written = self._labelled[1] if self._labelled else {}
+        if not self.live and written.keys() <= self._labels.keys():
             return None
         return write_labels(self._target, self.node, self._uid, self._labels)
 
