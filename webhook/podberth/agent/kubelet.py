@@ -1,7 +1,8 @@
 """Caches the kubelet's list of devices that containers have, for the metrics; one thread at a time asks the kubelet.
 
-Each failure is logged once. The list is read when metrics are scraped, and not by the agent's main thread: a kubelet
-that hangs delays a scrape by the time limit of the call, and never delays the report of a GPU's fault.
+Each failure is logged once. The list is read when metrics are scraped and, for live labels, by the agent's main thread
+after the topology was sent. So a kubelet that hangs delays a scrape or the next look by the time limit of the call, and
+never the report of a fault that was seen.
 """
 
 import threading
