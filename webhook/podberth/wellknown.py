@@ -88,10 +88,11 @@ The node's agent writes the label if configured to do so.
 """
 
 FREE_LINKED_LABEL = "podberth.io/free-linked-gpus"
-"""The largest number of a node's free GPUs that share NVLink, rounded down to a power of two. A node label.
+"""The largest number of a node's free GPUs that share NVLink. A node label.
 
-The node's agent keeps the label current if configured to do so. The label is for preferred terms only: a required term
-would keep pods off nodes whose agent is gone, and autoscalers cannot know the label of a node to come.
+A number above 8 is rounded down to a power of two. The node's agent keeps the label current if configured to do so. The
+label is for preferred terms only: a required term would keep pods off nodes whose agent is gone, and autoscalers cannot
+know the label of a node to come.
 """
 
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"

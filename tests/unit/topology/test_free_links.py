@@ -16,8 +16,10 @@ def held(*gpus: int, mig_uuid: str = "", unmatched: int = 0) -> Allocation:
     return Allocation(holders={Holder(gpu=gpu, mig_uuid=mig_uuid, **who): 1 for gpu in gpus}, unmatched=unmatched)
 
 
-@pytest.mark.parametrize(("count", "said"), [(0, 0), (1, 1), (2, 2), (3, 2), (4, 4), (7, 4), (8, 8), (72, 64)])
-def test_a_bucket_is_a_power_of_two_and_never_more_than_is_free(count: int, said: int) -> None:
+@pytest.mark.parametrize(
+    ("count", "said"), [(0, 0), (1, 1), (3, 3), (7, 7), (8, 8), (9, 8), (15, 8), (16, 16), (72, 64)]
+)
+def test_the_label_says_the_number_up_to_8_and_never_more_than_is_free(count: int, said: int) -> None:
     assert bucket(count) == said
 
 

@@ -1,7 +1,11 @@
 """Counts the free GPUs of a node that are linked with each other, for the node label of ``--free-labels``."""
 
+from typing import Final
+
 from .node import NodeTopology
 from .usage import Allocation
+
+_EXACT: Final = 8
 
 
 def free_linked_gpus(topology: NodeTopology, allocation: Allocation) -> int | None:
@@ -19,8 +23,8 @@ def free_linked_gpus(topology: NodeTopology, allocation: Allocation) -> int | No
 
 
 def bucket(count: int) -> int:
-    """Return the largest power of two that is not above ``count``; 0 for 0.
+    """Return the value of the label for ``count`` free GPUs: the number up to 8, above the largest power of two below.
 
-    A label with the bucket changes less often than one with the number, and never promises more than is there.
+    A machine has 8 GPUs at most, but for a few kinds. The value never promises more than is there.
     """
-    return 1 << (count.bit_length() - 1) if count else 0
+    return count if count <= _EXACT else 1 << (count.bit_length() - 1)
