@@ -109,7 +109,8 @@ def _text(found: Plan, demand: Counter[Need]) -> str:
         lines.append("planned: nothing better than today's layouts was found; keep them")
     else:
         lines.append(f"planned: {_served(found.planned, found)}")
-        lines += [line for each in found.pools for line in _pool_lines(each)]
+        lines += [_pool_line(each) for each in found.pools]
+    lines.append(_certainty(found))
     lines += [f"left out: {_count(count, 'node')}: {reason}" for reason, count in found.left_out]
     return "\n".join([*lines, *([] if found.keeps else ["", _yaml(found, demand).rstrip()])]) + "\n"
 
@@ -121,18 +122,17 @@ def _served(served: Served, found: Plan) -> str:
     return f"{share}; {f'wait: {waiting}{more}' if waiting else 'nothing waits'}"
 
 
-def _pool_lines(each: PoolPlan) -> Iterator[str]:
+def _pool_line(each: PoolPlan) -> str:
     changed = sum(len(config.changed) for config in each.configs)
     nodes = _count(len(each.pool.machines), "node")
-    yield f"{each.pool.table.name}: {nodes}, {_count(each.pool.gpus, 'GPU')}; {changed} to change; {_certainty(each)}"
+    return f"{each.pool.table.name}: {nodes}, {_count(each.pool.gpus, 'GPU')}; {changed} to change"
 
 
-def _certainty(each: PoolPlan) -> str:
-    solution = each.solution
-    if solution.exact:
-        return "exact: no other layouts serve more of what it was given"
-    gap = 100 * (solution.bound - solution.worth) / solution.bound
-    return f"at most {gap:.1f} % below the best: the search ended after its time"
+def _certainty(found: Plan) -> str:
+    if found.exact:
+        return "exact: no layouts serve more"
+    gap = 100 * (found.bound_mib - found.planned.memory_mib) / found.bound_mib
+    return f"other layouts may serve more, {gap:.0f} % of {_gib(found.bound_mib)} at most"
 
 
 def _yaml(found: Plan, _: Counter[Need]) -> str:
@@ -152,13 +152,12 @@ def _json(found: Plan, _: Counter[Need]) -> str:
         "today": _served_json(found.today),
         "planned": _served_json(found.planned),
         "keepsToday": found.keeps,
+        "boundMiB": found.bound_mib,
+        "exact": found.exact,
         "pools": [
             {
                 "model": each.pool.table.name,
                 "gpus": each.pool.gpus,
-                "exact": each.solution.exact,
-                "servedMiB": round(each.solution.worth),
-                "boundMiB": round(each.solution.bound),
                 "configs": [
                     {
                         "name": config.name,

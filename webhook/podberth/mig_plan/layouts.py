@@ -8,7 +8,8 @@ ends after a time, and the bound of the whole says how much better any other sol
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 from typing import Final, TypeAlias
 
@@ -21,6 +22,7 @@ WHOLE: Final = ""
 Layout: TypeAlias = tuple[tuple[str, int], ...]
 """(profile, number of instances) for each profile on one GPU, sorted; ((WHOLE, 1),) for a GPU without instances."""
 UNCUT: Final[Layout] = ((WHOLE, 1),)
+_REMEMBERED: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ class Solution:
         return self.bound <= self.worth
 
 
-def layouts_of(profiles: Sequence[str], table: MigTable) -> tuple[Layout, ...]:
+@lru_cache(maxsize=_REMEMBERED)
+def layouts_of(profiles: tuple[str, ...], table: MigTable) -> tuple[Layout, ...]:
     """Return the layouts of one GPU with instances of ``profiles`` to which no further such instance can be added.
 
     Profiles that the GPU model lacks are skipped. The whole GPU is the last layout.
@@ -85,6 +88,42 @@ def solve(
     return Solution(+found, search.worth, bound if search.ended else search.worth)
 
 
+def solve_offering(
+    gpus: int,
+    layouts: Sequence[Layout],
+    demand: Mapping[str, int],
+    worth: Mapping[str, float],
+    late: Callable[[], bool],
+    offered: frozenset[str],
+) -> Solution | None:
+    """Return the layouts that are worth the most among those with an instance of every profile in ``offered``.
+
+    None if there are too few GPUs. The other arguments are those of ``solve``.
+    """
+    free = solve(gpus, layouts, demand, worth, late)
+    missing = sorted(offered.difference(*(dict(layout) for layout in free.layouts)))
+    if not missing:
+        return free
+    if not gpus:
+        return None
+    best: Solution | None = None
+    bound = 0.0
+    for layout in layouts:
+        held = dict(layout)
+        if missing[0] not in held:
+            continue
+        if best is not None and late():
+            return replace(best, bound=free.bound)
+        served = sum(worth[name] * min(count, demand.get(name, 0)) for name, count in layout if name in demand)
+        rest = solve_offering(gpus - 1, layouts, _without(demand, held, 1), worth, late, offered - held.keys())
+        if rest is None:
+            continue
+        bound = max(bound, served + rest.bound)
+        if best is None or served + rest.worth > best.worth:
+            best = Solution(Counter(rest.layouts) + Counter({layout: 1}), served + rest.worth, 0.0)
+    return None if best is None else replace(best, bound=bound)
+
+
 class _Search:
     """A branch and bound search: ``best`` has the number of GPUs of each layout in the best solution so far."""
 
@@ -123,16 +162,21 @@ class _Search:
             return
         if total + self.bound(gpus, index, demand) <= self.worth:
             return
-        if self.ended or self._late():
-            self.ended = True
+        if self._is_over():
             return
         layout = self._layouts[index]
         most = max((-(-demand.get(name, 0) // count) for name, count in layout.items()), default=0)
         for times in range(min(gpus, most), -1, -1):
+            if self._is_over():
+                break
             self._counts[index] = times
             served = self._served(layout, demand, times)
             self.branch(gpus - times, index + 1, _without(demand, layout, times), total + served)
         self._counts[index] = 0
+
+    def _is_over(self) -> bool:
+        self.ended = self.ended or self._late()
+        return self.ended
 
     def bound(self, gpus: int, index: int, demand: Mapping[str, int]) -> float:
         """Return a worth that the layouts from ``index`` on cannot exceed on ``gpus`` GPUs."""

@@ -2,8 +2,9 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import Any, Final
 
 from ..devices import mig
@@ -12,13 +13,15 @@ from ..devices.resources import recognise
 from ..topology.capability import capability_of
 from ..topology.node import Node
 from .demand import Demand, Need
-from .layouts import WHOLE, Layout, Solution, layouts_of, solve
+from .layouts import WHOLE, Layout, Solution, layouts_of, solve_offering
 
 _GPU: Final = "nvidia.com/gpu"
 _GPU_COUNT: Final = "nvidia.com/gpu.count"
+_NOTHING: Final = "-"
+"""The key of needs that no GPU is large enough for."""
 _COUNTS: Final = frozenset(map(str, range(1, 65)))
-_MOST_PROFILES: Final = 6
-"""The most profiles in the layouts of one pool; the number of layouts grows with each."""
+_MOST_PROFILES: Final = 7
+"""The most profiles that layouts are tried with; the choices double with each."""
 
 Offer = Mapping[str, int]
 """A mapping from profile, and WHOLE, to the number of instances and of whole GPUs that nodes offer."""
@@ -82,8 +85,6 @@ class PoolPlan:
 
     pool: Pool
     configs: tuple[Config, ...]
-    solution: Solution
-    """The worth is in MiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,60 +92,71 @@ class Plan:
     """The layouts of a fleet, and how much of the demand they serve."""
 
     pools: tuple[PoolPlan, ...]
+    """Empty if nothing better than today's layouts was found."""
     today: Served
     planned: Served
+    bound_mib: int
+    """The most MiB that any layouts may serve; as much as ``planned`` serves if no layouts serve more."""
     demand_mib: int
     """The MiB that all pods of the demand need; those of whole GPUs are counted with the memory of the smallest."""
     machines: int
     """The number of nodes in all pools."""
     left_out: tuple[tuple[str, int], ...]
     """(reason, number of nodes) of the nodes with NVIDIA GPUs that are in no pool."""
-    keeps: bool
-    """Whether nothing better than today's layouts was found; then ``planned`` is ``today``."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether nothing better than today's layouts was found; then ``planned`` is ``today``."""
+        return not self.pools
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is certain that no layouts serve more than ``planned``."""
+        return self.planned.memory_mib >= self.bound_mib
 
 
 def plan(nodes: Iterable[Node], demand: Demand, *, clock: Callable[[], float], seconds: float = 10.0) -> Plan:
     """Return the layouts that serve the most memory of a demand, and never less than today's.
 
     A need of memory gets the smallest profile that is offered and large enough, as the policy ``mig-right-size`` asks
-    for it, or a whole GPU where none is. The pools are planned one after the other, those for which fewer needs have a
-    profile first: they leave the whole GPUs to the others last.
+    for it, or a whole GPU where none is. So every choice of profiles to offer is tried, the largest choices first. For
+    each choice, the pools are planned one after the other, those for which fewer needs have a profile first.
 
     Args:
         nodes: the fleet; nodes without NVIDIA GPUs are passed over.
         demand: the number of pods of each need.
         clock: returns the time in seconds; only differences count.
-        seconds: the time for the search of all pools together.
+        seconds: the time for the whole search.
     """
     pools, left_out = _pools(nodes)
-    sizes = _sizes(pools, parts=True)
-    natural = {need: _profile(need, sizes) for need in demand}
-    remaining: Counter[str] = Counter()
-    needed: Counter[str] = Counter()
-    for need, count in demand.items():
-        remaining[natural[need]] += count * (need.gpus or 1)
-        needed[natural[need]] += count * (need.memory_mib or sizes.get(need.profile, 0))
-    worth = {name: needed[name] / count for name, count in remaining.items() if count}
     end = clock() + seconds
-    planned: list[PoolPlan] = []
-    for at, pool in enumerate(sorted(pools, key=lambda each: _wanted_here(each, remaining))):
-        until = clock() + (end - clock()) / (len(pools) - at)
-        solution = _solved(pool, remaining, worth, partial(_is_over, clock, until))
-        for layout, count in solution.layouts.items():
-            for profile, instances in layout:
-                remaining[profile] = max(0, remaining[profile] - instances * count)
-        planned.append(PoolPlan(pool=pool, configs=(), solution=solution))
     today = served(_sum(pool.offer for pool in pools), pools, demand)
-    found = served(_sum(_offer_of(each.solution.layouts) for each in planned), pools, demand)
-    keeps = found.memory_mib <= today.memory_mib
+    best = today
+    solutions: tuple[Solution, ...] = ()
+    demand_mib = _mib(demand, pools)
+    most = float(min(demand_mib, sum(pool.gpus * pool.memory_mib for pool in pools)))
+    choices, complete = _choices(pools, demand)
+    reached = 0.0
+    for index, sizes in enumerate(choices):
+        if index and clock() > end:
+            complete = False
+            break
+        share = (end - clock()) / (len(choices) - index)
+        tried = _solutions(pools, demand, sizes, clock, share)
+        reached = max(reached, sum(solution.bound for solution in tried))
+        found = served(_sum(_offer_of(solution.layouts) for solution in tried), pools, demand)
+        if found.memory_mib > best.memory_mib:
+            best, solutions = found, tried
+    # What a pool leaves for the next is no search, so the bound of several pools is none of the fleet.
+    bound = min(most, reached) if complete and len(pools) == 1 else most
     return Plan(
-        pools=() if keeps else tuple(_configured(sorted(planned, key=lambda each: each.pool.table.name))),
+        pools=tuple(_configured(pools, solutions)) if solutions else (),
         today=today,
-        planned=today if keeps else found,
-        demand_mib=sum(_memory(need, pools, sizes) * count for need, count in demand.items()),
+        planned=best,
+        bound_mib=max(best.memory_mib, round(bound)),
+        demand_mib=demand_mib,
         machines=sum(len(pool.machines) for pool in pools),
         left_out=left_out,
-        keeps=keeps,
     )
 
 
@@ -154,17 +166,17 @@ def served(offer: Offer, pools: Sequence[Pool], demand: Demand) -> Served:
     Of the pods that want the same profile, those get a place that come first; here each need gets its share.
     """
     sizes = {name: size for name, size in _sizes(pools).items() if offer.get(name, 0) > 0}
-    whole_mib = min((pool.memory_mib for pool in pools), default=0)
+    whole_mib, largest_mib = _whole_mib(pools), _largest_mib(pools)
     wanting: defaultdict[str, list[tuple[Need, int]]] = defaultdict(list)
     for need, count in sorted(demand.items()):
-        wanting[_profile(need, sizes)].append((need, count))
+        wanting[_profile(need, sizes, largest_mib)].append((need, count))
     memory, waiting = 0.0, []
     for profile, needs in wanting.items():
         units = sum((need.gpus or 1) * count for need, count in needs)
         share = min(1.0, offer.get(profile, 0) / units)
         for need, count in needs:
             placed = count * share
-            memory += placed * (need.memory_mib or sizes.get(profile, 0) or whole_mib * need.gpus)
+            memory += placed * _need_mib(need, sizes, whole_mib)
             if missing := count - int(placed + 1e-9):
                 waiting.append((need, missing))
     return Served(round(memory), tuple(sorted(waiting)))
@@ -249,52 +261,120 @@ def _sizes(pools: Iterable[Pool], *, parts: bool = False) -> dict[str, int]:
 # ---- the needs ------------------------------------------------------------------------------------------------------
 
 
-def _profile(need: Need, sizes: Mapping[str, int]) -> str:
-    """Return the profile that a need gets where profiles of these sizes are offered; WHOLE if none is large enough."""
+def _profile(need: Need, sizes: Mapping[str, int], largest_mib: int) -> str:
+    """Return the profile that a need gets where profiles of these sizes are offered.
+
+    The result is WHOLE if none is large enough, and _NOTHING if no GPU is: none has more than ``largest_mib``.
+    """
     if need.gpus:
         return WHOLE
+    if need.memory_mib > largest_mib:
+        return _NOTHING
     return need.profile or mig.smallest(need.memory_mib, sizes) or WHOLE
 
 
-def _memory(need: Need, pools: Sequence[Pool], sizes: Mapping[str, int]) -> int:
-    whole_mib = min((pool.memory_mib for pool in pools), default=0)
+def _mib(demand: Demand, pools: Sequence[Pool]) -> int:
+    sizes, whole_mib = _sizes(pools), _whole_mib(pools)
+    return sum(_need_mib(need, sizes, whole_mib) * count for need, count in demand.items())
+
+
+def _need_mib(need: Need, sizes: Mapping[str, int], whole_mib: int) -> int:
     return need.memory_mib or sizes.get(need.profile, 0) or need.gpus * whole_mib
 
 
-def _wanted_here(pool: Pool, remaining: Mapping[str, int]) -> int:
-    return sum(remaining.get(name, 0) for name in pool.table.rows)
+def _whole_mib(pools: Sequence[Pool]) -> int:
+    return min((pool.memory_mib for pool in pools), default=0)
 
 
-def _solved(pool: Pool, remaining: Mapping[str, int], worth: Mapping[str, float], late: Callable[[], bool]) -> Solution:
-    """Return the layouts of one pool for the demand that is left; ``worth`` has the MiB of one of each profile."""
-    here = [name for name in pool.table.rows if remaining.get(name, 0)]
-    chosen = sorted(here, key=lambda name: -worth[name] * remaining[name])[:_MOST_PROFILES]
-    demand = {name: remaining.get(name, 0) for name in (*chosen, WHOLE)}
-    of_pool = {**worth, WHOLE: float(pool.memory_mib)}
-    return solve(pool.gpus, layouts_of(chosen, pool.table), demand, of_pool, late)
+def _largest_mib(pools: Sequence[Pool]) -> int:
+    return max((pool.memory_mib for pool in pools), default=0)
+
+
+def _choices(pools: Sequence[Pool], demand: Demand) -> tuple[tuple[Mapping[str, int], ...], bool]:
+    """Return (the choices of profiles to offer, whether they are all), each with the MiB of its profiles.
+
+    A profile that no need gets is no part of a choice. Choices with the profile of a whole GPU come last: a whole GPU
+    without MIG does the same for more pods.
+    """
+    sizes, parts, largest_mib = _sizes(pools), _sizes(pools, parts=True), _largest_mib(pools)
+    named = {need.profile for need in demand}
+    wanted = [need.memory_mib for need in demand if need.memory_mib]
+    names = [name for name, size in sizes.items() if name in named or (wanted and size >= min(wanted))]
+    # Those that needs get where all parts are offered are kept, if not all can be.
+    natural: Counter[str] = Counter()
+    for need, count in demand.items():
+        natural[_profile(need, parts, largest_mib)] += count
+    kept = sorted(names, key=lambda name: (-natural[name], name))[:_MOST_PROFILES]
+    subsets = [frozenset(chosen) for size in range(len(kept) + 1) for chosen in combinations(kept, size)]
+    found: dict[frozenset[str], Mapping[str, int]] = {}
+    for subset in sorted(subsets, key=lambda each: (len(each - parts.keys()), -len(each), sorted(each))):
+        offered = {name: sizes[name] for name in sorted(subset)}
+        used = frozenset(_profile(need, offered, largest_mib) for need in demand).intersection(offered)
+        found.setdefault(used, {name: sizes[name] for name in sorted(used)})
+    return tuple(found.values()), len(kept) == len(names)
+
+
+def _solutions(
+    pools: Sequence[Pool], demand: Demand, sizes: Mapping[str, int], clock: Callable[[], float], seconds: float
+) -> tuple[Solution, ...]:
+    """Return the solution of each pool if the profiles with these sizes are offered, in at most so many seconds.
+
+    Empty if there are too few GPUs to offer all of the profiles.
+    """
+    whole_mib, largest_mib = _whole_mib(pools), _largest_mib(pools)
+    remaining: Counter[str] = Counter()
+    needed: Counter[str] = Counter()
+    for need, count in demand.items():
+        profile = _profile(need, sizes, largest_mib)
+        remaining[profile] += count * (need.gpus or 1)
+        needed[profile] += count * _need_mib(need, sizes, whole_mib)
+    worth = {name: needed[name] / count for name, count in remaining.items()}
+    end = clock() + seconds
+    found: dict[str, Solution] = {}
+    for at, pool in enumerate(sorted(pools, key=lambda each: sum(remaining[name] for name in each.table.rows))):
+        here = [name for name in pool.table.rows if name in sizes and remaining[name]]
+        until = clock() + (end - clock()) / (len(pools) - at)
+        layouts = layouts_of(tuple(here), pool.table)
+        wanted = {name: remaining[name] for name in (*here, WHOLE)}
+        solution = solve_offering(
+            pool.gpus,
+            layouts,
+            wanted,
+            {WHOLE: 0.0, **worth},
+            partial(_is_over, clock, until),
+            # Of several pools, another may offer a profile; else a need would get another than was planned for.
+            frozenset(here if len(pools) == 1 else ()),
+        )
+        if solution is None:
+            return ()
+        for layout, count in solution.layouts.items():
+            for profile, instances in layout:
+                remaining[profile] = max(0, remaining[profile] - instances * count)
+        found[pool.table.name] = solution
+    return tuple(found[pool.table.name] for pool in pools)
 
 
 # ---- the configurations ---------------------------------------------------------------------------------------------
 
 
-def _configured(plans: Sequence[PoolPlan]) -> Iterable[PoolPlan]:
+def _configured(pools: Sequence[Pool], solutions: Sequence[Solution]) -> Iterable[PoolPlan]:
     number = 0
-    for each in plans:
+    for pool, solution in zip(pools, solutions, strict=True):
         configs = []
-        for layouts, nodes, changed in _assigned(each):
+        for layouts, nodes, changed in _assigned(pool, solution):
             number += 1
             configs.append(Config(name=f"podberth-{number}", layouts=layouts, nodes=nodes, changed=changed))
-        yield replace(each, configs=tuple(configs))
+        yield PoolPlan(pool=pool, configs=tuple(configs))
 
 
-def _assigned(each: PoolPlan) -> list[tuple[tuple[Layout, ...], tuple[str, ...], tuple[str, ...]]]:
+def _assigned(pool: Pool, solution: Solution) -> list[tuple[tuple[Layout, ...], tuple[str, ...], tuple[str, ...]]]:
     """Return (the layout of each GPU, the nodes, those among them that change) for each different node.
 
     Machines with more GPUs come first. A node keeps what it offers today if some node is to have that.
     """
-    pending = [layout for layout, count in sorted(each.solution.layouts.items()) for _ in range(count)]
+    pending = [layout for layout, count in sorted(solution.layouts.items()) for _ in range(count)]
     by_size: defaultdict[int, list[Machine]] = defaultdict(list)
-    for machine in each.pool.machines:
+    for machine in pool.machines:
         by_size[machine.gpus].append(machine)
     found: list[tuple[tuple[Layout, ...], tuple[str, ...], tuple[str, ...]]] = []
     for size, machines in sorted(by_size.items(), reverse=True):
