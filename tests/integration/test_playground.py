@@ -26,7 +26,7 @@ CONTENT = {"session": Session().as_json()}
 # The largest bounded cluster with the largest text of pods takes seconds.
 SLOW = {
     "version": 1,
-    "cluster": "topology: [{shape: hgx-h100-8, count: 1000}]",
+    "cluster": "topology: [{shape: hgx-h100-8, count: 500}]",
     "workload": "---\n".join(
         f"{{apiVersion: v1, kind: Pod, metadata: {{name: a{number}}}, spec: {{containers: [{{name: a, resources: "
         "{limits: {nvidia.com/gpu: 2}}}]}}\n"

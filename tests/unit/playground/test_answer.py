@@ -164,10 +164,65 @@ def test_each_pod_of_a_workload_is_explained_up_to_a_bound() -> None:
 
 @pytest.mark.parametrize("name", ["policy", "workload", "cluster"])
 @pytest.mark.parametrize(
-    "text", ["", "\x00", "- 1", "null", "a: &a [*a]", "kind: Pod\napiVersion: v1", "{" * 300, "---\n" * 99]
+    "text",
+    [
+        "",
+        "\x00",
+        "- 1",
+        "null",
+        "a: &a [*a]",
+        "kind: Pod\napiVersion: v1",
+        "{" * 300,
+        "---\n" * 99,
+        "metadata: {namespace: team-}",
+    ],
 )
 def test_no_text_raises_an_error(name: str, text: str) -> None:
     assert answered(**{name: text})["explained"] is not None
+
+
+IN_NO_NAMESPACE = WORKLOAD.replace("name: train", "name: train\n  namespace: team-")
+
+
+@pytest.mark.parametrize("texts", [{"namespace": "A B"}, {"workload": IN_NO_NAMESPACE}])
+def test_a_namespace_that_cannot_be_is_an_error_of_the_workload_and_the_rest_is_answered(texts: dict[str, str]) -> None:
+    found = answered(**texts)
+    assert found["map"]
+    assert found["results"]
+
+
+GANG = POLICY.partition("  matchConditions")[0].replace("multi-gpu-nvlink", "gangs")
+GROUP = """
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: g, namespace: default}
+spec: {minMember: 3}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: mode, namespace: default, labels: {podberth.io/params: "true"}}
+data: {most: "1"}
+---
+"""
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "  validations: [{expression: gang.size <= 1, message: no gangs}]\n  validationActions: [Deny]\n",
+        (
+            "  paramKind: {apiVersion: v1, kind: ConfigMap}\n  paramRef: {name: mode, parameterNotFoundAction: Allow}\n"
+            "  validations: [{expression: gpu.count <= int(params.data.most), message: too many}]\n"
+            "  validationActions: [Deny]\n"
+        ),
+    ],
+)
+def test_the_tests_have_the_objects_of_the_workload(rule: str) -> None:
+    member = WORKLOAD.replace("name: train", "name: train\n  annotations: {scheduling.k8s.io/group-name: g}")
+    found = answered(policy=GANG + rule, workload=GROUP + member, cluster="")
+    assert [each["verdict"] for each in found["results"] if each["kind"] == "Pod"] == ["denied"]
+    assert "verdict: denied" in found["tests"]["text"]
+    assert found["tests"]["failing"] == []
 
 
 @pytest.mark.parametrize("comment", ["", "  # podberth-lint: disable=invalid it is a test"])

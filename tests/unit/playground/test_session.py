@@ -4,6 +4,7 @@ import pytest
 
 from podberth.errors import UsageError
 from podberth.playground.session import MOST_CHARACTERS, Session, session_of
+from podberth.playground.worker import _finite
 
 
 def test_a_session_is_read_as_it_was_written() -> None:
@@ -24,3 +25,8 @@ def test_a_session_is_read_as_it_was_written() -> None:
 def test_what_is_no_session_is_refused(document: object, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         session_of(document)
+
+
+def test_numbers_that_json_does_not_have_are_texts() -> None:
+    found = _finite({"a": [1.5, float("nan"), (float("-inf"), "b")], "c": None})
+    assert found == {"a": [1.5, "nan", ["-inf", "b"]], "c": None}

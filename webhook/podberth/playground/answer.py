@@ -71,7 +71,10 @@ def answer(session: Session, environment: Environment, now: datetime) -> dict[st
     decided = _decided(session, snapshot.at(now), parsed, file)
     explained = _Explained(session, decided.snapshot, cluster)
     pods = list(explained.pods(file))
-    tests, failing = ("", ()) if broken else tests_of(cluster.fields, explained.cases, parsed, decided.snapshot, now)
+    # The tests have the workload's other objects among their own, so the snapshot is that without them.
+    fields = {**cluster.fields, "objects": [*cluster.fields.get("objects", ()), *decided.beside]}
+    suite = fields if fields["objects"] else cluster.fields
+    tests, failing = ("", ()) if broken else tests_of(suite, explained.cases, parsed, snapshot.at(now), now)
     return {
         "marks": {
             "policy": [*marks, *_unmarked(session, {*broken, *decided.problems}, marks)],
@@ -97,6 +100,8 @@ class _Decided:
     """The check of the workload: its results, the difference of its text, and the snapshot that it was decided in."""
 
     snapshot: Snapshot
+    beside: tuple[Mapping[str, Any], ...]
+    """The objects of the workload's text that tell of its pods, such as their groups and params."""
     results: tuple[Result, ...]
     json: Sequence[dict[str, Any]]
     diff: list[str]
@@ -115,6 +120,7 @@ def _decided(session: Session, snapshot: Snapshot, parsed: ParsedPolicies, file:
     checked = check(file, whole, settings, tuple(referred(documents)))
     return _Decided(
         snapshot=whole,
+        beside=tuple(each for each in documents if each.get("kind") != "Pod"),
         results=checked.results,
         json=report([checked]).as_json()["results"],
         diff=_difference(session.workload, checked.results),
@@ -142,8 +148,8 @@ class _Explained:
     session: Session
     snapshot: Snapshot
     cluster: SessionCluster
-    cases: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
-    """(title, pod) for each explained pod."""
+    cases: list[tuple[str, Mapping[str, Any], str]] = field(default_factory=list)
+    """(title, pod, verdict) for each explained pod."""
     more: int = 0
     """The number of pods beyond ``MOST_PODS``."""
     _tracers: dict[str, Tracer] = field(default_factory=dict)
@@ -163,13 +169,13 @@ class _Explained:
                 yield from self._pod(source, template, reach)
 
     def _pod(self, source: Source, template: Template, reach: ReachableCluster | None) -> Iterator[ExplainedPod]:
-        request = request_of({"object": template.pod, "userInfo": REQUESTER})
         try:
+            request = request_of({"object": template.pod, "userInfo": REQUESTER})
             found = explain(request, self.snapshot.with_owners(template.owners), tracers=self._tracers)
         except ReviewError:
             return
         path = render_path(template.path)
-        self.cases.append((" ".join(filter(None, (source.kind, source.name, path))), template.pod))
+        self.cases.append((" ".join(filter(None, (source.kind, source.name, path))), template.pod, found.verdict))
         explained = ExplainedPod(
             file=WORKLOAD,
             line=source.line(template.path),

@@ -18,8 +18,8 @@ from ..suite.case_file import Case, Expectation, Suite, SuiteCluster
 from ..topology.holdings import Holdings
 
 FILE: Final = "cluster.yaml"
-MAX_NODES: Final = 2_000
-"""The most simulated nodes: the page draws each."""
+MAX_NODES: Final = 500
+"""The most nodes: the page draws each, and each case of its tests has a cluster of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,5 +79,7 @@ def _simulated(source: PositionedDocument, namespace: str) -> SessionCluster:
 
 def _cluster(given: Sequence[dict[str, Any]], fields: Mapping[str, Any], suite: Suite | None) -> SessionCluster:
     facts, holdings = collect_with_holdings(given, now=None)
+    if (count := len(facts.nodes)) > MAX_NODES:
+        return SessionCluster(problems=(Problem(FILE, 0, 0, "", f"got {count:,} nodes, want {MAX_NODES:,} at most"),))
     problems = tuple(Problem(FILE, 0, 0, "", each) for each in facts.problems)
     return SessionCluster(facts=facts, holdings=holdings, problems=problems, fields=fields, suite=suite)

@@ -14,11 +14,13 @@ from ..suite.runner import CaseResult, SuiteResult, SuiteSettings, run_suite, wr
 from ..wellknown import APPLIED_ANNOTATION
 
 _FILE = "tests.yaml"
+MOST_CASES = 5
+"""The most cases: each is run twice, over a cluster of its own."""
 
 
 def tests_of(
     cluster: Mapping[str, Any],
-    pods: Sequence[tuple[str, Mapping[str, Any]]],
+    pods: Sequence[tuple[str, Mapping[str, Any], str]],
     policies: ParsedPolicies,
     snapshot: Snapshot,
     now: datetime,
@@ -27,11 +29,12 @@ def tests_of(
 
     Args:
         cluster: the cluster as the fields of a suite.
-        pods: (title, pod) for each case.
+        pods: (title, pod, verdict without native policies) for each case; the first ``MOST_CASES`` become cases.
         policies: the policies that are tested.
         snapshot: a snapshot with the compiled policies.
         now: the time for exceptions.
     """
+    pods = pods[:MOST_CASES]
     cases = list(_cases(pods))
     if not cases:
         return "", ()
@@ -44,12 +47,19 @@ def tests_of(
     suite = {**cluster, "cases": expected}
     again = _run(suite, policies, snapshot, now)
     said = (again,) if isinstance(again, str) else tuple(map(str, again.violations))
-    return as_yaml(suite), said
+    # The verdict has no part of native policies.
+    explained = () if policies.others else pods
+    other = (
+        f"{title}: the case is {result.verdict or 'admitted'}, the decision {verdict}"
+        for (title, _, verdict), result in zip(explained, found.cases, strict=False)
+        if (result.verdict == "denied") != (verdict == "denied")
+    )
+    return as_yaml(suite), (*said, *other)
 
 
-def _cases(pods: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
+def _cases(pods: Sequence[tuple[str, Mapping[str, Any], str]]) -> Iterator[dict[str, Any]]:
     names: set[str] = set()
-    for number, (title, pod) in enumerate(pods, 1):
+    for number, (title, pod, _) in enumerate(pods, 1):
         name = f"{title} ({number})" if title in names else title
         names.add(name)
         given = {key: value for key, value in pod.items() if key not in ("apiVersion", "kind")}

@@ -96,6 +96,8 @@ class Playground:
             response = await handler(request) if self._is_allowed(request) else web.Response(status=403, text="403")
         except web.HTTPException as error:
             response = web.Response(status=error.status, text=str(error.status))
+        except web.RequestPayloadError:
+            response = web.Response(status=400, text="400")
         response.headers.update(HEADERS)
         return response
 

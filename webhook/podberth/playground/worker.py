@@ -6,6 +6,7 @@ no access to files for requests: it gets texts, and it answers texts.
 
 import asyncio
 import json
+import math
 import os
 import resource
 import sys
@@ -26,6 +27,7 @@ MOST_WAITING: Final = 16
 """The most requests that wait for the process; the page of one user has three at most."""
 _MAX_MEMORY_BYTES: Final = 4 * 2**30
 _TOO_MUCH: Final = "the answer needs too much memory; make the policy or the cluster smaller"
+_ENDED: Final = "the process that answers has ended, perhaps for want of memory; the terminal may say more"
 
 
 class NoAnswerError(Exception):
@@ -99,7 +101,7 @@ class Worker:
             if not answered:
                 await self.close()
         if not answered:
-            raise NoAnswerError(413, _TOO_MUCH)
+            raise NoAnswerError(500, _ENDED)
         return line
 
     async def _running(self) -> asyncio.subprocess.Process:
@@ -122,25 +124,38 @@ def main() -> None:
     from ..files.deadline import new_environment  # noqa: PLC0415 - the engine is not loaded into the server
     from .asking import Asking  # noqa: PLC0415 - as above
 
-    resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    limit = _MAX_MEMORY_BYTES if most == resource.RLIM_INFINITY else min(most, _MAX_MEMORY_BYTES)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     # What a library prints must not be read as an answer.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     asking = Asking(new_environment())
     for line in sys.stdin.buffer:
         message = json.loads(line)
-        status, answer = 200, None
+        status, answer = 200, ""
         try:
-            answer = asking(message["kind"], message["request"], datetime.now(UTC))
+            found = asking(message["kind"], message["request"], datetime.now(UTC))
+            answer = json.dumps(_finite(found), default=str, allow_nan=False)
         except PodberthError as error:
-            status, answer = 400, str(error)
+            status, answer = 400, json.dumps(str(error))
         except MemoryError:
-            status, answer = 413, _TOO_MUCH
+            status, answer = 413, json.dumps(_TOO_MUCH)
         except Exception as error:  # noqa: BLE001 - the page says that it failed; the terminal has the kind of the error
-            status, answer = 500, "podberth failed on this session; it is a bug, and the session's file shows it"
+            said = "podberth failed on this session; it is a bug, and the session's file shows it"
+            status, answer = 500, json.dumps(said)
             sys.stderr.write(f"podberth: playground: {type(error).__name__}\n")
-        answers.write(f"{status} {json.dumps(answer, default=str)}\n".encode(errors="replace"))
+        answers.write(f"{status} {answer}\n".encode(errors="replace"))
         answers.flush()
+
+
+def _finite(value: Any) -> Any:
+    """Return a JSON value with texts in place of the numbers that JSON does not have: NaN and the infinities."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {key: _finite(each) for key, each in value.items()}
+    return [_finite(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 if __name__ == "__main__":
