@@ -101,7 +101,7 @@ class _Decided:
 
     snapshot: Snapshot
     beside: tuple[Mapping[str, Any], ...]
-    """The objects of the workload's text that tell of its pods, such as their groups and params."""
+    """The workload's other objects about its pods, such as their groups and params."""
     results: tuple[Result, ...]
     json: Sequence[dict[str, Any]]
     diff: list[str]
