@@ -38,7 +38,11 @@ def test_the_shipped_policies_are_clean_on_a_cluster(shape: str, tmp_path: Path)
     nodes = tmp_path / "nodes.json"
     documents = [document for number in range(2) for document in simulate(shape, f"node-{number}")]
     nodes.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}), encoding="utf-8")
-    assert main(["lint", str(_ROOT / "policies"), str(_ROOT / "optional-policies"), "--topology", str(nodes)]) == 0
+    # These prefer small machines and a label of agents, and it is right to say that the cluster has none.
+    others = [
+        each for each in (_ROOT / "optional-policies").iterdir() if each.name not in ("free-linked", "small-machines")
+    ]
+    assert main(["lint", str(_ROOT / "policies"), *map(str, others), "--topology", str(nodes)]) == 0
 
 
 def test_a_finding_is_printed_at_its_place_and_ends_with_1(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
