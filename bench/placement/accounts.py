@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from podberth.kube.selector import node_selector_matches
+from podberth.topology.free_links import most_linked
 
 from .overlay import WHOLE, Machine, Unit
 
@@ -62,8 +63,7 @@ class Account:
 
     def free_linked(self) -> int:
         """Return the most free GPUs, whole ones, that share NVLink; 1 for a free one without links."""
-        free = {unit.gpu for unit in self.free if unit.resource == WHOLE}
-        return max((len(free.intersection(domain)) for domain in self.machine.domains), default=min(1, len(free)))
+        return most_linked({unit.gpu for unit in self.free if unit.resource == WHOLE}, self.machine.domains)
 
     def place(self, ask: Ask) -> Held:
         """Take what the pod asks for; ValueError where the machine has not as much, which the scheduler had seen."""

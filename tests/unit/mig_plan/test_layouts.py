@@ -68,7 +68,7 @@ def test_a_small_pool_is_solved_exactly(gpus: int, demand: dict[str, int]) -> No
     layouts = layouts_of(PROFILES, a100())
     best = max(worth_of(each, demand) for each in combinations_with_replacement(layouts, gpus))
     found = solve(gpus, layouts, demand, WORTH, never)
-    assert found.exact
+    assert found.bound <= found.worth
     assert found.worth == pytest.approx(best)
     chosen = list(Counter(found.layouts).elements())
     assert len(chosen) == gpus

@@ -60,17 +60,25 @@ _INT64: Final = 2**63
 _SHOWN: Final = 10**30
 # The rules by which operators replace placeholders
 _FILLED_IN: Final = tuple(each for row in DOSSIERS for each in row.filled_in)
+# The commands by which kinds with parameters of their own fill these in
+_FILLED_BY: Final = {
+    api_version: kind.filled_by
+    for row in DOSSIERS
+    for kind in row.kinds
+    if kind.filled_by
+    for api_version in kind.api_versions
+}
 
 _EXPAND: Final = "expand it first, for example: {} | podberth check -"
 
 
 def advice(placeholder: str, api_version: str) -> str:
-    """Return advice on how to replace a placeholder such as ``${N}``: by helm, oc, envsubst or by hand.
+    """Return advice on how to replace a placeholder such as ``${N}``: the kind's command, helm, envsubst or by hand.
 
-    ``api_version`` is the document's. An OpenShift Template has values of its own, which envsubst does not read.
+    ``api_version`` is the document's.
     """
-    if api_version.startswith("template.openshift.io/"):
-        return _EXPAND.format("oc process --local -f FILE")
+    if api_version in _FILLED_BY:
+        return _EXPAND.format(_FILLED_BY[api_version])
     if "{{" in placeholder or "{%" in placeholder:
         return _EXPAND.format("helm template …")
     if "$" in placeholder:

@@ -13,12 +13,14 @@ from typing import Any, Final
 from ..errors import UsageError
 from ..facts.object_kinds import Document, unlist
 from ..files.cluster_documents import read_documents
-from ..files.reading import MAX_POLICY_BYTES, read_text_in_time, reason_of
+from ..files.reading import MAX_POLICY_BYTES, named_text
 from ..kube.documents import load_documents
+from ..kube.unchecked import is_pod
 from ..mig_plan.demand import Need, of_document, of_pods
 from ..mig_plan.layouts import UNCUT, Layout
 from ..mig_plan.plan import Config, Plan, PoolPlan, Served, plan
-from .access import add_output, flag
+from ..words import counted
+from .access import add_output, number
 from .exitcodes import ExitCode
 from .output import write_text
 from .topology import nodes_of, simulated
@@ -46,7 +48,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "{gpus: 1, count: 2}] (default: the Pods in the snapshot)",
     )
     mig.add_argument(
-        "--seconds", metavar="N", type=flag(_seconds), default=10.0, help="the time for the search (default 10)"
+        "--seconds",
+        metavar="N",
+        type=number(0.001, 3600, "seconds from 0.001 to 3600"),
+        default=10.0,
+        help="the time for the search (default 10)",
     )
     add_output(mig, FORMATS)
 
@@ -65,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     demand = _demand(arguments.demand, documents)
     found = plan(nodes_of(documents, None), demand, clock=time.monotonic, seconds=arguments.seconds)
     if not found.machines:
-        reasons = "".join(f"; {_count(count, 'node')}: {reason}" for reason, count in found.left_out)
+        reasons = "".join(f"; {counted(count, 'node')}: {reason}" for reason, count in found.left_out)
         raise UsageError(f"got no node whose GPUs can be partitioned{reasons}")
     write_text({"text": _text, "json": _json, "yaml": _yaml}[arguments.output](found, demand))
     return ExitCode.OK
@@ -74,30 +80,17 @@ def run(arguments: argparse.Namespace) -> int:
 def _demand(file: Path | None, documents: Sequence[Document]) -> Counter[Need]:
     if file is None:
         singles = (single for document in documents for single in unlist(document))
-        demand = of_pods(each for each in singles if each.get("apiVersion") == "v1" and each.get("kind") == "Pod")
+        demand = of_pods(filter(is_pod, singles))
         if not demand:
             raise UsageError("got no Pod with NVIDIA GPUs in the snapshot, want some, or --demand FILE")
         return demand
-    try:
-        text = read_text_in_time(file, MAX_POLICY_BYTES)
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file}: cannot be read: {reason_of(error)}") from error
+    text = named_text(file, MAX_POLICY_BYTES)
     loaded, problems = load_documents(text, str(file))
     if problems:
         raise UsageError(str(problems[0]))
     if len(loaded) != 1:
         raise UsageError(f"{file}: got {len(loaded)} documents, want one")
     return of_document(loaded[0].document, str(file))
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds <= 3600:  # noqa: PLR2004 - an hour
-        raise ValueError("want a number of seconds from above 0 to 3600")
-    return seconds
 
 
 # ---- the formats ----------------------------------------------------------------------------------------------------
@@ -111,7 +104,7 @@ def _text(found: Plan, demand: Counter[Need]) -> str:
         lines.append(f"planned: {_served(found.planned, found)}")
         lines += [_pool_line(each) for each in found.pools]
     lines.append(_certainty(found))
-    lines += [f"left out: {_count(count, 'node')}: {reason}" for reason, count in found.left_out]
+    lines += [f"left out: {counted(count, 'node')}: {reason}" for reason, count in found.left_out]
     return "\n".join([*lines, *([] if found.keeps else ["", _yaml(found, demand).rstrip()])]) + "\n"
 
 
@@ -124,8 +117,8 @@ def _served(served: Served, found: Plan) -> str:
 
 def _pool_line(each: PoolPlan) -> str:
     changed = sum(len(config.changed) for config in each.configs)
-    nodes = _count(len(each.pool.machines), "node")
-    return f"{each.pool.table.name}: {nodes}, {_count(each.pool.gpus, 'GPU')}; {changed} to change"
+    nodes = counted(len(each.pool.machines), "node")
+    return f"{each.pool.table.name}: {nodes}, {counted(each.pool.gpus, 'GPU')}; {changed} to change"
 
 
 def _certainty(found: Plan) -> str:
@@ -199,10 +192,6 @@ def _nodes(config: Config) -> str:
     names = ", ".join(config.nodes[:_MOST_NAMED])
     more = len(config.nodes) - _MOST_NAMED
     return f"{names}, and {more} more" if more > 0 else names
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _gib(mib: int) -> str:

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from ..errors import UsageError
-from ..files.reading import MAX_POLICY_BYTES, read_text_in_time, reason_of
+from ..files.reading import MAX_POLICY_BYTES, named_text
 from ..playground.server import Playground
 from ..playground.session import Session, session_of
 from ..settings import Address
@@ -84,21 +84,14 @@ def _session(arguments: argparse.Namespace) -> Session:
     session = Session()
     if arguments.session is not None:
         try:
-            session = session_of(json.loads(_text(arguments.session)))
+            session = session_of(json.loads(named_text(arguments.session, MAX_POLICY_BYTES)))
         except ValueError as error:
             raise UsageError(f"{arguments.session}: got no JSON, want a file that the page has saved") from error
     files = {name: getattr(arguments, name) for name in _TEXTS}
-    texts = {name: _text(file) for name, file in files.items() if file is not None}
+    texts = {name: named_text(file, MAX_POLICY_BYTES) for name, file in files.items() if file is not None}
     if arguments.namespace is not None:
         texts["namespace"] = arguments.namespace
     return session_of({**session.as_json(), **texts})
-
-
-def _text(file: Path) -> str:
-    try:
-        return read_text_in_time(file, MAX_POLICY_BYTES)
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file}: cannot be read: {reason_of(error)}") from error
 
 
 def _is_loopback(host: str) -> bool:

@@ -7,6 +7,7 @@ are free.
 from collections.abc import Iterable
 from datetime import datetime
 
+from ..kube.unchecked import is_pod
 from ..topology.holdings import Holdings
 from .cluster import ClusterFacts, collect
 from .object_kinds import Document, unlist
@@ -21,12 +22,8 @@ def collect_with_holdings(
     is unknown which accelerators are free.
     """
     singles = [single for document in documents for single in unlist(document)]
-    pods = [each for each in singles if _is_pod(each)]
+    pods = [each for each in singles if is_pod(each)]
     # As items of one list: a list among the items is a problem of the document, and is not read.
-    others = {"kind": "List", "items": [each for each in singles if not _is_pod(each)]}
+    others = {"kind": "List", "items": [each for each in singles if not is_pod(each)]}
     facts = collect([others], now=now)
     return facts, Holdings.of(facts.nodes, pods) if pods else None
-
-
-def _is_pod(document: Document) -> bool:
-    return document.get("apiVersion") == "v1" and document.get("kind") == "Pod"

@@ -38,7 +38,7 @@ from ..policy.model import LabelSelector
 from ..policy.wording import explain
 from ..wellknown import HOSTNAME_LABEL
 from ..workload.systems import SYSTEMS
-from .reading import MAX_SMALL_BYTES, read_text_in_time, reason_of
+from .reading import MAX_SMALL_BYTES, named_text
 
 if TYPE_CHECKING:
     _SystemName: TypeAlias = str
@@ -86,10 +86,7 @@ def read_conventions(path: Path | None) -> Conventions:
     """
     if path is None:
         return Conventions()
-    try:
-        documents, problems = load_documents(read_text_in_time(path, MAX_SMALL_BYTES), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--conventions: {path}: cannot be read: {reason_of(error)}") from error
+    documents, problems = load_documents(named_text(path, MAX_SMALL_BYTES, "--conventions: "), str(path))
     if problems or len(documents) != 1:
         problems = problems or [Problem(str(path), 0, 0, "", f"got {len(documents)} documents, want one")]
         raise UsageError("\n".join(map(str, problems)))

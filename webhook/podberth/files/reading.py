@@ -16,6 +16,8 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import BinaryIO, Final, TypeVar
 
+from ..errors import UsageError
+
 T = TypeVar("T")
 
 PATIENCE_SECONDS: Final = 8.0
@@ -153,6 +155,18 @@ def read_text_in_time(path: Path, most: int) -> str:
         UnicodeDecodeError: the file is not in UTF-8.
     """
     return in_time(path, partial(read_text, path, most))
+
+
+def named_text(path: Path, most: int, where: str = "") -> str:
+    """Return the text of a file that the user has named, as ``read_text_in_time`` does.
+
+    Raises:
+        UsageError: the file cannot be read; the message begins with ``where``, such as the flag.
+    """
+    try:
+        return read_text_in_time(path, most)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{where}{path}: cannot be read: {reason_of(error)}") from error
 
 
 def reason_of(error: OSError | UnicodeDecodeError) -> str:

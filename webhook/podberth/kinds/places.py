@@ -203,6 +203,8 @@ class WorkloadKind:
     places: tuple[TemplatePlace, ...] = ()
     nested: tuple[tuple[str, ...], ...] = ()
     """The paths to objects that the workload wraps and that may be workloads themselves."""
+    filled_by: str = ""
+    """The command that prints the objects with the workload's own parameters filled in; empty: it has no parameters."""
     only_template: bool = False
     """Whether the kind makes no pods by itself: other objects refer to objects of the kind, or users make pods from
     them.

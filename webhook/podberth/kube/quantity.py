@@ -6,6 +6,7 @@ Source of the grammar and the limits: apimachinery pkg/api/resource/quantity.go.
 import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from math import ceil
 from typing import Any, Final
 
 from .shape import CONTAINER_LISTS
@@ -30,6 +31,7 @@ _SUFFIXES: Final = {suffix: Fraction(10) ** power for suffix, power in DECIMAL.i
 # are rounded away from zero (ParseQuantity, same file).
 _LARGEST: Final = Fraction(2**63 - 1)
 _NANO: Final = 10**9
+_MEBIBYTE: Final = 2**20
 
 # Real amounts are shorter, and the cost of exact arithmetic grows with the text. With at most this many digits, an
 # exponent beyond twice as many has no effect: the value is capped or one nano.
@@ -60,6 +62,16 @@ def parse_quantity(value: object) -> Fraction:
         number *= Fraction(10) ** max(-_LARGEST_EXPONENT, min(_LARGEST_EXPONENT, exponent))
     bounded = min(_LARGEST, Fraction(-(-number * _NANO // 1), _NANO))
     return -bounded if match["sign"] == "-" else bounded
+
+
+def mebibytes(value: object) -> int:
+    """Return the MiB that a quantity of bytes stands for, rounded up; 0 if it is less than 1 MiB.
+
+    Raises:
+        ValueError: the value is no quantity; the message contains the value.
+    """
+    size = parse_quantity(value) / _MEBIBYTE
+    return ceil(size) if size >= 1 else 0
 
 
 def parse_count(value: object) -> int:

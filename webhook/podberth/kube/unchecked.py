@@ -19,6 +19,11 @@ def at(document: object, *path: str) -> Any:
     return document
 
 
+def is_pod(document: Mapping[str, Any]) -> bool:
+    """Return whether a document is a Pod."""
+    return document.get("apiVersion") == "v1" and document.get("kind") == "Pod"
+
+
 def mapping_at(document: object, *path: str) -> Mapping[str, Any]:
     """Return the object at a path of an unchecked document; empty if no object is there."""
     found = at(document, *path)

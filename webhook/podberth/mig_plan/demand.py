@@ -8,11 +8,10 @@ from typing import Any, Final
 
 from ..devices import mig
 from ..errors import UsageError
-from ..kube.quantity import parse_quantity
+from ..kube.quantity import mebibytes
 from ..kube.unchecked import at
 from ..workload.gpus import gpu_facts
 
-_MEBIBYTE: Final = 2**20
 _MINUTES_OF_AN_HOUR: Final = 60
 _ENOUGH: Final = 0.9
 """The share of the time in which a demand by rate has no more pods than are planned for."""
@@ -106,12 +105,12 @@ def _need(item: Mapping[str, Any], where: str) -> Need:
         except ValueError as error:
             raise UsageError(f"{where}.profile: {error}") from error
     try:
-        size = parse_quantity(str(item["memory"]))
+        size = mebibytes(str(item["memory"]))
     except ValueError as error:
         raise UsageError(f"{where}.memory: {error}") from error
-    if size < _MEBIBYTE:
+    if not size:
         raise UsageError(f"{where}.memory: got {item['memory']}, want at least 1Mi; give the unit, as in 10Gi")
-    return Need(memory_mib=int(-(-size // _MEBIBYTE)))
+    return Need(memory_mib=size)
 
 
 def _count(item: Mapping[str, Any], where: str) -> int:

@@ -36,11 +36,6 @@ class Solution:
     bound: float
     """No layouts have a larger worth. It equals ``worth`` if the search has ended by itself."""
 
-    @property
-    def exact(self) -> bool:
-        """Whether no other layouts are worth more."""
-        return self.bound <= self.worth
-
 
 @lru_cache(maxsize=_REMEMBERED)
 def layouts_of(profiles: tuple[str, ...], table: MigTable) -> tuple[Layout, ...]:
@@ -114,7 +109,7 @@ def solve_offering(
             continue
         if best is not None and late():
             return replace(best, bound=free.bound)
-        served = sum(worth[name] * min(count, demand.get(name, 0)) for name, count in layout if name in demand)
+        served = _served(held, demand, worth)
         rest = solve_offering(gpus - 1, layouts, _without(demand, held, 1), worth, late, offered - held.keys())
         if rest is None:
             continue
@@ -142,13 +137,15 @@ class _Search:
         left, total = dict(demand), 0.0
         counts = [0] * len(self._layouts)
         while gpus and left:
-            served, index = max((self._served(layout, left, 1), index) for index, layout in enumerate(self._layouts))
+            served, index = max(
+                (_served(layout, left, self._worth), index) for index, layout in enumerate(self._layouts)
+            )
             if served <= 0:
                 break
             layout = self._layouts[index]
             # As many as all serve as much.
             times = max(1, min([gpus, *(left[name] // count for name, count in layout.items() if name in left)]))
-            total += self._served(layout, left, times)
+            total += _served(layout, left, self._worth, times)
             left = _without(left, layout, times)
             counts[index] += times
             gpus -= times
@@ -170,7 +167,7 @@ class _Search:
             if self._is_over():
                 break
             self._counts[index] = times
-            served = self._served(layout, demand, times)
+            served = _served(layout, demand, self._worth, times)
             self.branch(gpus - times, index + 1, _without(demand, layout, times), total + served)
         self._counts[index] = 0
 
@@ -181,20 +178,17 @@ class _Search:
     def bound(self, gpus: int, index: int, demand: Mapping[str, int]) -> float:
         """Return a worth that the layouts from ``index`` on cannot exceed on ``gpus`` GPUs."""
         layouts = self._layouts[index:]
-        best_gpu = max((self._served(layout, demand, 1) for layout in layouts), default=0.0)
+        best_gpu = max((_served(layout, demand, self._worth) for layout in layouts), default=0.0)
         reachable = sum(
             self._worth[name] * min(count, gpus * max((layout.get(name, 0) for layout in layouts), default=0))
             for name, count in demand.items()
         )
         return min(gpus * best_gpu, reachable)
 
-    def _served(self, layout: Mapping[str, int], demand: Mapping[str, int], times: int) -> float:
-        """Return the worth of what ``times`` GPUs of a layout serve of a demand."""
-        return sum(
-            self._worth[name] * min(count * times, demand.get(name, 0))
-            for name, count in layout.items()
-            if name in demand
-        )
+
+def _served(layout: Mapping[str, int], demand: Mapping[str, int], worth: Mapping[str, float], times: int = 1) -> float:
+    """Return the worth of what ``times`` GPUs of a layout serve of a demand."""
+    return sum(worth[name] * min(count * times, demand[name]) for name, count in layout.items() if name in demand)
 
 
 def _without(demand: Mapping[str, int], layout: Mapping[str, int], times: int) -> dict[str, int]:

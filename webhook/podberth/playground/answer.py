@@ -72,8 +72,8 @@ def answer(session: Session, environment: Environment, now: datetime) -> dict[st
     explained = _Explained(session, decided.snapshot, cluster)
     pods = list(explained.pods(file))
     # The tests have the workload's other objects among their own, so the snapshot is that without them.
-    fields = {**cluster.fields, "objects": [*cluster.fields.get("objects", ()), *decided.beside]}
-    suite = fields if fields["objects"] else cluster.fields
+    beside = {"objects": [*cluster.fields.get("objects", ()), *decided.beside]} if decided.beside else {}
+    suite = {**cluster.fields, **beside}
     tests, failing = ("", ()) if broken else tests_of(suite, explained.cases, parsed, snapshot.at(now), now)
     return {
         "marks": {

@@ -1,5 +1,6 @@
 """Counts the free GPUs of a node that are linked with each other, for the node label of ``--free-labels``."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from .node import NodeTopology
@@ -18,8 +19,12 @@ def free_linked_gpus(topology: NodeTopology, allocation: Allocation) -> int | No
         return None
     whole = (gpu.index for gpu in topology.gpus if not gpu.problem and not gpu.mig_enabled)
     free = {index for index in whole if allocation.held(index) is False}
-    linked = max((len(free.intersection(domain)) for domain in topology.links.domains), default=0)
-    return max(linked, min(1, len(free)))
+    return most_linked(free, topology.links.domains)
+
+
+def most_linked(free: set[int], domains: Iterable[Iterable[int]]) -> int:
+    """Return the largest number of GPUs among ``free`` in one link domain; 1 if none of them is linked."""
+    return max((len(free.intersection(domain)) for domain in domains), default=0) or min(1, len(free))
 
 
 def bucket(count: int) -> int:

@@ -14,7 +14,7 @@ from ..devices.resources import COUNTED_KINDS, DEVICE_CLASS_PREFIX, recognise
 from ..kinds.roles import Asks
 from ..kube.pod import Container, annotations, containers, spec
 from ..kube.positions import render_path
-from ..kube.quantity import LARGEST_AMOUNT, parse_count, parse_quantity, reserved
+from ..kube.quantity import LARGEST_AMOUNT, mebibytes, parse_count, reserved
 from ..wellknown import GPU_MEMORY_ANNOTATION
 from .dialects import foreign_dialect
 
@@ -22,7 +22,6 @@ Kind = Literal["none", "whole", "mig", "shared", "mixed", "claim"]
 
 _KINDS: Final[dict[str, Kind]] = {"whole": "whole", "mig": "mig", "shared": "shared"}
 
-_MEBIBYTE: Final = 2**20
 
 _UNKNOWN: Final = (ClaimRequest("", 0),)
 _MAYBE_GPUS: Final = frozenset({*COUNTED_KINDS, ""})
@@ -297,12 +296,11 @@ def _memory_mib(pod: Mapping[str, Any], problems: list[str]) -> int:
         return 0
     where = f"metadata.annotations[{GPU_MEMORY_ANNOTATION}]"
     try:
-        size = parse_quantity(text)
+        size = mebibytes(text)
     except ValueError as error:
         problems.append(f"{where}: {error}")
         return 0
-    if size < _MEBIBYTE:
+    if not size:
         # "10" is ten bytes, which no user means; a guessed unit could be wrong, so the message asks for the unit.
         problems.append(f'{where}: got "{text[:32]}", want at least 1Mi; give the unit, as in 10Gi')
-        return 0
-    return int(-(-size // _MEBIBYTE))
+    return size

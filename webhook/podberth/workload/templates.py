@@ -29,7 +29,7 @@ from ..kube.paths import ELEMENT, Path
 from ..kube.pod_limits import excess_of_template
 from ..kube.positions import render_path
 from ..kube.shape import RESOURCED_LISTS, template_problems
-from ..kube.unchecked import at, list_at, mapping_at, text_at
+from ..kube.unchecked import at, is_pod, list_at, mapping_at, text_at
 from .defaults import apply_defaults
 from .kinds import nested_in, row_for
 
@@ -144,7 +144,7 @@ def _templates(
     further paths of templates, by kind. ``depth`` is the number of objects around the document.
     """
     where = text_at(document, "metadata", "namespace") or namespace
-    if document.get("apiVersion") == "v1" and document.get("kind") == "Pod":
+    if is_pod(document):
         yield _bare(document, where)
     row = row_for(document)
     scene = Scene(

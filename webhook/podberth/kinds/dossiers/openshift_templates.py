@@ -15,6 +15,7 @@ DOSSIER: Final = Dossier(
             kind="Template",
             source="openshift/api template/v1/types.go Template.Objects",
             nested=(("objects", ELEMENT),),
+            filled_by="oc process --local -f FILE",
             only_template=True,
         ),
     ),
