@@ -116,7 +116,7 @@ class Plan:
 
 
 def plan(nodes: Iterable[Node], demand: Demand, *, clock: Callable[[], float], seconds: float = 10.0) -> Plan:
-    """Return the layouts that serve the most memory of a demand, and never less than today's.
+    """Return layouts that serve more memory of a demand than today's by the measure of ``served``, if some are found.
 
     A need of memory gets the smallest profile that is offered and large enough, as the policy ``mig-right-size`` asks
     for it, or a whole GPU where none is. So every choice of profiles to offer is tried, the largest choices first. For
