@@ -33,7 +33,7 @@ def test_the_text_says_what_is_gained_how_sure_it_is_and_how_to_do_it(
         "demand: 28 pods, 616 GiB\n"
         "today: 57 % of it, 352 GiB, has a place; wait: 6 of 1 GPU, 6 of 4096 MiB\n"
         "planned: 100 % of it, 616 GiB, has a place; nothing waits\n"
-        "A100-40GB: 2 nodes, 16 GPUs; 1 to change\n"
+        "A100-40GB: 2 nodes, 16 GPUs; in use 352 GiB today, 616 GiB planned; 1 to change\n"
         "exact: no layouts serve more"
     )
     assert config.startswith("version: v1\nmig-configs:\n  # dgx-a100-8-")
@@ -48,7 +48,6 @@ def test_yaml_is_what_mig_parted_reads(needs: str, capsys: pytest.CaptureFixture
     assert sorted(json.dumps(each) for each in devices) == sorted(
         json.dumps(each)
         for each in (
-            {"devices": list(range(8)), "mig-enabled": False},
             {"devices": [6, 7], "mig-enabled": True, "mig-devices": {"1g.5gb": 7}},
             {"devices": [0, 1, 2, 3, 4, 5], "mig-enabled": False},
         )
@@ -62,7 +61,9 @@ def test_json_has_the_same(needs: str, capsys: pytest.CaptureFixture[str]) -> No
     assert (document["keepsToday"], document["exact"]) == (False, True)
     assert document["planned"]["servedMiB"] == document["boundMiB"] == document["demandMiB"]
     assert document["today"]["waiting"] == [{"need": "1 GPU", "pods": 6}, {"need": "4096 MiB", "pods": 6}]
-    assert [each["changed"] for each in pool["configs"] if each["changed"]] == [["dgx-a100-8-1"]]
+    assert (pool["todayMiB"], pool["plannedMiB"]) == (352 * 1024, 616 * 1024)
+    assert [each["nodes"] for each in pool["configs"]] == [["dgx-a100-8-1"]]
+    assert pool["kept"] == ["dgx-a100-8-0"]
 
 
 def test_without_a_file_the_pods_of_the_snapshot_are_the_demand(
