@@ -88,6 +88,22 @@ def test_layouts_that_are_good_enough_are_kept(tmp_path: Path, capsys: pytest.Ca
     )
 
 
+def test_a_plan_that_is_not_exact_says_how_much_more_others_may_serve(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """400 machines are too many for a search of a hundredth of a second."""
+    file = tmp_path / "needs.yaml"
+    file.write_text(
+        "needs:\n- {memory: 4Gi, count: 9000}\n- {memory: 9000Mi, count: 4000}\n- {memory: 19000Mi, count: 3000}\n"
+        "- {profile: 2g.10gb, count: 500}\n- {gpus: 8, count: 100}\n",
+        encoding="utf-8",
+    )
+    assert main(["plan", "mig", "--simulate", "dgx-a100-8:400", "--demand", str(file), "--seconds", "0.01"]) == 0
+    assert re.search(
+        r"^not exact: other layouts may serve more, at most \d+\.\d % more$", capsys.readouterr().out, re.MULTILINE
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
