@@ -266,8 +266,7 @@ class _Search:
             self.best, self.worth = list(self._counts), total
         if index == len(self._items):
             return
-        if self.ended or self._late():
-            self.ended = True
+        if self._is_over():
             return
         pool, layout = self._items[index]
         gpus = self._pools[pool].gpus if gpus is None else gpus
@@ -280,9 +279,13 @@ class _Search:
             served = self._served(layout, demand, times)
             left = _without(demand, layout, times)
             self.branch(index + 1, left, total + served, None if is_last else gpus - times)
-            if self.ended:
+            if self._is_over():
                 break
         self._counts[index] = 0
+
+    def _is_over(self) -> bool:
+        self.ended = self.ended or self._late()
+        return self.ended
 
     def bound(self, index: int, gpus: int, demand: Mapping[str, int]) -> float:
         """Return a worth that the items from ``index`` on cannot exceed, with ``gpus`` GPUs left in its pool."""
