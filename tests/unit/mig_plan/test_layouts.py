@@ -138,12 +138,25 @@ def test_a_large_pool_is_within_a_percent_of_its_bound() -> None:
     assert found.bound < 0.99 * 3200 * WORTH[WHOLE]
 
 
+class Watched(dict[str, float]):
+    """A mapping that counts how often it is read."""
+
+    reads = 0
+
+    def __getitem__(self, name: str) -> float:
+        self.reads += 1
+        return super().__getitem__(name)
+
+
 def test_a_search_of_many_gpus_ends_soon_after_its_time() -> None:
     """After the end, no level of the search tries its other numbers of GPUs."""
+    worth = Watched(WORTH)
     calls: Iterator[int] = count()
     demand = {"1g.5gb": 90_000, "2g.10gb": 45_000, "3g.20gb": 30_000, WHOLE: 8000}
-    solve([pool(30_000, *PROFILES)], demand, WORTH, lambda: next(calls) > 0)
-    assert next(calls) < 5
+    found = solve([pool(32_000, *PROFILES)], demand, worth, lambda: next(calls) > 900)
+    assert not found.exact
+    assert next(calls) == 902
+    assert worth.reads < 20_000
 
 
 def test_gpus_that_nobody_needs_stay_whole() -> None:

@@ -123,6 +123,24 @@ def test_today_counts_for_each_need_that_it_serves() -> None:
     assert found.today.memory_mib == found.demand_mib == 12 * 4096 + 6 * 9216 + 6 * 19968 + 2 * 40960
 
 
+def test_layouts_are_kept_where_a_search_without_time_finds_worse_ones() -> None:
+    """With 1g.10gb on offer alone, both models serve pods of 4 GiB. The search begins with 1g.5gb, which A100s have."""
+
+    def cut(name: str, product: str, instances: int) -> Node:
+        labels = {"nvidia.com/gpu.product": product, "nvidia.com/gpu.count": "2"}
+        return Node(name=name, labels=labels, allocatable={"nvidia.com/mig-1g.10gb": instances})
+
+    fleet = (
+        cut("a", "NVIDIA-A100-SXM4-40GB", 8),
+        cut("h", "NVIDIA-H100-80GB-HBM3", 14),
+        *nodes(hgx_h200_8=1, hgx_b200_8=1),
+    )
+    demand = {Need(memory_mib=4096): 200, Need(gpus=16): 1, Need(memory_mib=500): 1, Need(memory_mib=501): 1}
+    found = planned(fleet, demand, seconds=0.0)
+    assert found.keeps
+    assert found.planned == found.today
+
+
 def test_a_fleet_of_many_pools_is_planned() -> None:
     shapes = ("dgx_a100_8", "dgx_a100_8_mig_mixed", "hgx_h100_8", "h100_nvl_4", "a100_pcie_4", "gb200_tray")
     demand = {Need(memory_mib=size): 30 for size in (4000, 9000, 15_000, 30_000)}
