@@ -1,18 +1,22 @@
 """Plans of a fleet: how much is served, that no plan is worse than today, and which nodes change."""
 
 from collections import Counter
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations, combinations_with_replacement, product
 from itertools import count as counting
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from podberth.devices import mig_placement
+from podberth.devices.mig import table_for
 from podberth.facts.cluster import collect
 from podberth.mig_plan.demand import Need
-from podberth.mig_plan.layouts import WHOLE, Layout, layouts_of
-from podberth.mig_plan.plan import Machine, Plan, Pool, plan, served
-from podberth.topology.capability import capability_of
+from podberth.mig_plan.layouts import UNCUT, WHOLE, Layout, layouts_of
+from podberth.mig_plan.plan import Plan, plan
+from podberth.mig_plan.pools import Machine, Pool, measures_of, sum_of
+from podberth.mig_plan.search import Found, search
+from podberth.mig_plan.serving import served
 from podberth.topology.node import Node
 from podberth.topology.shapes import simulate
 
@@ -25,7 +29,7 @@ def nodes(**shapes: int) -> tuple[Node, ...]:
 
 def planned(fleet: tuple[Node, ...], demand: dict[Need, int], *, seconds: float = 100.0) -> Plan:
     ticks = counting()
-    return plan(fleet, Counter(demand), clock=lambda: next(ticks) / 10, seconds=seconds)
+    return plan(fleet, Counter(demand), clock=lambda: next(ticks) / 1000, seconds=seconds)
 
 
 def test_parts_are_cut_where_nobody_needs_the_whole() -> None:
@@ -36,11 +40,10 @@ def test_parts_are_cut_where_nobody_needs_the_whole() -> None:
     assert dict(found.today.waiting) == {Need(memory_mib=4096): 6, Need(gpus=1): 6}
     assert found.exact
     [pool] = found.pools
-    layouts = Counter(layout for config in pool.configs for layout in config.layouts for _ in config.nodes)
-    assert layouts == {(("1g.5gb", 7),): 2, ((WHOLE, 1),): 14}
-    assert [len(config.changed) for config in pool.configs] == [0, 1]
-    assert {node for config in pool.configs for node in config.nodes} == {"dgx-a100-8-0", "dgx-a100-8-1"}
-    assert [len(config.layouts) for config in pool.configs] == [8, 8]
+    [config] = pool.configs
+    assert sorted(config.layouts) == [((WHOLE, 1),)] * 6 + [(("1g.5gb", 7),)] * 2
+    assert sorted([*config.nodes, *pool.kept]) == ["dgx-a100-8-0", "dgx-a100-8-1"]
+    assert len(pool.kept) == 1
 
 
 def test_what_a_node_offers_today_counts() -> None:
@@ -68,10 +71,82 @@ def test_a_need_of_a_profile_gets_no_other() -> None:
 def test_whole_gpus_are_left_where_no_part_is_needed() -> None:
     found = planned(nodes(dgx_a100_8=1, hgx_h100_8=1), {Need(memory_mib=4096): 56, Need(gpus=8): 1})
     assert found.planned.waiting == ()
-    assert [(each.pool.table.name, sum(len(config.changed) for config in each.configs)) for each in found.pools] == [
-        ("A100-40GB", 1),
-        ("H100-80GB", 0),
-    ]
+    assert [(each.pool.table.name, len(each.kept)) for each in found.pools] == [("A100-40GB", 0), ("H100-80GB", 1)]
+
+
+def test_a_profile_is_offered_that_keeps_small_pods_from_large_slices() -> None:
+    """Two 3g.20gb on each GPU would be worth the most, if the small pods did not ask for them as well."""
+    found = planned(nodes(dgx_a100_8=1), {Need(memory_mib=19000): 16, Need(memory_mib=4096): 56})
+    assert found.exact
+    [config] = found.pools[0].configs
+    assert sorted(Counter(config.layouts).values()) == [1, 7]
+    assert (("1g.5gb", 4), ("3g.20gb", 1)) in config.layouts
+    assert found.planned.memory_mib == pytest.approx(15 * 19000 + 4 * 4096)
+
+
+def test_a_profile_that_both_models_have_is_offered_where_both_are_needed() -> None:
+    """A pod asks for one profile. If the A100s offered 1g.5gb, no pod of 4 GiB would ask for the H100s' 1g.10gb."""
+    found = planned(nodes(dgx_a100_8=4, hgx_h100_8=4), {Need(memory_mib=4096): 400})
+    assert found.exact
+    assert found.planned.memory_mib == pytest.approx((32 * 4 + 32 * 7) * 4096)
+    assert [each.planned_mib for each in found.pools] == pytest.approx([32 * 4 * 4096, 32 * 7 * 4096])
+
+
+def test_one_pod_more_changes_one_node() -> None:
+    found = planned(nodes(dgx_a100_8_mig_mixed=40), {Need(memory_mib=4096): 40 * 12 + 1})
+    assert dict(found.today.waiting) == {Need(memory_mib=4096): 1}
+    assert found.planned.waiting == ()
+    [pool] = found.pools
+    assert (len(pool.kept), sum(len(config.nodes) for config in pool.configs)) == (39, 1)
+
+
+@pytest.mark.parametrize("profile", ["7g.40gb", "1g.5gb+me"])
+def test_each_profile_of_the_model_can_be_needed(profile: str) -> None:
+    found = planned(nodes(dgx_a100_8=1), {Need(profile=profile): 4, Need(memory_mib=4096): 7})
+    assert found.exact
+    assert found.planned.waiting == ()
+
+
+def test_a_need_larger_than_every_gpu_waits() -> None:
+    found = planned(nodes(dgx_a100_8=1), {Need(memory_mib=90_000): 2, Need(gpus=1): 1})
+    assert dict(found.today.waiting) == {Need(memory_mib=90_000): 2}
+    assert (found.today.memory_mib, found.keeps) == (40960, True)
+
+
+def test_today_counts_for_each_need_that_it_serves() -> None:
+    """Each profile of a mixed machine is in use, and the whole GPUs."""
+    demand = {Need(memory_mib=4096): 12, Need(memory_mib=9216): 6, Need(profile="3g.20gb"): 6, Need(gpus=2): 1}
+    found = planned(nodes(dgx_a100_8_mig_mixed=1), demand)
+    assert found.keeps
+    assert found.exact
+    assert found.today.waiting == ()
+    assert found.today.memory_mib == found.demand_mib == 12 * 4096 + 6 * 9216 + 6 * 19968 + 2 * 40960
+
+
+def test_layouts_are_kept_where_a_search_without_time_finds_worse_ones() -> None:
+    """With 1g.10gb on offer alone, both models serve pods of 4 GiB. The search begins with 1g.5gb, which A100s have."""
+
+    def cut(name: str, product: str, instances: int) -> Node:
+        labels = {"nvidia.com/gpu.product": product, "nvidia.com/gpu.count": "2"}
+        return Node(name=name, labels=labels, allocatable={"nvidia.com/mig-1g.10gb": instances})
+
+    fleet = (
+        cut("a", "NVIDIA-A100-SXM4-40GB", 8),
+        cut("h", "NVIDIA-H100-80GB-HBM3", 14),
+        *nodes(hgx_h200_8=1, hgx_b200_8=1),
+    )
+    demand = {Need(memory_mib=4096): 200, Need(gpus=16): 1, Need(memory_mib=500): 1, Need(memory_mib=501): 1}
+    found = planned(fleet, demand, seconds=0.0)
+    assert found.keeps
+    assert found.planned == found.today
+
+
+def test_a_fleet_of_many_pools_is_planned() -> None:
+    shapes = ("dgx_a100_8", "dgx_a100_8_mig_mixed", "hgx_h100_8", "h100_nvl_4", "a100_pcie_4", "gb200_tray")
+    demand = {Need(memory_mib=size): 30 for size in (4000, 9000, 15_000, 30_000)}
+    found = planned(nodes(**dict.fromkeys(shapes, 2)), demand)
+    assert found.planned.memory_mib > found.today.memory_mib
+    assert len(found.pools) > 2
 
 
 def test_nodes_that_cannot_be_planned_are_named() -> None:
@@ -79,7 +154,7 @@ def test_nodes_that_cannot_be_planned_are_named() -> None:
         nodes(t4_shared=1, l4_4=2, dgx_a100_8_mig_single=1, dgx_a100_8=1), {Need(memory_mib=4096): 7, Need(gpus=7): 1}
     )
     assert found.left_out == (("GPUs without MIG", 3), ("nvidia.com/gpu is a part of a GPU", 1))
-    assert sum(len(each.pool.machines) for each in found.pools) == 1
+    assert found.machines == 1
 
 
 FLEETS = (
@@ -98,66 +173,89 @@ needs = st.one_of(
 def test_no_plan_serves_less_than_today(fleet: tuple[Node, ...], demand: dict[Need, int]) -> None:
     found = planned(fleet, demand, seconds=20.0)
     assert found.planned.memory_mib >= found.today.memory_mib
-    assert found.keeps == (found.planned == found.today)
-    assert found.planned.memory_mib <= found.bound_mib <= found.demand_mib
+    assert found.keeps == (found.planned == found.today) == (not found.pools)
+    assert found.planned.memory_mib <= found.bound_mib + 1e-3
+    in_use = sum(each.planned_mib for each in found.pools)
+    assert in_use == pytest.approx(0 if found.keeps else found.planned.memory_mib)
+    offer: Counter[str] = Counter()
     for each in found.pools:
-        assert sum(len(config.layouts) * len(config.nodes) for config in each.configs) == each.pool.gpus
-        assert sorted(name for config in each.configs for name in config.nodes) == [
-            machine.name for machine in each.pool.machines
-        ]
+        machines = {machine.name: machine for machine in each.pool.machines}
+        assert sorted([*each.kept, *(name for config in each.configs for name in config.nodes)]) == sorted(machines)
+        for name in each.kept:
+            offer.update(dict(machines[name].offer))
+        for config in each.configs:
+            assert {machines[name].gpus for name in config.nodes} == {len(config.layouts)}
+            for layout in config.layouts:
+                names = [profile for profile, count in layout for _ in range(count)]
+                assert layout == UNCUT or mig_placement.fits(names, each.pool.table)
+                offer.update({profile: count * len(config.nodes) for profile, count in layout})
+    # What the configurations and the kept nodes offer serves as much as the plan says.
+    if found.pools:
+        assert served(offer, demand, measures_of([each.pool for each in found.pools])) == found.planned
 
 
-A100S = Node(
-    name="two",
-    labels={
-        "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB",
-        "nvidia.com/gpu.count": "2",
-        "nvidia.com/gpu.memory": "40960",
-    },
-    allocatable={"nvidia.com/gpu": 2},
-)
-few_needs = st.one_of(
-    st.builds(Need, memory_mib=st.sampled_from([2000, 4000, 7000, 9000, 15_000, 30_000, 50_000])),
-    st.builds(Need, profile=st.sampled_from(["1g.5gb", "3g.20gb", "7g.40gb"])),
+def pool(model: str, gpus: int) -> Pool:
+    table = table_for(model)
+    assert table is not None
+    machine = Machine(name=model, gpus=gpus, offer=((WHOLE, gpus),))
+    return Pool(table=table, memory_mib=table.whole_gb * 1024, machines=(machine,))
+
+
+def all_layouts(model: Pool) -> list[Layout]:
+    """All layouts of one GPU to which no instance of some set of profiles can be added."""
+    plain = [name for name in model.table.rows if not set(name) & {"+", "-"}]
+    sets = [each for size in range(len(plain) + 1) for each in combinations(plain, size)]
+    return sorted({layout for each in sets for layout in layouts_of(each, model.table)})
+
+
+def offer_of(found: Found) -> Counter[str]:
+    chosen = [(layout, gpus) for each in found.layouts for layout, gpus in each.items()]
+    return sum_of({name: count * gpus for name, count in layout} for layout, gpus in chosen)
+
+
+A30S, A100, A100S = pool("NVIDIA-A30", 2), pool("NVIDIA-A100-SXM4-40GB", 1), pool("NVIDIA-A100-SXM4-40GB", 2)
+SMALL_LAYOUTS = {each.table.name: all_layouts(each) for each in (A30S, A100)}
+small_needs = st.one_of(
+    st.builds(Need, memory_mib=st.sampled_from([2000, 4500, 5500, 9000, 11_000, 19_000, 23_000, 40_000, 50_000])),
+    st.builds(Need, profile=st.sampled_from(["1g.5gb", "2g.10gb", "2g.12gb", "4g.20gb", "7g.40gb", "4g.24gb"])),
     st.builds(Need, gpus=st.integers(1, 2)),
 )
 
 
-def of_all_kinds(pool: Pool) -> list[Layout]:
-    """Return the layouts of one GPU that cannot be added to, for each choice of profiles."""
-    names = [name for name in pool.table.rows if "+" not in name]
-    subsets = (chosen for size in range(len(names) + 1) for chosen in combinations(names, size))
-    return sorted({layout for chosen in subsets for layout in layouts_of(chosen, pool.table)})
-
-
-@settings(max_examples=25)
-@given(demand=st.dictionaries(few_needs, st.integers(1, 9), min_size=1, max_size=4))
-def test_a_plan_of_one_pool_is_exact_against_all_that_can_be_tried(demand: dict[Need, int]) -> None:
-    found = planned((A100S,), demand)
-    assert found.exact
-    pool = Pool(
-        table=capability_of(A100S).models[0],
-        memory_mib=40960,
-        machines=(Machine(name="two", gpus=2, offer=((WHOLE, 2),)),),
-    )
+@given(
+    pools=st.sampled_from([[A30S], [A100], [A100S], [A30S, A100]]),
+    demand=st.dictionaries(small_needs, st.integers(1, 6), min_size=1, max_size=4),
+)
+def test_a_small_fleet_is_planned_exactly(pools: list[Pool], demand: dict[Need, int]) -> None:
+    """No layouts of all that the models have serve more, if pods ask for the smallest profile on offer."""
+    measures = measures_of(pools)
+    ticks = counting()
+    found = search(pools, demand, measures, lambda: next(ticks) / 1000, 1000.0)
+    gpus = [combinations_with_replacement(SMALL_LAYOUTS[each.table.name], each.gpus) for each in pools]
     best = max(
-        served(Counter(dict(one)) + Counter(dict(other)), [pool], demand).memory_mib
-        for one, other in combinations_with_replacement(of_all_kinds(pool), 2)
+        served(sum_of(dict(layout) for chosen in choice for layout in chosen), demand, measures).memory_mib
+        for choice in product(*gpus)
     )
-    assert found.planned.memory_mib == best
+    assert served(offer_of(found), demand, measures).memory_mib == pytest.approx(best)
+    assert found.bound_mib == pytest.approx(best)
 
 
-def test_a_need_larger_than_any_gpu_has_no_place() -> None:
-    found = planned(nodes(dgx_a100_8=1), {Need(memory_mib=50_000): 2, Need(memory_mib=30_000): 1})
-    assert dict(found.planned.waiting) == {Need(memory_mib=50_000): 2}
+MODELS = ("NVIDIA-A30", "NVIDIA-A100-SXM4-40GB", "NVIDIA-A100-SXM4-80GB", "NVIDIA-H200", "NVIDIA-B200", "NVIDIA-GB200")
 
 
-def test_twelve_pools_are_planned() -> None:
-    shapes = ("dgx_a100_8", "dgx_a100_8_mig_mixed", "hgx_h100_8", "h100_nvl_4", "a100_pcie_4", "gb200_tray")
-    fleet = nodes(**dict.fromkeys(shapes, 2))
-    found = planned(fleet, {Need(memory_mib=size): 30 for size in (4000, 9000, 15_000, 30_000)})
-    assert found.planned.memory_mib > found.today.memory_mib
-    assert len(found.pools) > 2
+def test_a_fleet_of_many_models_gets_a_plan_in_its_time() -> None:
+    """It has too many sets of profiles to try all; the search climbs, and the plan is better than today's."""
+    pools = [pool(model, 8) for model in MODELS]
+    demand = {Need(memory_mib=size): 60 for size in (4000, 9000, 17_000, 30_000, 60_000, 80_000)}
+    measures = measures_of(pools)
+    ticks = counting()
+    today = served(sum_of(each.offer for each in pools), demand, measures).memory_mib
+    hurried, patient = (search(pools, demand, measures, lambda: next(ticks) / 1000, each) for each in (0.0, 5.0))
+    before = next(ticks)
+    search(pools, demand, measures, lambda: next(ticks) / 1000, 0.0)
+    assert next(ticks) - before < 100
+    serves = [served(offer_of(found), demand, measures).memory_mib for found in (hurried, patient)]
+    assert today < serves[0] <= serves[1] <= patient.bound_mib
 
 
 def test_a_demand_of_nothing_known_needs_no_plan() -> None:

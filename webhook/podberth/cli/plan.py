@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from math import ceil
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +19,8 @@ from ..kube.documents import load_documents
 from ..kube.unchecked import is_pod
 from ..mig_plan.demand import Need, of_document, of_pods
 from ..mig_plan.layouts import UNCUT, Layout
-from ..mig_plan.plan import Config, Plan, PoolPlan, Served, plan
+from ..mig_plan.plan import Config, Plan, PoolPlan, plan
+from ..mig_plan.serving import Served
 from ..words import counted
 from .access import add_output, number
 from .exitcodes import ExitCode
@@ -116,16 +118,17 @@ def _served(served: Served, found: Plan) -> str:
 
 
 def _pool_line(each: PoolPlan) -> str:
-    changed = sum(len(config.changed) for config in each.configs)
-    nodes = counted(len(each.pool.machines), "node")
-    return f"{each.pool.table.name}: {nodes}, {counted(each.pool.gpus, 'GPU')}; {changed} to change"
+    nodes, gpus = counted(len(each.pool.machines), "node"), counted(each.pool.gpus, "GPU")
+    changed = sum(len(config.nodes) for config in each.configs)
+    use = f"in use {_gib(each.today_mib)} today, {_gib(each.planned_mib)} planned"
+    return f"{each.pool.table.name}: {nodes}, {gpus}; {use}; {changed} to change"
 
 
 def _certainty(found: Plan) -> str:
     if found.exact:
         return "exact: no layouts serve more"
-    gap = 100 * (found.bound_mib - found.planned.memory_mib) / found.bound_mib
-    return f"other layouts may serve more, {gap:.0f} % of {_gib(found.bound_mib)} at most"
+    gap = 100 * (found.bound_mib / found.planned.memory_mib - 1) if found.planned.memory_mib else 100.0
+    return f"not exact: other layouts may serve more, at most {ceil(10 * gap) / 10:.1f} % more"
 
 
 def _yaml(found: Plan, _: Counter[Need]) -> str:
@@ -145,12 +148,14 @@ def _json(found: Plan, _: Counter[Need]) -> str:
         "today": _served_json(found.today),
         "planned": _served_json(found.planned),
         "keepsToday": found.keeps,
-        "boundMiB": found.bound_mib,
+        "boundMiB": ceil(found.bound_mib),
         "exact": found.exact,
         "pools": [
             {
                 "model": each.pool.table.name,
                 "gpus": each.pool.gpus,
+                "todayMiB": round(each.today_mib),
+                "plannedMiB": round(each.planned_mib),
                 "configs": [
                     {
                         "name": config.name,
@@ -159,10 +164,10 @@ def _json(found: Plan, _: Counter[Need]) -> str:
                             for indexes, layout in _devices(config.layouts)
                         ],
                         "nodes": config.nodes,
-                        "changed": config.changed,
                     }
                     for config in each.configs
                 ],
+                "kept": each.kept,
             }
             for each in found.pools
         ],
@@ -173,7 +178,7 @@ def _json(found: Plan, _: Counter[Need]) -> str:
 
 def _served_json(served: Served) -> dict[str, Any]:
     return {
-        "servedMiB": served.memory_mib,
+        "servedMiB": round(served.memory_mib),
         "waiting": [{"need": str(need), "pods": count} for need, count in served.waiting],
     }
 
@@ -194,5 +199,5 @@ def _nodes(config: Config) -> str:
     return f"{names}, and {more} more" if more > 0 else names
 
 
-def _gib(mib: int) -> str:
+def _gib(mib: float) -> str:
     return f"{mib / 1024:,.0f} GiB"

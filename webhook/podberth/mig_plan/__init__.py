@@ -1,4 +1,5 @@
 """Plans MIG layouts: from a demand of GPU memory and a fleet to the layout of each GPU.
 
-``demand`` reads the needs, ``layouts`` finds the layouts of one pool of equal GPUs, and ``plan`` plans the pools.
+``demand`` reads the needs, ``pools`` divides the fleet, ``serving`` says how much an offer serves, ``layouts`` solves
+the integer program for one set of profiles on offer, ``search`` finds the set, and ``plan`` says which nodes change.
 """
