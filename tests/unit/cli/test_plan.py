@@ -107,7 +107,10 @@ def test_a_plan_that_is_not_exact_says_how_much_more_others_may_serve(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--simulate", "dgx-a100-8"], "got no Pod with NVIDIA GPUs in the snapshot, want some, or --demand FILE"),
+        (
+            ["--simulate", "dgx-a100-8"],
+            "got no Pod with NVIDIA GPUs in the snapshot that waits or is on a node whose GPUs can be partitioned",
+        ),
         (["--simulate", "dgx-a100-8", "--demand", "missing.yaml"], "missing.yaml: cannot be read: "),
         (
             ["--simulate", "l4-4:2", "--demand", "needs"],

@@ -21,9 +21,41 @@ def test_pods_need_what_they_ask_for() -> None:
             gpu_pod(1, resource="amd.com/gpu"),
             gpu_pod(0),
             ended,
-        ]
+        ],
+        frozenset(),
     )
     assert found == {Need(memory_mib=10240): 1, Need(gpus=2): 1, Need(gpus=1): 1, Need(profile="1g.5gb"): 3}
+
+
+def test_a_stated_memory_counts_and_not_the_slice_that_mig_right_size_wrote() -> None:
+    stated = {"podberth.io/gpu-memory": "4Gi"}
+    found = of_pods([gpu_pod(1, resource="nvidia.com/mig-2g.10gb", annotations=stated)], frozenset())
+    assert found == {Need(memory_mib=4096): 1}
+
+
+@pytest.mark.parametrize("name", ["podberth.io/gpu-product", "podberth.io/gpu-compute"])
+def test_a_pod_that_names_a_model_keeps_its_whole_gpu(name: str) -> None:
+    pod = gpu_pod(1, annotations={"podberth.io/gpu-memory": "4Gi", name: "x"})
+    assert of_pods([pod], frozenset()) == {Need(gpus=1): 1}
+
+
+def test_a_pod_beside_others_keeps_its_whole_gpu() -> None:
+    pod = gpu_pod(1, annotations={"podberth.io/gpu-memory": "4Gi"})
+    pod["spec"]["affinity"] = {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}
+    assert of_pods([pod], frozenset()) == {Need(gpus=1): 1}
+
+
+def test_pods_on_other_nodes_are_no_demand() -> None:
+    pods = [gpu_pod(1), gpu_pod(1), gpu_pod(1)]
+    pods[0]["spec"]["nodeName"], pods[1]["spec"]["nodeName"] = "a", "b"
+    assert of_pods(pods, {"a"}) == {Need(gpus=1): 2}
+
+
+@pytest.mark.parametrize("spec", [1, {"containers": [1]}, {"containers": [{"resources": {"limits": [1]}}]}])
+def test_a_pod_with_a_wrong_type_is_named(spec: Any) -> None:
+    pod = {"kind": "Pod", "metadata": {"namespace": "team", "name": "web"}, "spec": spec}
+    with pytest.raises(UsageError, match=r"^Pod team/web: .*got .*, want "):
+        of_pods([pod], frozenset())
 
 
 def test_a_file_states_numbers_and_rates() -> None:

@@ -1,8 +1,10 @@
 """Plans of a fleet: how much is served, that no plan is worse than today, and which nodes change."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations, combinations_with_replacement, product
 from itertools import count as counting
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,9 +16,9 @@ from podberth.facts.cluster import collect
 from podberth.mig_plan.demand import Need
 from podberth.mig_plan.layouts import UNCUT, WHOLE, Layout, layouts_of
 from podberth.mig_plan.plan import Plan, plan
-from podberth.mig_plan.pools import Machine, Pool, measures_of, sum_of
+from podberth.mig_plan.pools import Machine, Pool, measures_of, pools_of, sum_of
 from podberth.mig_plan.search import Found, search
-from podberth.mig_plan.serving import served
+from podberth.mig_plan.serving import served, sized
 from podberth.topology.node import Node
 from podberth.topology.shapes import simulate
 
@@ -29,7 +31,8 @@ def nodes(**shapes: int) -> tuple[Node, ...]:
 
 def planned(fleet: tuple[Node, ...], demand: dict[Need, int], *, seconds: float = 100.0) -> Plan:
     ticks = counting()
-    return plan(fleet, Counter(demand), clock=lambda: next(ticks) / 1000, seconds=seconds)
+    pools, _ = pools_of(fleet)
+    return plan(pools, Counter(demand), clock=lambda: next(ticks) / 1000, seconds=seconds)
 
 
 def test_parts_are_cut_where_nobody_needs_the_whole() -> None:
@@ -41,7 +44,7 @@ def test_parts_are_cut_where_nobody_needs_the_whole() -> None:
     assert found.exact
     [pool] = found.pools
     [config] = pool.configs
-    assert sorted(config.layouts) == [((WHOLE, 1),)] * 6 + [(("1g.5gb", 7),)] * 2
+    assert config.layouts == (UNCUT,) * 6 + ((("1g.5gb", 7),),) * 2
     assert sorted([*config.nodes, *pool.kept]) == ["dgx-a100-8-0", "dgx-a100-8-1"]
     assert len(pool.kept) == 1
 
@@ -123,6 +126,56 @@ def test_today_counts_for_each_need_that_it_serves() -> None:
     assert found.today.memory_mib == found.demand_mib == 12 * 4096 + 6 * 9216 + 6 * 19968 + 2 * 40960
 
 
+def test_a_whole_gpu_that_is_too_small_is_no_place() -> None:
+    """No profile of an H100 has 45,000 MiB but that of the whole, and no A100; those are left to who takes any GPU."""
+    found = planned(nodes(dgx_a100_8=1, hgx_h100_8=1), {Need(memory_mib=45_000): 12, Need(gpus=1): 8})
+    assert found.today.waiting == ((Need(memory_mib=45_000), 4),)
+    assert found.exact
+    assert found.keeps
+
+
+def test_a_larger_gpu_is_a_place_for_who_takes_any() -> None:
+    found = planned(nodes(dgx_a100_8=1, hgx_h100_8=1), {Need(memory_mib=45_000): 3, Need(gpus=1): 13})
+    assert found.today.waiting == ()
+    assert found.exact
+
+
+def test_of_pods_that_ask_for_the_same_as_many_wait_as_there_are_too_few_places() -> None:
+    found = planned(nodes(dgx_a100_8=1), {Need(memory_mib=20_000 + size): 3 for size in range(5)}, seconds=0.0)
+    assert sum(count for _, count in found.today.waiting) == 15 - 8
+
+
+def test_a_profile_that_no_model_has_waits() -> None:
+    found = planned(nodes(dgx_a100_8=1), {Need(profile="1g.12gb"): 2})
+    assert found.today.waiting == ((Need(profile="1g.12gb"), 2),)
+    assert found.demand_mib == 2 * 10240
+    assert found.keeps
+
+
+def machine(name: str, **fields: Any) -> Node:
+    return Node(name=name, labels={"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB"}, **fields)
+
+
+def test_a_node_whose_gpus_are_all_cut_is_planned() -> None:
+    """Strategy mixed, with the document of the agent: there is no GPU that ``nvidia.com/gpu`` could be a part of."""
+    [node] = nodes(dgx_a100_8_mig_mixed=1)
+    assert node.topology is not None
+    cut = replace(
+        node,
+        topology=replace(node.topology, gpus=tuple(replace(gpu, mig_enabled=True) for gpu in node.topology.gpus)),
+        capacity={},
+        allocatable={"nvidia.com/gpu": 0, "nvidia.com/mig-1g.5gb": 56},
+    )
+    [pool], left_out = pools_of([cut])
+    assert left_out == ()
+    assert (pool.memory_mib, pool.offer) == (40960, {"1g.5gb": 56})
+
+
+def test_a_number_of_gpus_that_no_machine_has_is_unknown() -> None:
+    pools, left_out = pools_of([machine("a", allocatable={"nvidia.com/gpu": 10**9})])
+    assert (pools, left_out) == ((), (("the number of GPUs is unknown", 1),))
+
+
 def test_layouts_are_kept_where_a_search_without_time_finds_worse_ones() -> None:
     """With 1g.10gb on offer alone, both models serve pods of 4 GiB. The search begins with 1g.5gb, which A100s have."""
 
@@ -150,11 +203,9 @@ def test_a_fleet_of_many_pools_is_planned() -> None:
 
 
 def test_nodes_that_cannot_be_planned_are_named() -> None:
-    found = planned(
-        nodes(t4_shared=1, l4_4=2, dgx_a100_8_mig_single=1, dgx_a100_8=1), {Need(memory_mib=4096): 7, Need(gpus=7): 1}
-    )
-    assert found.left_out == (("GPUs without MIG", 3), ("nvidia.com/gpu is a part of a GPU", 1))
-    assert found.machines == 1
+    pools, left_out = pools_of(nodes(t4_shared=1, l4_4=2, dgx_a100_8_mig_single=1, dgx_a100_8=1))
+    assert left_out == (("GPUs without MIG", 3), ("nvidia.com/gpu is a part of a GPU", 1))
+    assert [[each.name for each in model.machines] for model in pools] == [["dgx-a100-8-0"]]
 
 
 FLEETS = (
@@ -177,8 +228,9 @@ def test_no_plan_serves_less_than_today(fleet: tuple[Node, ...], demand: dict[Ne
     assert found.planned.memory_mib <= found.bound_mib + 1e-3
     in_use = sum(each.planned_mib for each in found.pools)
     assert in_use == pytest.approx(0 if found.keeps else found.planned.memory_mib)
-    offer: Counter[str] = Counter()
+    offers = []
     for each in found.pools:
+        offer: Counter[str] = Counter()
         machines = {machine.name: machine for machine in each.pool.machines}
         assert sorted([*each.kept, *(name for config in each.configs for name in config.nodes)]) == sorted(machines)
         for name in each.kept:
@@ -189,9 +241,10 @@ def test_no_plan_serves_less_than_today(fleet: tuple[Node, ...], demand: dict[Ne
                 names = [profile for profile, count in layout for _ in range(count)]
                 assert layout == UNCUT or mig_placement.fits(names, each.pool.table)
                 offer.update({profile: count * len(config.nodes) for profile, count in layout})
+        offers.append(sized(offer, each.pool.memory_mib))
     # What the configurations and the kept nodes offer serves as much as the plan says.
     if found.pools:
-        assert served(offer, demand, measures_of([each.pool for each in found.pools])) == found.planned
+        assert served(sum_of(offers), demand, measures_of([each.pool for each in found.pools])) == found.planned
 
 
 def pool(model: str, gpus: int) -> Pool:
@@ -208,9 +261,12 @@ def all_layouts(model: Pool) -> list[Layout]:
     return sorted({layout for each in sets for layout in layouts_of(each, model.table)})
 
 
-def offer_of(found: Found) -> Counter[str]:
-    chosen = [(layout, gpus) for each in found.layouts for layout, gpus in each.items()]
-    return sum_of({name: count * gpus for name, count in layout} for layout, gpus in chosen)
+def offer_of(found: Found, pools: list[Pool]) -> Counter[str]:
+    return sum_of(
+        sized({name: count * gpus for name, count in layout}, model.memory_mib)
+        for model, chosen in zip(pools, found.layouts, strict=True)
+        for layout, gpus in chosen.items()
+    )
 
 
 A30S, A100, A100S = pool("NVIDIA-A30", 2), pool("NVIDIA-A100-SXM4-40GB", 1), pool("NVIDIA-A100-SXM4-40GB", 2)
@@ -233,10 +289,18 @@ def test_a_small_fleet_is_planned_exactly(pools: list[Pool], demand: dict[Need, 
     found = search(pools, demand, measures, lambda: next(ticks) / 1000, 1000.0)
     gpus = [combinations_with_replacement(SMALL_LAYOUTS[each.table.name], each.gpus) for each in pools]
     best = max(
-        served(sum_of(dict(layout) for chosen in choice for layout in chosen), demand, measures).memory_mib
+        served(
+            sum_of(
+                sized(dict(layout), model.memory_mib)
+                for model, chosen in zip(pools, choice, strict=True)
+                for layout in chosen
+            ),
+            demand,
+            measures,
+        ).memory_mib
         for choice in product(*gpus)
     )
-    assert served(offer_of(found), demand, measures).memory_mib == pytest.approx(best)
+    assert served(offer_of(found, pools), demand, measures).memory_mib == pytest.approx(best)
     assert found.bound_mib == pytest.approx(best)
 
 
@@ -254,7 +318,7 @@ def test_a_fleet_of_many_models_gets_a_plan_in_its_time() -> None:
     before = next(ticks)
     search(pools, demand, measures, lambda: next(ticks) / 1000, 0.0)
     assert next(ticks) - before < 100
-    serves = [served(offer_of(found), demand, measures).memory_mib for found in (hurried, patient)]
+    serves = [served(offer_of(found, pools), demand, measures).memory_mib for found in (hurried, patient)]
     assert today < serves[0] <= serves[1] <= patient.bound_mib
 
 

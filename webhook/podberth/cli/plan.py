@@ -20,6 +20,7 @@ from ..kube.unchecked import is_pod
 from ..mig_plan.demand import Need, of_document, of_pods
 from ..mig_plan.layouts import UNCUT, Layout
 from ..mig_plan.plan import Config, Plan, PoolPlan, plan
+from ..mig_plan.pools import LeftOut, Pool, pools_of
 from ..mig_plan.serving import Served
 from ..words import counted
 from .access import add_output, number
@@ -70,21 +71,27 @@ def run(arguments: argparse.Namespace) -> int:
         documents = [document for pair in simulated(arguments.simulate) for document in pair]
     else:
         documents = read_documents([arguments.topology], sys.stdin.buffer)
-    demand = _demand(arguments.demand, documents)
-    found = plan(nodes_of(documents, None), demand, clock=time.monotonic, seconds=arguments.seconds)
-    if not found.machines:
-        reasons = "".join(f"; {counted(count, 'node')}: {reason}" for reason, count in found.left_out)
+    pools, left_out = pools_of(nodes_of(documents, None))
+    if not pools:
+        reasons = "".join(f"; {counted(count, 'node')}: {reason}" for reason, count in left_out)
         raise UsageError(f"got no node whose GPUs can be partitioned{reasons}")
-    write_text({"text": _text, "json": _json, "yaml": _yaml}[arguments.output](found, demand))
+    demand = _demand(arguments.demand, documents, pools)
+    found = plan(pools, demand, clock=time.monotonic, seconds=arguments.seconds)
+    text = {"text": _text, "json": _json, "yaml": _yaml}[arguments.output](found, left_out, demand)
+    write_text(text)
     return ExitCode.OK
 
 
-def _demand(file: Path | None, documents: Sequence[Document]) -> Counter[Need]:
+def _demand(file: Path | None, documents: Sequence[Document], pools: Sequence[Pool]) -> Counter[Need]:
     if file is None:
         singles = (single for document in documents for single in unlist(document))
-        demand = of_pods(filter(is_pod, singles))
+        nodes = {machine.name for pool in pools for machine in pool.machines}
+        demand = of_pods(filter(is_pod, singles), nodes)
         if not demand:
-            raise UsageError("got no Pod with NVIDIA GPUs in the snapshot, want some, or --demand FILE")
+            raise UsageError(
+                "got no Pod with NVIDIA GPUs in the snapshot that waits or is on a node whose GPUs can be partitioned; "
+                "want some, or --demand FILE"
+            )
         return demand
     text = named_text(file, MAX_POLICY_BYTES)
     loaded, problems = load_documents(text, str(file))
@@ -98,7 +105,7 @@ def _demand(file: Path | None, documents: Sequence[Document]) -> Counter[Need]:
 # ---- the formats ----------------------------------------------------------------------------------------------------
 
 
-def _text(found: Plan, demand: Counter[Need]) -> str:
+def _text(found: Plan, left_out: LeftOut, demand: Counter[Need]) -> str:
     lines = [f"demand: {demand.total()} pods, {_gib(found.demand_mib)}", f"today: {_served(found.today, found)}"]
     if found.keeps:
         lines.append("planned: nothing better than today's layouts was found; keep them")
@@ -106,12 +113,12 @@ def _text(found: Plan, demand: Counter[Need]) -> str:
         lines.append(f"planned: {_served(found.planned, found)}")
         lines += [_pool_line(each) for each in found.pools]
     lines.append(_certainty(found))
-    lines += [f"left out: {counted(count, 'node')}: {reason}" for reason, count in found.left_out]
-    return "\n".join([*lines, *([] if found.keeps else ["", _yaml(found, demand).rstrip()])]) + "\n"
+    lines += [f"left out: {counted(count, 'node')}: {reason}" for reason, count in left_out]
+    return "\n".join([*lines, *([] if found.keeps else ["", _yaml(found, left_out, demand).rstrip()])]) + "\n"
 
 
 def _served(served: Served, found: Plan) -> str:
-    share = f"{100 * served.memory_mib / found.demand_mib:.0f} % of it, {_gib(served.memory_mib)}, has a place"
+    share = f"{100 * served.memory_mib / max(found.demand_mib, 1):.0f} % of it, {_gib(served.memory_mib)}, has a place"
     waiting = ", ".join(f"{count} of {need}" for need, count in served.waiting[:_MOST_NAMED])
     more = "" if len(served.waiting) <= _MOST_NAMED else ", and others"
     return f"{share}; {f'wait: {waiting}{more}' if waiting else 'nothing waits'}"
@@ -131,7 +138,7 @@ def _certainty(found: Plan) -> str:
     return f"not exact: other layouts may serve more, at most {ceil(10 * gap) / 10:.1f} % more"
 
 
-def _yaml(found: Plan, _: Counter[Need]) -> str:
+def _yaml(found: Plan, _left_out: LeftOut, _demand: Counter[Need]) -> str:
     lines = ["version: v1", "mig-configs:" if found.pools else "mig-configs: {}"]
     for config in (config for each in found.pools for config in each.configs):
         lines += [f"  # {_nodes(config)}", f"  {config.name}:"]
@@ -142,7 +149,7 @@ def _yaml(found: Plan, _: Counter[Need]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _json(found: Plan, _: Counter[Need]) -> str:
+def _json(found: Plan, left_out: LeftOut, _demand: Counter[Need]) -> str:
     document: dict[str, Any] = {
         "demandMiB": found.demand_mib,
         "today": _served_json(found.today),
@@ -171,7 +178,7 @@ def _json(found: Plan, _: Counter[Need]) -> str:
             }
             for each in found.pools
         ],
-        "leftOut": [{"reason": reason, "nodes": count} for reason, count in found.left_out],
+        "leftOut": [{"reason": reason, "nodes": count} for reason, count in left_out],
     }
     return json.dumps(document, indent=2) + "\n"
 

@@ -2,14 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import ceil, exp, sqrt
 from typing import Any, Final
 
 from ..devices import mig
 from ..errors import UsageError
+from ..kube.pod import annotations
 from ..kube.quantity import mebibytes
-from ..kube.unchecked import at
+from ..kube.shape import shape_problems
+from ..kube.unchecked import at, text_at
 from ..workload.gpus import gpu_facts
 
 _MINUTES_OF_AN_HOUR: Final = 60
@@ -18,6 +21,8 @@ _ENOUGH: Final = 0.9
 _MOST: Final = 100_000
 """The most pods of one need."""
 _FIELDS: Final = frozenset({"memory", "profile", "gpus", "count", "perHour", "minutes"})
+_OF_A_MODEL: Final = frozenset({"podberth.io/gpu-product", "podberth.io/gpu-compute"})
+"""The annotations that name a model or a compute capability (policies/product-affinity)."""
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
 _EXACT_MEAN: Final = 500.0
 """The mean from which on the normal distribution stands for Poisson's."""
@@ -42,18 +47,28 @@ Demand = Mapping[Need, int]
 """A mapping from each need to the number of pods that have it at the same time."""
 
 
-def of_pods(pods: Iterable[Mapping[str, Any]]) -> Counter[Need]:
-    """Return the demand of Pods: of those that run and those that wait, without those that have ended.
+def of_pods(pods: Iterable[Mapping[str, Any]], nodes: AbstractSet[str]) -> Counter[Need]:
+    """Return the demand of Pods: of those that wait, and of those that run on ``nodes``.
 
-    A pod with one GPU and a stated memory (``podberth.io/gpu-memory``) needs the memory; each MIG instance that a pod
-    asks for is a need of its profile. Other NVIDIA GPUs are needed whole. Pods without NVIDIA GPUs need nothing.
+    A pod with one GPU or MIG instance and a stated memory (``podberth.io/gpu-memory``) needs the memory. The GPU stays
+    whole where ``mig-right-size`` leaves it whole: beside a model, a compute capability or a podAffinity. Each other
+    MIG instance that a pod asks for is a need of its profile, and all other NVIDIA GPUs are needed whole. What an init
+    container alone asks for is not counted, and no claim.
+
+    Raises:
+        UsageError: a Pod has a field with a wrong type; the message names it.
     """
     found: Counter[Need] = Counter()
     for pod in pods:
-        if at(pod, "status", "phase") in _ENDED:
+        if problems := shape_problems(pod):
+            name = "/".join(text_at(pod, "metadata", field) for field in ("namespace", "name"))
+            raise UsageError(f"Pod {name}: {problems[0]}")
+        node = at(pod, "spec", "nodeName")
+        if at(pod, "status", "phase") in _ENDED or (node and node not in nodes):
             continue
         facts = gpu_facts(pod)
-        if facts.count == 1 and facts.kind == "whole" and facts.vendor == "nvidia" and facts.memory_mib:
+        by_memory = facts.kind == "mig" or (facts.kind == "whole" and not _stays_whole(pod))
+        if facts.count == 1 and facts.vendor == "nvidia" and facts.memory_mib and by_memory:
             found[Need(memory_mib=facts.memory_mib)] += 1
             continue
         whole = 0
@@ -67,6 +82,10 @@ def of_pods(pods: Iterable[Mapping[str, Any]]) -> Counter[Need]:
         if whole:
             found[Need(gpus=whole)] += 1
     return found
+
+
+def _stays_whole(pod: Mapping[str, Any]) -> bool:
+    return bool(annotations(pod).keys() & _OF_A_MODEL or at(pod, "spec", "affinity", "podAffinity"))
 
 
 def of_document(document: Any, file: str) -> Counter[Need]:

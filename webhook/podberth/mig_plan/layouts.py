@@ -19,13 +19,12 @@ from typing import Final, TypeAlias
 from ..devices import mig_placement
 from ..devices.mig_tables import MigTable
 
-WHOLE: Final = ""
+WHOLE: Final = "whole"
 """The key of a whole GPU among the profiles of a layout."""
 
 Layout: TypeAlias = tuple[tuple[str, int], ...]
 """(profile, number of instances) for each profile on one GPU, sorted; ((WHOLE, 1),) for a GPU without instances."""
 UNCUT: Final[Layout] = ((WHOLE, 1),)
-
 
 _PRICINGS: Final = 300
 """The steps in which prices are improved. More make the bound of a fleet of some thousand GPUs hardly better."""
@@ -41,7 +40,9 @@ class Choices:
     memory_mib: int
     """MiB of one whole GPU."""
     layouts: tuple[Layout, ...]
-    """The possible layouts of one GPU; the last one is that of GPUs that nobody needs."""
+    """The possible layouts of one GPU; the last one is that of GPUs that nobody needs. A whole GPU that serves pods of
+    several sizes is a layout for each.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,16 @@ class Solution:
     def exact(self) -> bool:
         """Whether no other layouts are worth more."""
         return self.bound <= self.worth + _CLOSE
+
+
+def whole(memory_mib: int) -> str:
+    """Return the key of a whole GPU that has at least so much memory, where GPUs of several sizes are compared."""
+    return f"{WHOLE} {memory_mib}"
+
+
+def is_whole(name: str) -> bool:
+    """Return whether a key is that of whole GPUs, and of no profile."""
+    return name.startswith(WHOLE)
 
 
 def layouts_of(profiles: Sequence[str], table: MigTable) -> tuple[Layout, ...]:
@@ -92,7 +103,7 @@ def solve(
 
     Args:
         pools: the GPUs.
-        demand: the number of instances, and of GPUs under WHOLE, that are wanted.
+        demand: the number of instances, and of whole GPUs, that are wanted.
         worth: the worth of one of each.
         late: returns True when the search must end; the best layouts so far are the result.
         required: profiles of which the layouts must have at least one instance.
@@ -190,7 +201,7 @@ class _Search:
             for index, (at, layout) in enumerate(self._items):
                 if gpus[at]:
                     dense = self._served(layout, left, 1) / self._pools[at].memory_mib
-                    first = not whole_last or (dense > 0 and WHOLE not in layout)
+                    first = not whole_last or (dense > 0 and not any(map(is_whole, layout)))
                     choices.append((len(missing & layout.keys()), first, dense, -index))
             news, _, served, negative = max(choices, default=(0, False, 0.0, 0))
             if not news and served <= 0:

@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ..topology.node import Node
 from .demand import Demand
-from .layouts import Layout
-from .pools import Machine, Pool, measures_of, pools_of, sum_of
+from .layouts import UNCUT, Layout
+from .pools import Machine, Pool, measures_of, sum_of
 from .search import search
-from .serving import Measures, Served, served, used_mib
+from .serving import Measures, Served, Want, served, sized, use_of, wants_of
 
 _CLOSE_MIB: Final = 1e-3
 """The difference from which on layouts serve more than others."""
@@ -52,10 +51,6 @@ class Plan:
     """No layouts serve more of the demand than so many MiB."""
     demand_mib: int
     """The MiB that all pods of the demand need; those of whole GPUs are counted with the memory of the smallest."""
-    machines: int
-    """The number of nodes in all pools."""
-    left_out: tuple[tuple[str, int], ...]
-    """(reason, number of nodes) of the nodes with NVIDIA GPUs that are in no pool."""
     keeps: bool
     """Whether nothing better than today's layouts was found; then ``planned`` is ``today``, and there are no pools."""
 
@@ -78,37 +73,35 @@ class _Group:
     """The number of machines, from the first on, that stay as they are."""
 
 
-def plan(nodes: Iterable[Node], demand: Demand, *, clock: Callable[[], float], seconds: float = 10.0) -> Plan:
+def plan(pools: Sequence[Pool], demand: Demand, *, clock: Callable[[], float], seconds: float = 10.0) -> Plan:
     """Return the layouts that serve the most memory of a demand with few nodes that change; never less than today's.
 
     A need of memory gets the smallest profile that is offered and large enough, as the policy ``mig-right-size`` asks
     for it, or a whole GPU where none is.
 
     Args:
-        nodes: the fleet; nodes without NVIDIA GPUs are passed over.
+        pools: the fleet.
         demand: the number of pods of each need.
         clock: returns the time in seconds; only differences count.
         seconds: the time for the search.
     """
-    pools, left_out = pools_of(nodes)
     measures = measures_of(pools)
     start = clock()
     found = search(pools, demand, measures, clock, seconds)
     offer = sum_of(pool.offer for pool in pools)
     today = served(offer, demand, measures)
     groups = [each for at, pool in enumerate(pools) for each in _groups(at, pool, found.layouts[at])]
-    _keep(groups, demand, measures, lambda: clock() > start + seconds)
+    wants = wants_of(demand, measures)
+    _keep(groups, wants, measures, lambda: clock() > start + seconds)
     after = sum_of(_offer_after(group) for group in groups)
     planned = served(after, demand, measures)
     keeps = planned.memory_mib <= today.memory_mib + _CLOSE_MIB
     return Plan(
-        pools=() if keeps else tuple(_pool_plans(pools, groups, demand, measures)),
+        pools=() if keeps else tuple(_pool_plans(pools, groups, wants, measures)),
         today=today,
         planned=today if keeps else planned,
         bound_mib=max(found.bound_mib, today.memory_mib),
         demand_mib=sum(measures.memory_mib(need) * count for need, count in demand.items()),
-        machines=sum(len(pool.machines) for pool in pools),
-        left_out=left_out,
         keeps=keeps,
     )
 
@@ -118,7 +111,8 @@ def plan(nodes: Iterable[Node], demand: Demand, *, clock: Callable[[], float], s
 
 def _groups(at: int, pool: Pool, chosen: Mapping[Layout, int]) -> list[_Group]:
     """Return the machines of a pool by the layouts that they get. Machines with more GPUs come first."""
-    pending = [layout for layout, count in sorted(chosen.items()) for _ in range(count)]
+    whole_first = sorted(chosen.items(), key=lambda pair: _order(pair[:1]))
+    pending = [layout for layout, count in whole_first for _ in range(count)]
     by_size: defaultdict[int, list[Machine]] = defaultdict(list)
     for machine in pool.machines:
         by_size[machine.gpus].append(machine)
@@ -128,18 +122,25 @@ def _groups(at: int, pool: Pool, chosen: Mapping[Layout, int]) -> list[_Group]:
         for _ in machines:
             wanted[tuple(pending[:size])] += 1
             del pending[:size]
-        found += _matched(at, wanted, machines)
+        found += _matched(at, pool.memory_mib, wanted, machines)
     return found
 
 
-def _matched(at: int, wanted: Counter[tuple[Layout, ...]], machines: Iterable[Machine]) -> Iterable[_Group]:
+def _order(layouts: Sequence[Layout]) -> list[tuple[bool, Layout]]:
+    """Return the sort key of the layouts of a node's GPUs: whole GPUs come first."""
+    return [(layout != UNCUT, layout) for layout in layouts]
+
+
+def _matched(
+    at: int, memory_mib: int, wanted: Counter[tuple[Layout, ...]], machines: Iterable[Machine]
+) -> Iterable[_Group]:
     """Give each machine one of the wanted layouts: first those that it has already."""
     free: defaultdict[tuple[tuple[str, int], ...], list[Machine]] = defaultdict(list)
     for machine in machines:
         free[machine.offer].append(machine)
     found: dict[tuple[tuple[Layout, ...], tuple[tuple[str, int], ...]], _Group] = {}
     for same in (True, False):
-        for layouts in sorted(wanted):
+        for layouts in sorted(wanted, key=_order):
             planned = _offer_of(layouts)
             has_it = tuple(sorted(planned.items()))
             for offer in [has_it] if same else sorted(free):
@@ -147,24 +148,25 @@ def _matched(at: int, wanted: Counter[tuple[Layout, ...]], machines: Iterable[Ma
                 if taken:
                     del free[offer][: len(taken)]
                     wanted[layouts] -= len(taken)
-                    found[layouts, offer] = _Group(at, layouts, dict(offer), planned, taken, len(taken) if same else 0)
+                    before, after = (sized(each, memory_mib) for each in (dict(offer), planned))
+                    found[layouts, offer] = _Group(at, layouts, before, after, taken, len(taken) if same else 0)
     return found.values()
 
 
-def _keep(groups: Sequence[_Group], demand: Demand, measures: Measures, late: Callable[[], bool]) -> None:
+def _keep(groups: Sequence[_Group], wants: Sequence[Want], measures: Measures, late: Callable[[], bool]) -> None:
     """Let as many machines stay as they are as can while no less is served."""
     total = sum_of(_offer_after(group) for group in groups)
-    least = served(total, demand, measures).memory_mib - _CLOSE_MIB
+    least = sum(use_of(total, wants, measures).values()) - _CLOSE_MIB
     better = True
     while better:
         better = False
         for group in sorted(groups, key=lambda each: each.kept - len(each.machines)):
             step = len(group.machines) - group.kept
-            while step and not late():
+            while (step := min(step, len(group.machines) - group.kept)) and not late():
                 changed = Counter(total)
                 changed.update({name: count * step for name, count in group.today.items()})
                 changed.subtract({name: count * step for name, count in group.planned.items()})
-                if group.kept + step <= len(group.machines) and served(changed, demand, measures).memory_mib >= least:
+                if sum(use_of(changed, wants, measures).values()) >= least:
                     total, better = changed, True
                     group.kept += step
                 else:
@@ -189,10 +191,10 @@ def _offer_of(layouts: Iterable[Layout]) -> Counter[str]:
 
 
 def _pool_plans(
-    pools: Sequence[Pool], groups: Sequence[_Group], demand: Demand, measures: Measures
+    pools: Sequence[Pool], groups: Sequence[_Group], wants: Sequence[Want], measures: Measures
 ) -> Iterable[PoolPlan]:
-    before = sum_of(pool.offer for pool in pools)
-    after = sum_of(_offer_after(group) for group in groups)
+    offers = sum_of(pool.offer for pool in pools), sum_of(_offer_after(group) for group in groups)
+    used = [(offer, use_of(offer, wants, measures)) for offer in offers]
     number = 0
     for at, pool in enumerate(pools):
         of_pool = [group for group in groups if group.pool == at]
@@ -200,7 +202,7 @@ def _pool_plans(
         for group in of_pool:
             changing[group.layouts] += [machine.name for machine in group.machines[group.kept :]]
         configs = []
-        for layouts, names in sorted(changing.items()):
+        for layouts, names in sorted(changing.items(), key=lambda pair: _order(pair[0])):
             if names:
                 number += 1
                 configs.append(Config(name=f"podberth-{number}", layouts=layouts, nodes=tuple(sorted(names))))
@@ -208,6 +210,11 @@ def _pool_plans(
             pool=pool,
             configs=tuple(configs),
             kept=tuple(sorted(machine.name for group in of_pool for machine in group.machines[: group.kept])),
-            today_mib=used_mib(pool.offer, before, demand, measures),
-            planned_mib=used_mib(sum_of(map(_offer_after, of_pool)), after, demand, measures),
+            today_mib=_part(pool.offer, *used[0]),
+            planned_mib=_part(sum_of(map(_offer_after, of_pool)), *used[1]),
         )
+
+
+def _part(offer: Mapping[str, int], within: Mapping[str, int], used: Mapping[str, float]) -> float:
+    """Return the MiB in use of ``offer``, a part of what all nodes offer (``within``) and have in use (``used``)."""
+    return sum(used.get(name, 0.0) * count / within[name] for name, count in offer.items() if count)

@@ -3,19 +3,23 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ..devices import mig
 from ..devices.mig_tables import MigTable
 from ..devices.resources import recognise
-from ..topology.capability import capability_of
+from ..topology.capability import Capability, capability_of
 from ..topology.node import Node
 from .layouts import WHOLE
-from .serving import Measures
+from .serving import Measures, sized
+
+LeftOut: TypeAlias = tuple[tuple[str, int], ...]
+"""(reason, number of nodes) of the nodes with NVIDIA GPUs that are in no pool."""
 
 _GPU: Final = "nvidia.com/gpu"
 _GPU_COUNT: Final = "nvidia.com/gpu.count"
-_COUNTS: Final = frozenset(map(str, range(1, 65)))
+_COUNTS: Final = range(1, 65)
+"""The numbers of GPUs that are believed; no machine has more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +49,11 @@ class Pool:
     @property
     def offer(self) -> Counter[str]:
         """What all nodes offer today."""
-        return sum_of(Counter(dict(machine.offer)) for machine in self.machines)
+        return sized(sum_of(dict(machine.offer) for machine in self.machines), self.memory_mib)
 
 
-def pools_of(nodes: Iterable[Node]) -> tuple[tuple[Pool, ...], tuple[tuple[str, int], ...]]:
-    """Return (the pools, sorted by the name of the model; (reason, number) of the other nodes with NVIDIA GPUs)."""
+def pools_of(nodes: Iterable[Node]) -> tuple[tuple[Pool, ...], LeftOut]:
+    """Return (the pools, sorted by the name of the model; why the other nodes with NVIDIA GPUs are in none)."""
     found: defaultdict[str, list[tuple[MigTable, int, Machine]]] = defaultdict(list)
     left_out: Counter[str] = Counter()
     for node in nodes:
@@ -58,27 +62,34 @@ def pools_of(nodes: Iterable[Node]) -> tuple[tuple[Pool, ...], tuple[tuple[str, 
             continue
         capability = capability_of(node)
         count = _gpus(node)
-        memory = capability.memory_of.get(_GPU, 0) or max((gpu.memory_mib for gpu in _gpus_of(node)), default=0)
+        memory = _memory_mib(node, capability)
         if len(capability.models) != 1:
             left_out["GPUs of several models" if capability.models else "GPUs without MIG"] += 1
-        elif capability.cut or capability.instance:
+        elif offer[WHOLE] and (capability.cut or capability.instance):
             left_out["nvidia.com/gpu is a part of a GPU"] += 1
         elif not count:
             left_out["the number of GPUs is unknown"] += 1
+        elif not memory:
+            left_out["the memory of the GPUs is unknown"] += 1
         else:
             [table] = capability.models
-            machine = Machine(name=node.name, gpus=count, offer=tuple(sorted(offer.items())))
+            machine = Machine(name=node.name, gpus=count, offer=tuple(sorted((+offer).items())))
             found[table.name].append((table, memory, machine))
     pools = []
     for _, members in sorted(found.items()):
-        table = members[0][0]
-        memory = max(size for _, size, _ in members) or table.whole_gb * 1024
         machines = tuple(sorted((machine for *_, machine in members), key=lambda each: each.name))
-        pools.append(Pool(table=table, memory_mib=memory, machines=machines))
+        pools.append(Pool(table=members[0][0], memory_mib=max(size for _, size, _ in members), machines=machines))
     return tuple(pools), tuple(sorted(left_out.items()))
 
 
-def _offer(node: Node) -> dict[str, int]:
+def _memory_mib(node: Node, capability: Capability) -> int:
+    """Return the MiB of a node's whole GPU, from its resource, its document or its model's table; 0: unknown."""
+    stated = 0 if capability.cut else capability.memory_of.get(_GPU, 0)
+    in_document = max((gpu.memory_mib for gpu in _gpus_of(node)), default=0)
+    return stated or in_document or max((table.whole_gb * 1024 for table in capability.models), default=0)
+
+
+def _offer(node: Node) -> Counter[str]:
     found: Counter[str] = Counter()
     for name, amount in node.durable.items():
         accelerator = recognise(name)
@@ -96,21 +107,20 @@ def _gpus(node: Node) -> int:
     if found := len(_gpus_of(node)):
         return found
     label = node.labels.get(_GPU_COUNT, "")
-    if label in _COUNTS:
+    if label in map(str, _COUNTS):
         return int(label)
     offer = _offer(node)
-    return offer[WHOLE] if offer.keys() == {WHOLE} else 0
+    return offer[WHOLE] if offer.keys() == {WHOLE} and offer[WHOLE] in _COUNTS else 0
 
 
 def measures_of(pools: Sequence[Pool]) -> Measures:
     """Return the memory of what the pools' GPUs can be."""
     found: dict[str, int] = {}
-    sizes = [pool.memory_mib for pool in pools]
     for pool in pools:
         for name in pool.table.rows:
             size = mig.memory_mib(name, pool.table)
             found[name] = min(size, found.get(name, size))
-    return Measures(profiles=found, whole_mib=min(sizes, default=0), largest_mib=max(sizes, default=0))
+    return Measures(profiles=found, sizes=tuple(sorted({pool.memory_mib for pool in pools})))
 
 
 def sum_of(offers: Iterable[Mapping[str, int]]) -> Counter[str]:

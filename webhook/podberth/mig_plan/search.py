@@ -6,6 +6,7 @@ Few sets are all tried, those with the largest bound first, and of equal ones th
 many, those that differ by one profile from the best so far.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
@@ -14,9 +15,9 @@ from typing import Final
 
 from ..devices import mig
 from .demand import Demand
-from .layouts import WHOLE, Choices, Layout, Solution, bound_of, layouts_of, solve
+from .layouts import UNCUT, Choices, Layout, Solution, bound_of, is_whole, layouts_of, solve, whole
 from .pools import Pool, sum_of
-from .serving import Measures, asked_for
+from .serving import Measures, Want, asked_for, wants_of
 
 _MOST_PROFILES: Final = 6
 """The most profiles on offer; the number of layouts of a GPU grows with each."""
@@ -49,10 +50,10 @@ def search(
         clock: returns the time in seconds; only differences count.
         seconds: the time for the search. Each step that it has begun is brought to a result.
     """
-    state = _State(pools, demand, measures, clock, seconds)
+    state = _State(pools, wants_of(demand, measures), measures, clock, seconds)
     names = _names(pools, demand, measures)
     # Each need asks for one profile, so more profiles than needs are asked for by nobody.
-    most = min(len(names), sum(not need.gpus for need in demand))
+    most = min(len(names), sum(not want.need.gpus for want in state.wants))
     small = most <= _MOST_PROFILES and sum(comb(len(names), size) for size in range(most + 1)) <= _MOST_SETS
     bound = state.all_sets(names, most) if small else state.climb(names)
     return Found(state.layouts, bound)
@@ -84,7 +85,7 @@ class _State:
     """The best layouts so far."""
 
     pools: Sequence[Pool]
-    demand: Demand
+    wants: Sequence[Want]
     measures: Measures
     clock: Callable[[], float]
     seconds: float
@@ -94,12 +95,12 @@ class _State:
     limit: float = 0.0
     """No layouts of any set of profiles are worth more: all memory, or the whole demand."""
     _known: dict[tuple[int, frozenset[str]], tuple[Layout, ...]] = field(default_factory=dict)
+    """The layouts of a GPU by the index of the pool and what is wanted of it."""
 
     def __post_init__(self) -> None:
         self.end = self.clock() + self.seconds
-        memory = sum(pool.gpus for pool in self.pools) * self.measures.largest_mib
-        total = sum(self.measures.memory_mib(need) * count for need, count in self.demand.items())
-        self.limit = float(min(memory, total))
+        memory = sum(pool.gpus for pool in self.pools) * max(self.measures.sizes, default=0)
+        self.limit = float(min(memory, sum(want.needed_mib for want in self.wants)))
         self.attempt(frozenset(), self.end)
 
     def all_sets(self, names: frozenset[str], most: int) -> float:
@@ -158,13 +159,13 @@ class _State:
         A whole GPU without MIG does what one with a profile of its size does, and for more pods.
         """
         whole = {name for pool in self.pools for name in names if mig.parse(name).memory_gb == pool.table.whole_gb}
-        units, needed = asked_for(self.demand, names - whole, self.measures)
+        units, needed = asked_for(self.wants, names - whole, self.measures)
         return frozenset(sorted(names & units.keys(), key=lambda name: (-needed[name], name))[:_MOST_PROFILES])
 
     def _today(self) -> frozenset[str]:
         """Return the profiles that pods ask for today."""
         offered = sum_of(pool.offer for pool in self.pools)
-        units, _ = asked_for(self.demand, (+offered).keys(), self.measures)
+        units, _ = asked_for(self.wants, (+offered).keys(), self.measures)
         return frozenset(sorted(units.keys() & self.measures.profiles.keys())[:_MOST_PROFILES])
 
     def _sizes(self, names: frozenset[str]) -> list[tuple[int, str]]:
@@ -177,13 +178,13 @@ class _State:
         end = min(until, self.end)
         solution = solve(choices, wanted, worth, lambda: self.clock() > end, required, self.worth)
         if solution.layouts is not None and solution.worth > self.worth + _CLOSE:
-            self.layouts, self.worth = solution.layouts, solution.worth
+            self.layouts, self.worth = tuple(map(_without_sizes, solution.layouts)), solution.worth
         return solution
 
     def _problem(self, names: frozenset[str]) -> tuple[list[Choices], dict[str, int], dict[str, float]]:
         """Return (what GPUs can be, what is wanted of it, the MiB of one) if exactly ``names`` are on offer."""
-        units, needed = asked_for(self.demand, names, self.measures)
-        wanted = {name: count for name, count in units.items() if name == WHOLE or name in names}
+        units, needed = asked_for(self.wants, names, self.measures)
+        wanted = {name: count for name, count in units.items() if is_whole(name) or name in names}
         choices = [
             Choices(gpus=pool.gpus, memory_mib=pool.memory_mib, layouts=self._layouts(at, wanted))
             for at, pool in enumerate(self.pools)
@@ -191,14 +192,25 @@ class _State:
         return choices, wanted, {name: needed[name] / count for name, count in wanted.items()}
 
     def _layouts(self, at: int, wanted: Mapping[str, int]) -> tuple[Layout, ...]:
-        table = self.pools[at].table
-        key = (at, frozenset(wanted.keys() & table.rows.keys()))
+        pool = self.pools[at]
+        smallest, *larger = [whole(size) for size in self.measures.sizes if size <= pool.memory_mib]
+        profiles, sizes = wanted.keys() & pool.table.rows.keys(), wanted.keys() & set(larger)
+        key = (at, frozenset(profiles | sizes))
         if key not in self._known:
-            self._known[key] = layouts_of(sorted(key[1]), table)
+            *cut, _ = layouts_of(sorted(profiles), pool.table)
+            self._known[key] = (*cut, *(((name, 1),) for name in (*sorted(sizes), smallest)))
         return self._known[key]
 
     def _is_over(self) -> bool:
         return self.clock() > self.end
+
+
+def _without_sizes(layouts: Mapping[Layout, int]) -> Counter[Layout]:
+    """Return the number of GPUs of each layout, with all whole GPUs as one layout."""
+    found: Counter[Layout] = Counter()
+    for layout, count in layouts.items():
+        found[UNCUT if is_whole(layout[0][0]) else layout] += count
+    return found
 
 
 def _neighbours(names: frozenset[str], among: frozenset[str]) -> Iterator[frozenset[str]]:
