@@ -46,7 +46,10 @@ def partitionable(node: str, slices: Mapping[str, tuple[int, int, tuple[int, ...
     devices = [_device("gpu-0", "gpu", 40960, range(8)), _device("gpu-1", "gpu", 40960, ())]
     for profile, (memory, size, starts) in slices.items():
         name = f"gpu-0-mig-{profile.replace('.', '')}"
-        devices += [_device(f"{name}-{start}", "mig", memory, range(start, start + size)) for start in starts]
+        for start in starts:
+            device = _device(f"{name}-{start}", "mig", memory, range(start, start + size))
+            device["attributes"]["profile"] = {"string": profile}
+            devices.append(device)
     sets = [{"name": "gpu-0", "counters": counters}]
     return (
         _slice(f"{node}-counters", node, GPU_DRIVER, 2, sharedCounters=sets),

@@ -1,5 +1,6 @@
 import io
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,6 +12,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from builders import JSON, gpu_pod, pod
+from e2e.dra import GPU_DRIVER, resource_slice
+from node_builders import node_manifest
 from podberth.cli.main import main
 from podberth.cli.terminal import Terminal
 from podberth.cli.topology_text import show_cluster, show_difference, show_node
@@ -276,12 +279,43 @@ def test_a_pod_that_cannot_be_read_is_said(tmp_path: Path, capsys: Captured) -> 
         (holders()[:1], "1 pod on nodes (1 namespace), when the snapshot was made; if other namespaces have pods"),
         (
             [pod(name="claims", nodeName="bare", resourceClaims=[{"name": "gpu", "resourceClaimName": "one"}])],
-            "; 1 pod with ResourceClaims, whose devices are not counted",
+            "; 1 pod with ResourceClaims, whose devices are not counted without resourceslices,resourceclaims in the",
         ),
     ],
 )
 def test_a_line_says_by_which_pods_devices_are_used(pods: list[JSON], said: str) -> None:
     assert said in source_of_use(Holdings.of(NODES, pods))
+
+
+def test_devices_of_claims_are_used_and_free_too(tmp_path: Path, capsys: Captured) -> None:
+    """A driver publishes two GPUs, and a claim of a pod has one: shown for the node, for the cluster, and as JSON."""
+    snapshot = tmp_path / "snapshot.json"
+    holder = pod(name="train", nodeName="dra", resourceClaims=[{"name": "gpu", "resourceClaimName": "one"}])
+    result = {"request": "gpu", "driver": GPU_DRIVER, "pool": "dra", "device": "gpu-1"}
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"namespace": "team", "name": "one"},
+        "status": {
+            "allocation": {"devices": {"results": [result]}},
+            "reservedFor": [{"resource": "pods", "name": "train"}],
+        },
+    }
+    slices = resource_slice("dra", GPU_DRIVER, "pci0000:00", "pci0000:01")
+    snapshot.write_text(json.dumps(as_list([node_manifest("dra"), holder, claim, slices])))
+    run("show", "dra", "--topology", snapshot)
+    said = capsys.readouterr().out
+    assert "free:     1 of 2 gpu.nvidia.com" in said
+    assert re.search(r"^gpu.nvidia.com +1 +team/train$", said, re.MULTILINE)
+    assert "not counted" not in said
+    run("show", "dra", "--topology", snapshot, "-o", "json")
+    [use] = json.loads(capsys.readouterr().out)["use"]
+    assert (use["resource"], use["kind"], use["used"], use["free"]) == ("gpu.nvidia.com", "whole", 1, 1)
+    run("show", "--topology", snapshot, "-o", "json")
+    [kind] = json.loads(capsys.readouterr().out)["kinds"]
+    assert [(each["resource"], each["used"], each["free"]) for each in kind["use"]] == [("gpu.nvidia.com", 1, 1)]
+    run("show", "--topology", snapshot, "-o", "html")
+    assert "gpu.nvidia.com" in capsys.readouterr().out
 
 
 def test_several_shapes_are_simulated(capsys: Captured) -> None:

@@ -6,8 +6,9 @@ import pytest
 
 from builders import JSON, gpu_pod, pod
 from node_builders import GPU, machines, node_manifest, nodes_of
-from podberth.topology.holdings import FreeLinked, HoldingPod, Holdings, NodeUse, Tally, free_linked
-from podberth.wellknown import LINK_DOMAIN_LABEL
+from podberth.topology.device_use import HoldingPod
+from podberth.topology.holdings import FreeLinked, Holdings, NodeUse, Tally, free_linked
+from podberth.wellknown import FREE_LINKED_LABEL, LINK_DOMAIN_LABEL
 
 SLICE = "nvidia.com/mig-1g.5gb"
 
@@ -130,6 +131,18 @@ def test_in_a_full_mesh_all_free_gpus_are_linked() -> None:
 def test_by_labels_alone_a_node_of_which_four_are_linked_has_bounds() -> None:
     found = use(bound(4, "a"), labels={LINK_DOMAIN_LABEL: "4"})
     assert found.linked == FreeLinked(GPU, 1, 4)
+
+
+@pytest.mark.parametrize(("label", "least", "most"), [("4", 4, 4), ("1", 1, 1), ("0", 1, 4), ("5", 1, 4), ("x", 1, 4)])
+def test_the_label_of_the_agent_is_the_number_if_it_agrees_with_the_pods(label: str, least: int, most: int) -> None:
+    found = use(bound(4, "a"), labels={LINK_DOMAIN_LABEL: "4", FREE_LINKED_LABEL: label})
+    assert found.linked == FreeLinked(GPU, least, most)
+
+
+def test_a_label_of_more_than_eight_is_rounded_down() -> None:
+    labels = {LINK_DOMAIN_LABEL: "16", FREE_LINKED_LABEL: "8"}
+    assert use(bound(4, "a"), devices={GPU: "20"}, labels=labels).linked == FreeLinked(GPU, 12, 16)
+    assert use(bound(9, "a"), devices={GPU: "20"}, labels=labels).linked == FreeLinked(GPU, 8, 11)
 
 
 def test_gpus_in_mig_mode_are_in_no_link_domain() -> None:

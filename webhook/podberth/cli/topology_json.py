@@ -4,7 +4,8 @@ from dataclasses import asdict
 from typing import Any
 
 from ..topology.cluster_difference import Difference
-from ..topology.holdings import DeviceUse, Tally
+from ..topology.device_use import DeviceUse
+from ..topology.holdings import Tally
 from ..topology.node_picture import GpuPicture, NodePicture
 from ..topology.overview import ClusterPicture, MachineSummary
 
@@ -24,7 +25,7 @@ def node_json(node: NodePicture) -> dict[str, Any]:
         "links": {"shape": node.shape, "domains": node.domains, "levels": node.levels, "fabric": node.fabric},
         "numa": [{"node": number, "gpus": indexes} for number, indexes in node.numa],
         "offers": [asdict(each) for each in node.offers],
-        "use": None if node.use is None else [_device_use(each) for each in node.use.devices],
+        "use": None if node.use is None else [_device_use(each) for each in (*node.use.devices, *node.use.claimed)],
         "freeLinked": None if node.use is None or node.use.linked is None else node.use.linked._asdict(),
         "taints": [taint._asdict() for taint in node.taints],
         "labels": dict(node.labels),

@@ -109,7 +109,9 @@ def _offers(node: NodePicture) -> TableSection:
 
 def _holders(use: NodeUse) -> Iterator[TableSection]:
     rows: list[Row] = [
-        (each.resource, str(one.units), f"{one.namespace}/{one.pod}") for each in use.devices for one in each.holders
+        (each.resource, str(one.units), f"{one.namespace}/{one.pod}")
+        for each in (*use.devices, *use.claimed)
+        for one in each.holders
     ]
     if rows:
         yield TableSection("held by", (("resource", "number", "pod"), *rows[:MOST_LISTED]), _rest(len(rows)))

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from ..topology.holdings import DeviceUse, Holdings, NodeUse, Tally
+from ..topology.device_use import DeviceUse
+from ..topology.holdings import Holdings, NodeUse, Tally
 from ..words import counted
 
 _KINDS = {"mig": "MIG instances", "shared": "shares"}
@@ -19,7 +20,9 @@ def source_of_use(holdings: Holdings | None) -> str:
             "kubectl get nodes,configmaps,pods --all-namespaces -o yaml prints them, too"
         )
     pods, spaces = counted(len(holdings.pods), "pod"), counted(holdings.namespaces, "namespace")
-    claims = f"; {counted(holdings.claimants, 'pod')} with ResourceClaims, whose devices are not counted"
+    claims = f"; {counted(holdings.claimants, 'pod')} with ResourceClaims"
+    if not holdings.counts_claims:
+        claims += ", whose devices are not counted without resourceslices,resourceclaims in the snapshot"
     alone = "; if other namespaces have pods, print them, too: --all-namespaces"
     return (
         f"used and free: by the requests of {pods} on nodes ({spaces}), when the snapshot was made"
@@ -33,7 +36,7 @@ def free_text(use: NodeUse) -> str:
     The last numbers are the bounds of ``NodeUse.linked``, the largest number of free GPUs that are all linked with each
     other.
     """
-    return "; ".join(_free_of(each, use) for each in use.accelerators)
+    return "; ".join(_free_of(each, use) for each in (*use.accelerators, *use.claimed))
 
 
 def _free_of(device: DeviceUse, use: NodeUse) -> str:

@@ -31,12 +31,13 @@ Accelerators: TypeAlias = dict[str, Accelerator]
 
 # https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin, intel-resource-drivers-for-kubernetes
 # and ROCm/k8s-gpu-dra-driver: the drivers whose devices are accelerators, with their makers.
-_DRIVERS: Final[Mapping[str, str]] = {
+DRIVERS: Final[Mapping[str, str]] = {
     "gpu.nvidia.com": "nvidia",
     "gpu.intel.com": "intel",
     "gaudi.intel.com": "intel",
     "gpu.amd.com": "amd",
 }
+"""The makers of accelerators, by the name of their DRA driver."""
 # The patterns by which selectors of DeviceClasses name a driver, and the sort of an NVIDIA device (attribute `type`).
 _DRIVER: Final = re.compile(r"""\bdevice\.driver\s*==\s*["']([^"']+)["']""")
 _MIG: Final = re.compile(r"""\.type\s*==\s*["']mig["']""")
@@ -276,7 +277,7 @@ def hands_out_others(device_class: Mapping[str, Any]) -> bool:
     False if the selectors name no driver.
     """
     drivers = {driver for each in _expressions(device_class) for driver in _DRIVER.findall(each)}
-    return bool(drivers) and drivers.isdisjoint(_DRIVERS) and _class_accelerator(device_class) is None
+    return bool(drivers) and drivers.isdisjoint(DRIVERS) and _class_accelerator(device_class) is None
 
 
 def _class_accelerator(device_class: Mapping[str, Any]) -> Accelerator | None:
@@ -286,7 +287,7 @@ def _class_accelerator(device_class: Mapping[str, Any]) -> Accelerator | None:
         return known
     expressions = list(_expressions(device_class))
     drivers = {driver for each in expressions for driver in _DRIVER.findall(each)}
-    vendor = _DRIVERS.get(drivers.pop()) if len(drivers) == 1 else None
+    vendor = DRIVERS.get(drivers.pop()) if len(drivers) == 1 else None
     if vendor is None:
         return None
     if any(map(_VFIO.search, expressions)):

@@ -6,17 +6,20 @@ are free.
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Final
 
 from ..kube.unchecked import is_pod
 from ..topology.holdings import Holdings
 from .cluster import ClusterFacts, collect
 from .object_kinds import Document, unlist
 
+_OF_CLAIMS: Final = ("ResourceSlice", "ResourceClaim")
+
 
 def collect_with_holdings(
     documents: Iterable[Document], *, now: datetime | None
 ) -> tuple[ClusterFacts, Holdings | None]:
-    """Return (the facts of all objects, the accelerators that Pods hold).
+    """Return (the facts of all objects, the accelerators that Pods and ResourceClaims hold).
 
     The second value is None if there is no Pod among the objects. Every cluster with nodes has Pods, so without Pods it
     is unknown which accelerators are free.
@@ -24,6 +27,9 @@ def collect_with_holdings(
     singles = [single for document in documents for single in unlist(document)]
     pods = [each for each in singles if is_pod(each)]
     # As items of one list: a list among the items is a problem of the document, and is not read.
-    others = {"kind": "List", "items": [each for each in singles if not is_pod(each)]}
-    facts = collect([others], now=now)
-    return facts, Holdings.of(facts.nodes, pods) if pods else None
+    others = [each for each in singles if not is_pod(each)]
+    facts = collect([{"kind": "List", "items": others}], now=now)
+    if not pods:
+        return facts, None
+    slices, claims = ([each for each in others if each.get("kind") == kind] for kind in _OF_CLAIMS)
+    return facts, Holdings.of(facts.nodes, pods, slices, claims)

@@ -1,15 +1,16 @@
 """Computes the held and the free accelerators of each node, at the moment of a snapshot.
 
 The amounts are the scheduler's: a pod holds the requested amounts from the time when the pod is bound to a node until
-the pod ends. Devices of ResourceClaims are not in a node's allocatable, so claims are not counted. No decision uses
-these facts.
+the pod ends. Devices of ResourceClaims are not in a node's allocatable; ``claimed_devices`` counts them. No decision
+uses these facts.
 
 The scheduler only counts devices; the kubelet chooses the devices of a pod. So it is unknown which GPUs are free, and
-the number of free GPUs that are linked with each other is known only as a lower and an upper bound.
+the number of free GPUs that are linked with each other is known only as a lower and an upper bound, unless the node's
+agent publishes it as a label (``free_links``).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -17,8 +18,12 @@ from ..devices.resources import COUNTED_KINDS, Accelerator, AcceleratorKind, rec
 from ..errors import TopologyError
 from ..kube.amounts import requested
 from ..kube.shape import shape_problems
-from ..kube.unchecked import list_at, text_at
+from ..kube.unchecked import list_at, number, text_at
+from ..wellknown import FREE_LINKED_LABEL
 from .capability import Capability, capability_of
+from .claimed_devices import claimed_use
+from .device_use import DeviceUse, HoldingPod
+from .free_links import bucket
 from .node import Node
 
 _UNIT: Final = 1000
@@ -39,44 +44,6 @@ class BoundPod:
     """Whether the pod has ResourceClaims, whose devices are not in ``devices``."""
 
 
-class HoldingPod(NamedTuple):
-    """A pod that holds units of a resource, and the number of units that the pod holds."""
-
-    namespace: str
-    pod: str
-    units: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceUse:
-    """The use of one accelerator resource of a node. The sum of ``used`` and ``free`` is ``allocatable``."""
-
-    resource: str
-    kind: AcceleratorKind
-    """The meaning of one unit on the node: ``nvidia.com/gpu`` is ``mig`` or ``shared`` if the node is set up so."""
-    allocatable: int
-    holders: tuple[HoldingPod, ...]
-    """The pods that hold some of the resource; the pods with most units come first."""
-
-    @property
-    def held(self) -> int:
-        """The number of units that pods hold.
-
-        The number is above ``allocatable`` if devices became unhealthy while pods held them.
-        """
-        return sum(each.units for each in self.holders)
-
-    @property
-    def used(self) -> int:
-        """The allocatable units that pods hold."""
-        return min(self.held, self.allocatable)
-
-    @property
-    def free(self) -> int:
-        """The allocatable units that no pod holds."""
-        return self.allocatable - self.used
-
-
 class FreeLinked(NamedTuple):
     """The bounds of the largest number of free GPUs of a node that are all linked with each other."""
 
@@ -92,6 +59,8 @@ class NodeUse:
 
     devices: tuple[DeviceUse, ...]
     """The use of each resource in the node's allocatable or capacity, sorted by name."""
+    claimed: tuple[DeviceUse, ...] = ()
+    """The use of the devices that DRA drivers publish, sorted by name."""
     linked: FreeLinked | None
     """The largest number of free GPUs of the node that are linked with each other.
 
@@ -136,7 +105,8 @@ class Tally:
         used = 0
         free: dict[bool, list[int]] = {True: [0], False: [0]}
         for node in nodes:
-            devices = [each for each in node.devices if each.resource == resource] if resource else node.accelerators
+            named = (*node.devices, *node.claimed)
+            devices = [each for each in named if each.resource == resource] if resource else node.accelerators
             for each in devices:
                 used += each.used
                 free[node.is_healthy].append(each.free)
@@ -154,9 +124,22 @@ class Holdings:
     problems: tuple[str, ...]
     """Messages about Pods that cannot be read and are not counted, sorted."""
 
+    counts_claims: bool
+    """Whether devices of ResourceClaims are counted."""
+
     @classmethod
-    def of(cls, nodes: Iterable[Node], pods: Iterable[Mapping[str, Any]]) -> "Holdings":
-        """Return the holdings from nodes and Pods. If two Pods have one namespace and name, the later Pod is used."""
+    def of(
+        cls,
+        nodes: Iterable[Node],
+        pods: Iterable[Mapping[str, Any]],
+        slices: Iterable[Mapping[str, Any]] = (),
+        claims: Iterable[Mapping[str, Any]] = (),
+    ) -> "Holdings":
+        """Return the holdings from nodes, Pods, ResourceSlices and ResourceClaims.
+
+        If two Pods have one namespace and name, the later Pod is used. Devices of claims are counted if there are
+        ResourceSlices, and ResourceClaims if pods have any.
+        """
         bound: dict[tuple[str, str], BoundPod | None] = {}
         problems = []
         for pod in pods:
@@ -168,15 +151,22 @@ class Holdings:
         by_node: dict[str, list[BoundPod]] = {}
         for each in known:
             by_node.setdefault(each.node, []).append(each)
+        published, made = tuple(slices), tuple(claims)
+        counts_claims = bool(published and (made or not any(each.has_claims for each in known)))
+        claimed = claimed_use(published, made) if counts_claims else {}
         return cls(
-            nodes={node.name: node_use(node, by_node.get(node.name, ())) for node in nodes},
+            nodes={
+                node.name: replace(node_use(node, by_node.get(node.name, ())), claimed=claimed.get(node.name, ()))
+                for node in nodes
+            },
             pods=known,
+            counts_claims=counts_claims,
             problems=tuple(sorted(problems)),
         )
 
     @cached_property
     def claimants(self) -> int:
-        """The number of pods with ResourceClaims, whose devices are not counted."""
+        """The number of pods with ResourceClaims."""
         return sum(pod.has_claims for pod in self.pods)
 
     @cached_property
@@ -251,7 +241,8 @@ def _kind(resource: str, known: Accelerator, capability: Capability) -> Accelera
 def _linked(node: Node, devices: Iterable[DeviceUse], capability: Capability) -> FreeLinked | None:
     """Return the bounds of the largest number of free GPUs in one link domain of a node; None if that is unknown.
 
-    The link domains come from the topology document, else from the node's labels.
+    The link domains come from the topology document, else from the node's labels. The label of the node's agent has
+    the number itself, or rounded down, if the label agrees with the bounds.
     """
     # Only the resource of whole GPUs has a link domain.
     whole = next((each for each in devices if each.resource in capability.domain_of), None)
@@ -263,7 +254,12 @@ def _linked(node: Node, devices: Iterable[DeviceUse], capability: Capability) ->
         if gpus > len(uncut):
             return None
         gpus, sizes = len(uncut), [len(uncut.intersection(domain)) for domain in node.topology.links.domains]
-    return FreeLinked(whole.resource, *free_linked(sizes, gpus, whole.free))
+    least, most = free_linked(sizes, gpus, whole.free)
+    said = number(node.labels.get(FREE_LINKED_LABEL))
+    if said is not None and least <= said <= most:
+        is_exact = bucket(said + 1) > said
+        least, most = said, said if is_exact else most
+    return FreeLinked(whole.resource, least, most)
 
 
 def free_linked(sizes: Iterable[int], gpus: int, free: int) -> tuple[int, int]:

@@ -5,13 +5,13 @@ location and the state of a node. Similar nodes may belong to several classes of
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..conventions import Conventions
 from ..devices.resources import COUNTED_KINDS, recognise
 from ..wellknown import HOSTNAME_LABEL
-from .holdings import Holdings, Tally
+from .holdings import Holdings, NodeUse, Tally
 from .node import PASSING_TAINTS, Node, Taint
 from .node_picture import UNCUT, layout_of, machine_of, shape_of
 
@@ -160,10 +160,14 @@ def _count(kind: MachineSummary, members: list[Node], holdings: Holdings | None)
         names=tuple(node.name for node in members),
         transient={reason: tuple(names) for reason, names in sorted(transient.items())},
         where=tuple(sorted(where.items())),
-        use=None
-        if holdings is None
-        else {name: Tally.of((holdings.nodes[node.name] for node in members), name) for name, _ in kind.offers},
+        use=None if holdings is None else _use(kind, [holdings.nodes[node.name] for node in members]),
     )
+
+
+def _use(kind: MachineSummary, nodes: Sequence[NodeUse]) -> dict[str, Tally]:
+    """Return the use of what the nodes of a kind offer, and of what DRA drivers publish there."""
+    published = sorted({each.resource for node in nodes for each in node.claimed})
+    return {name: Tally.of(nodes, name) for name in (*(name for name, _ in kind.offers), *published)}
 
 
 def _level(key: str, nodes: Iterable[Node], holdings: Holdings | None) -> LevelSummary:

@@ -1,0 +1,167 @@
+"""Computes which devices of DRA drivers are held and free on each node, from ResourceSlices and ResourceClaims.
+
+A driver publishes a GPU, and each MIG instance that the GPU can have at each place, as devices that consume the same
+counters of the GPU (KEP-4815, partitionable devices). So a device is free if no claim has it and its counters are not
+used up. The objects are unchecked. No function here raises an exception, and unreadable parts of an object are skipped.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ..devices.claims import DRIVERS
+from ..devices.resources import AcceleratorKind
+from ..kube.quantity import parse_quantity
+from ..kube.unchecked import at, list_at, mapping_at, text_at
+from .device_use import DeviceUse, HoldingPod
+
+_Counters: TypeAlias = Counter[tuple[str, str, str, str]]
+"""The amounts of counters in thousandths, by driver, pool, counter set and counter."""
+_UNUSABLE: Final = frozenset({"NoSchedule", "NoExecute"})
+_MOST_NAMED: Final = 3
+
+
+class _Name(NamedTuple):
+    driver: str
+    pool: str
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Device:
+    """One published device of a node."""
+
+    name: _Name
+    node: str
+    kind: AcceleratorKind
+    profile: str
+    consumes: _Counters
+    usable: bool
+    """Whether no taint keeps claims away."""
+
+
+def claimed_use(
+    slices: Iterable[Mapping[str, Any]], claims: Iterable[Mapping[str, Any]]
+) -> dict[str, tuple[DeviceUse, ...]]:
+    """Return the use of the devices that drivers publish, by the node's name.
+
+    Whole GPUs have the driver as resource, and MIG instances the driver and the profile. The number that is allocatable
+    is that of held and free ones: a GPU with an instance is no whole GPU, and a GPU that is held has no instances.
+    """
+    devices, left = _published(slices)
+    known = {device.name: device for device in devices}
+    held: dict[_Name, str] = {}
+    namespaces: dict[_Name, str] = {}
+    for claim in claims:
+        for name in _allocated(claim):
+            held[name], namespaces[name] = _holder(claim), text_at(claim, "metadata", "namespace")
+    for name in held.keys() & known.keys():
+        left.subtract(known[name].consumes)
+    groups: dict[tuple[str, str, AcceleratorKind], list[_Device]] = {}
+    for device in devices:
+        resource = " ".join(filter(None, (device.name.driver, device.profile)))
+        groups.setdefault((device.node, resource, device.kind), []).append(device)
+    found: dict[str, list[DeviceUse]] = {}
+    for (node, resource, kind), members in sorted(groups.items()):
+        taken = [device.name for device in members if device.name in held]
+        units = Counter((namespaces[name], held[name]) for name in taken)
+        holders = (HoldingPod(namespace, pod, count) for (namespace, pod), count in units.items())
+        found.setdefault(node, []).append(
+            DeviceUse(
+                resource=resource,
+                kind=kind,
+                allocatable=len(taken) + _free([each for each in members if each.name not in held], left),
+                holders=tuple(sorted(holders, key=lambda each: (-each.units, each))),
+            )
+        )
+    return {node: tuple(uses) for node, uses in found.items()}
+
+
+def _free(devices: Iterable[_Device], left: _Counters) -> int:
+    """Return how many of the devices can be allocated together, from the counters that are left."""
+    remaining, count = left.copy(), 0
+    for device in devices:
+        if device.usable and all(remaining[key] >= amount for key, amount in device.consumes.items()):
+            remaining.subtract(device.consumes)
+            count += 1
+    return count
+
+
+def _published(slices: Iterable[Mapping[str, Any]]) -> tuple[list[_Device], _Counters]:
+    """Return (the accelerators of nodes, the counters of all pools), from the newest generation of each pool."""
+    pools: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for each in slices:
+        if text_at(each, "spec", "driver") in DRIVERS:
+            pools.setdefault((text_at(each, "spec", "driver"), text_at(each, "spec", "pool", "name")), []).append(each)
+    devices: list[_Device] = []
+    counters: _Counters = Counter()
+    for (driver, pool), members in pools.items():
+        newest = max(map(_generation, members))
+        for each in members:
+            if _generation(each) == newest:
+                for name, amounts in _counter_sets(list_at(each, "spec", "sharedCounters"), "name"):
+                    counters.update({(driver, pool, name, key): amount for key, amount in amounts.items()})
+                devices += _devices(each, driver, pool)
+    return devices, counters
+
+
+def _generation(document: Mapping[str, Any]) -> int:
+    found = at(document, "spec", "pool", "generation")
+    return found if isinstance(found, int) else 0
+
+
+def _devices(document: Mapping[str, Any], driver: str, pool: str) -> Iterator[_Device]:
+    for entry in list_at(document, "spec", "devices"):
+        body = mapping_at(entry, "basic") or entry  # v1beta1 has the device under `basic`
+        node = text_at(document, "spec", "nodeName") or text_at(body, "nodeName")
+        sort = _attribute(body, driver, "type")
+        # A device that several claims may use at the same time, and one that is given to a virtual machine.
+        if not node or at(body, "allowMultipleAllocations") is True or sort == "vfio":
+            continue
+        profile = _attribute(body, driver, "profile")
+        sets = _counter_sets(list_at(body, "consumesCounters"), "counterSet")
+        yield _Device(
+            name=_Name(driver, pool, text_at(entry, "name")),
+            node=node,
+            kind="mig" if profile or sort == "mig" else "whole",
+            profile=profile or ("mig" if sort == "mig" else ""),
+            consumes=Counter({(driver, pool, name, key): n for name, amounts in sets for key, n in amounts.items()}),
+            usable=not any(text_at(taint, "effect") in _UNUSABLE for taint in list_at(body, "taints")),
+        )
+
+
+def _attribute(device: object, driver: str, name: str) -> str:
+    """Return a text attribute of a device; a name without a domain has that of the driver."""
+    found = mapping_at(device, "attributes")
+    return text_at(found, name, "string") or text_at(found, f"{driver}/{name}", "string")
+
+
+def _counter_sets(sets: Iterable[Any], name: str) -> Iterator[tuple[str, dict[str, int]]]:
+    for each in sets:
+        amounts = mapping_at(each, "counters")
+        yield text_at(each, name), {key: _amount(at(value, "value")) for key, value in amounts.items()}
+
+
+def _amount(value: object) -> int:
+    """Return a quantity in thousandths; 0 if it cannot be read."""
+    try:
+        return ceil(1000 * parse_quantity(value)) if isinstance(value, str | int) else 0
+    except ValueError:
+        return 0
+
+
+def _allocated(claim: Mapping[str, Any]) -> Iterator[_Name]:
+    for result in list_at(claim, "status", "allocation", "devices", "results"):
+        if at(result, "adminAccess") is not True:  # a monitor's claim holds nothing
+            yield _Name(text_at(result, "driver"), text_at(result, "pool"), text_at(result, "device"))
+
+
+def _holder(claim: Mapping[str, Any]) -> str:
+    """Return the pods that a claim is reserved for, or the claim if nobody has it."""
+    names = [text_at(each, "name") for each in list_at(claim, "status", "reservedFor")]
+    if not names:
+        return f"(ResourceClaim {text_at(claim, 'metadata', 'name')})"
+    more = f", and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
