@@ -17,6 +17,7 @@ from podberth.installation.observation import (
 )
 from podberth.installation.report import judge
 from podberth.pki.issue import Authority, Validity, new_authority
+from podberth.topology.holdings import BoundPod
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE
 
@@ -144,6 +145,11 @@ def observed(**changes: Any) -> InstallationState:
         namespaces=({"metadata": {"name": "team-a", "labels": {"kubernetes.io/metadata.name": "team-a"}}},),
         params=(),
         unrecorded=ObservedList(()),
+        bound=(
+            BoundPod(
+                namespace="team-a", name="train", node="gpu-1", devices=(("nvidia.com/gpu", 3),), has_claims=False
+            ),
+        ),
         let_through=LetThrough(since=NOW - YEAR),
     )
     return replace(well, **changes)

@@ -6,6 +6,7 @@ import pytest
 
 from podberth.installation.observation import Replica, Unread
 from podberth.topology.codec import DATA_KEY
+from podberth.topology.holdings import BoundPod
 from podberth.topology.shapes import simulate
 from status_scenes import counting, lease, observed, report, row, rows
 
@@ -55,6 +56,39 @@ def test_a_gpu_that_the_kubelet_does_not_hand_out_is_ill_though_no_agent_says_wh
     nodes = (observed().nodes[0], node)  # type: ignore[index]
     assert row("gpus", nodes=nodes) == ("attention", "ill: gpu-1: unhealthy according to its Node")
     assert rows("away", nodes=nodes) == []
+
+
+def holding(node: str, units: int, resource: str = "nvidia.com/gpu") -> BoundPod:
+    return BoundPod(namespace="team", name="train", node=node, devices=((resource, units),), has_claims=False)
+
+
+def test_what_is_free_is_said_of_each_resource() -> None:
+    assert row("free", bound=(holding("gpu-0", 3),)) == ("ok", "13 of 16 nvidia.com/gpu, at most 8 on one node")
+    assert row("free", bound=(holding("gpu-0", 8), holding("gpu-1", 6), holding("elsewhere", 8))) == (
+        "ok",
+        "2 of 16 nvidia.com/gpu, at most 2 on one node",
+    )
+
+
+def test_what_is_free_on_a_node_that_is_away_is_not_counted() -> None:
+    node, _ = simulate("hgx-h100-8", "gpu-1")
+    node["spec"]["taints"] = [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]
+    nodes = (observed().nodes[0], node)  # type: ignore[index]
+    assert row("free", nodes=nodes, bound=()) == ("ok", "8 of 16 nvidia.com/gpu, at most 8 on one node")
+
+
+def test_the_resources_with_most_units_come_first() -> None:
+    nodes = tuple(simulate(shape, shape)[0] for shape in ("dgx-a100-8-mig-mixed", "l4-1"))
+    [found] = rows("free", nodes=nodes, bound=())
+    assert found.text == (
+        "12 of 12 nvidia.com/mig-1g.5gb, at most 12 on one node; 6 of 6 nvidia.com/mig-2g.10gb, at most 6 on one node; "
+        "6 of 6 nvidia.com/mig-3g.20gb, at most 6 on one node; and 1 more"
+    )
+    assert "3 of 3 nvidia.com/gpu, at most 2 on one node" in str(found.facts["free"])
+
+
+def test_without_all_pods_nothing_is_said_of_what_is_free() -> None:
+    assert rows("free", bound=None) == []
 
 
 def test_a_document_of_no_use_is_named() -> None:

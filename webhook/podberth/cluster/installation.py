@@ -5,6 +5,7 @@ Every request is a get or a list, and none is for a Secret; manifests/base/viewe
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
@@ -25,7 +26,7 @@ from ..api.protocol import (
     read_object,
 )
 from ..api.reflector import pages
-from ..errors import ClusterError
+from ..errors import ClusterError, TopologyError
 from ..installation.observation import (
     Document,
     InstallationState,
@@ -37,6 +38,7 @@ from ..installation.observation import (
 )
 from ..kube.api_path import ApiPath, collection_path, version_path
 from ..telemetry.metrics import read_samples
+from ..topology.holdings import BoundPod, read_bound_pod
 from ..wellknown import API_VERSION, APPLIED_ANNOTATION, NAMESPACE
 from ..workload.gpus import gpu_facts
 from .shared_ca import KINDS
@@ -122,10 +124,12 @@ class StatusReader:
             "events": self._events(),
             "namespaces": self._listed(NAMESPACES, "namespaces"),
             "params": self._listed(PARAMS, f"configmaps in {NAMESPACE}"),
-            "unrecorded": self._unrecorded(),
+            "pods": self._pods(),
         }
         read = dict(zip(parts, await _together(parts.values()), strict=True))
-        return InstallationState(now=now, kubernetes=str(version.get("gitVersion", "")), **read)
+        unrecorded, bound = read.pop("pods")
+        known = {"now": now, "kubernetes": str(version.get("gitVersion", "")), "unrecorded": unrecorded, "bound": bound}
+        return InstallationState(**known, **read)
 
     async def _named(self, path: ApiPath, group: str) -> ObservedObject:
         """Return the object at a path; None if there is no object. After an error, the result has the reason.
@@ -159,9 +163,24 @@ class StatusReader:
         found = await _guarded(self._pages(_EVENTS, _MOST_PAGES), "list events")
         return found if isinstance(found, Unread) else ObservedList(*(found or ((), False)))
 
-    async def _unrecorded(self) -> Read[ObservedList]:
-        found = await _guarded(self._pages(_ALL_PODS, _MOST_PAGES_OF_PODS, _is_unrecorded), "list pods")
-        return found if isinstance(found, Unread) else ObservedList(*(found or ((), False)))
+    async def _pods(self) -> tuple[Read[ObservedList], tuple[BoundPod, ...] | None]:
+        """Return (the pods without a record, the pods that hold accelerators of nodes; None: not all pods were read).
+
+        A pod that cannot be read holds nothing.
+        """
+        bound: list[BoundPod] = []
+
+        def is_unrecorded(pod: Document) -> bool:
+            with suppress(TopologyError):
+                if (held := read_bound_pod(pod)) and held.devices:
+                    bound.append(held)
+            return _is_unrecorded(pod)
+
+        found = await _guarded(self._pages(_ALL_PODS, _MOST_PAGES_OF_PODS, is_unrecorded), "list pods")
+        if isinstance(found, Unread):
+            return found, None
+        documents, truncated = found or ((), False)
+        return ObservedList(documents, truncated), None if truncated else tuple(bound)
 
     async def _pages(
         self, resource: Resource, most: int | None = None, keep: Callable[[Document], bool] = lambda _: True

@@ -3,12 +3,13 @@
 The lines are about nodes, topology documents, agents that no longer send heartbeats, and unhealthy devices.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
 from ..facts.cluster import ClusterFacts, collect
 from ..topology.heartbeats import is_stale
+from ..topology.holdings import BoundPod, Tally, node_use
 from ..topology.node import Node, Transient
 from ..topology.overview import ClusterPicture, overview
 from ..words import MOST_NAMED, counted, lasting, named
@@ -41,6 +42,8 @@ def topology(observed: InstallationState) -> Iterator[Row]:
         yield _heartbeats(observed.heartbeats, objects.nodes, observed.now)
     if replicas := readable(observed.replicas):
         yield _watches(replicas)
+    if observed.bound is not None:
+        yield from _free(objects.nodes, observed.bound)
     yield from _states(picture)
     if objects.problems:
         text = f"{counted(len(objects.problems), 'document')} unusable: {objects.problems[0]}"
@@ -101,6 +104,26 @@ def _watches(replicas: tuple[Replica, ...]) -> Row:
         text = f"{name} has received nothing about {resource} for {lasting(age)}; the last state is used; see its log"
         return Row("watches", "attention", text, facts)
     return Row("watches", "ok", f"every replica has received an update within {lasting(age)}", facts)
+
+
+def _free(nodes: Iterable[Node], bound: Iterable[BoundPod]) -> Iterator[Row]:
+    """Yield the report's line about the free units of each accelerator resource; those with most units come first."""
+    pods: dict[str, list[BoundPod]] = {}
+    for pod in bound:
+        pods.setdefault(pod.node, []).append(pod)
+    use = [node_use(node, pods.get(node.name, ())) for node in nodes]
+    tallies = {name: Tally.of(use, name) for name in {each.resource for node in use for each in node.accelerators}}
+    ordered = sorted(tallies.items(), key=lambda pair: (-_units(pair[1]), pair[0]))
+    texts = tuple(
+        f"{tally.free} of {_units(tally)} {name}, at most {tally.most} on one node" for name, tally in ordered
+    )
+    if texts:
+        more = f"; and {len(texts) - MOST_NAMED} more" if len(texts) > MOST_NAMED else ""
+        yield Row("free", "ok", "; ".join(texts[:MOST_NAMED]) + more, {"free": texts})
+
+
+def _units(tally: Tally) -> int:
+    return tally.used + tally.free + tally.free_unhealthy
 
 
 def _states(picture: ClusterPicture) -> Iterator[Row]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from ..topology.holdings import BoundPod
+
 Document: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
 
@@ -113,6 +115,8 @@ class InstallationState:
     """
     unrecorded: Read[ObservedList]
     """The pods that ask for accelerators, have not ended, and have no annotation ``podberth.io/applied``."""
+    bound: tuple[BoundPod, ...] | None = None
+    """The pods that hold accelerators of nodes; None: not all pods were read."""
     let_through: Read[LetThrough] | None = None
     """The result of ``checking.let_through`` for the unrecorded pods; None if the pods were not checked."""
 
