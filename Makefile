@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PYTEST := $(BIN)/python -I -m pytest
 DIST   ?= dist
 
-.PHONY: demo demo-cluster images playground-editor check test test-all test-versions lock clean
+.PHONY: demo demo-cluster images playground-editor docs check test test-all test-versions lock clean
 
 # The environment: every package at its locked version, by hash; then podberth itself, editable.
 $(VENV)/.installed: requirements/dev.lock pyproject.toml
@@ -28,6 +28,9 @@ images: $(VENV)/.installed  ## both images and their lists into $(DIST): docs/in
 
 playground-editor: $(VENV)/.installed  ## bundle the editor of `podberth playground` again; needs npm
 	@$(BIN)/python tools/playground_editor.py
+
+docs: $(VENV)/.installed  ## a site of docs/, with search, into $(DIST)/site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python tools/docs_site.py --output $(DIST)/site
 
 check: $(VENV)/.installed  ## lint, format, types, architecture, words
 	@$(BIN)/ruff check .
