@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from builders import gpu_pod
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from crds import FOLDER, read
@@ -86,6 +87,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
             plane.add_namespace(namespace(scene), scene.labels)
         # At once: kubectl takes a second for each call.
         plane.apply(*(one for scene in scenes() for one in scene.before(namespace(scene))))
+        wait_for(lambda: _refuses_pods(plane), timeout_seconds=SECONDS, what="the policy to be in force")
         plane.apply(*(one for scene in scenes() for one in _in(namespace(scene), scene.objects)))
         for scene in scenes():
             _settle(plane, scene)
@@ -110,6 +112,14 @@ def _serve_queues(plane: ControlPlane) -> None:
 
 def _in(where: str, documents: Sequence[Document]) -> list[Document]:
     return [{**each, "metadata": {**each["metadata"], "namespace": where}} for each in documents]
+
+
+def _refuses_pods(plane: ControlPlane) -> bool:
+    """Return whether the policy of its scene is in force: a Deployment whose pods came before it would not wait."""
+    [scene] = [each for each in SCENES if each.name == "policy"]
+    [pod] = _in(namespace(scene), [gpu_pod(1)])
+    path = f"/api/v1/namespaces/{namespace(scene)}/pods?dryRun=All"
+    return scene.says.encode() in plane.raw("POST", path, pod)[1]
 
 
 def _all_run(plane: ControlPlane) -> bool:
