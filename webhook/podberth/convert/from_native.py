@@ -20,7 +20,7 @@ from ..policy.refusals import refusals
 from ..policy.wording import explain
 from ..wellknown import API_VERSION, POLICY_KIND
 from .expressions import FACT_VARIABLES, from_condition, without_variables
-from .mutations import PATCH_TYPES, first_clash
+from .mutations import PATCH_TYPES, WRITTEN, first_clash, tolerations_in
 from .patches import as_maps, written_by_object, written_by_patches
 from .result import Converted, Document, present
 from .to_native import DESCRIPTION, EXEMPT, NO_MIRROR_POD, NOT_WRITTEN, OF_GPU_SCOPE, default_message
@@ -62,7 +62,6 @@ def _add(
     documents: Sequence[Located], kind: str, binding_kind: str, environment: Environment, converted: Converted
 ) -> None:
     """Add the GPUPolicies of one kind of native policies to the converted documents."""
-    taken = {each["metadata"]["name"] for each in converted.documents}
     bindings = [each for each in documents if each.content["kind"] == binding_kind]
     names: set[str] = set()
     for policy in (each for each in documents if each.content["kind"] == kind):
@@ -73,8 +72,7 @@ def _add(
             _leave_out(converted, policy, (), "no binding of it is given, so it judges nothing; so it is not written")
         for binding in own:
             named = name if len(own) == 1 else f"{name}.{binding.content['metadata']['name']}"
-            # A validating policy of the same name may be there.
-            _Pair(policy, binding, environment, converted).add(f"{named}.mutations" if named in taken else named)
+            _Pair(policy, binding, environment, converted).add(named)
     for binding in bindings:
         if binding.content["spec"]["policyName"] not in names:
             _leave_out(converted, binding, ("spec", "policyName"), "no such policy is given")
@@ -107,9 +105,24 @@ class _Pair:
         self._converted.left_out += problems
         if problems:
             return
-        self._converted.documents.append(document)
+        self._place(document)
         for path, why in narrowed:
             _leave_out(self._converted, self._policy, path, why)
+
+    def _place(self, document: Document) -> None:
+        """Add a GPUPolicy to the converted documents.
+
+        If there is one of the same name, from a native policy of the other kind, both become one. If they differ in
+        more than what they write and judge, the name of ``document`` gets an end.
+        """
+        name = document["metadata"]["name"]
+        for index, other in enumerate(self._converted.documents):
+            if other["metadata"]["name"] == name:
+                if (merged := _merged(other, document)) is not None and not self._problems(merged):
+                    self._converted.documents[index] = merged
+                    return
+                document["metadata"]["name"] = f"{name}.mutations"
+        self._converted.documents.append(document)
 
     def _refused(self) -> Iterator[tuple[Path, str]]:
         kind = self._spec.get("paramKind")
@@ -194,10 +207,12 @@ class _Pair:
                 why = f"it may read what mutations[{clash}] writes; in a GPUPolicy it sees the pod without that"
                 place = self._original(("spec", "mutations", index))
                 yield self._policy.positions.problem(self._policy.file, place, why)
-            stated, schema = each.json_patch, self._environment.schema
-            is_patch = stated is not None
-            source = stated if stated is not None else each.apply_configuration or ""
-            earlier[index] = written_by_patches(source) if is_patch else written_by_object(source, schema)
+            if each.json_patch is not None:
+                earlier[index] = written_by_patches(each.json_patch)
+            elif each.apply_configuration is not None:
+                earlier[index] = written_by_object(each.apply_configuration, self._environment.schema)
+            else:
+                earlier[index] = WRITTEN[each.concern]
 
     def _problem(self, path: Path, why: str, *, of_key: bool = False) -> Problem:
         message = f"left out: {why}{NOT_WRITTEN}"
@@ -243,10 +258,27 @@ def _own(variables: Iterable[Document]) -> Iterator[Document]:
     return (each for each in variables if FACT_VARIABLES.get(each["name"]) != each["expression"])
 
 
+def _merged(judging: Document, writing: Document) -> Document | None:
+    """Return a GPUPolicy that does what both do; None if the two differ in whom they are about, or otherwise."""
+    one, other = judging["spec"], writing["spec"]
+    own = {"variables", "mutations", "validations", "validationActions", "auditAnnotations"}
+    if {key: one[key] for key in one.keys() - own} != {key: other[key] for key in other.keys() - own}:
+        return None
+    variables = {each["name"]: each for each in one.get("variables", ())}
+    for each in other.get("variables", ()):
+        if variables.setdefault(each["name"], each) != each:
+            return None
+    spec = {**one, "variables": list(variables.values()), "mutations": other["mutations"]}
+    order = ("validations", "validationActions", "auditAnnotations", "failurePolicy")
+    return {**judging, "spec": present({**spec, **{key: spec.pop(key) for key in order if key in spec}})}
+
+
 def _mutation(entry: Document) -> Document:
     """Return a native mutation as a mutation of a GPUPolicy."""
     field, _ = PATCH_TYPES[entry["patchType"]]
-    return {field: as_maps(without_variables(entry[field]["expression"]))}
+    source = entry[field]["expression"]
+    found = tolerations_in(source) or {field: as_maps(source)}
+    return {key: without_variables(value) for key, value in found.items()}
 
 
 def _texts(entries: Iterable[Document]) -> Iterator[Document]:

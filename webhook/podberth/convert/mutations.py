@@ -32,8 +32,14 @@ PATCH_TYPES: Final[Mapping[str, tuple[str, Want]]] = {
     _JSON_PATCH: ("jsonPatch", Want.JSON_PATCHES),
 }
 """The field of each patch type, with the type of the expression there."""
-_NONE: Final = "optional.none()"
 _LISTS: Final = ("containers", "initContainers")
+WRITTEN: Final[Mapping[str, frozenset[FieldPath]]] = {
+    **{field: frozenset({("object", "metadata", field)}) for field in ("labels", "annotations")},
+    **{field: frozenset({("object", "spec", field)}) for field in ("tolerations", "runtimeClassName")},
+    "env": frozenset(("object", "spec", each, "env") for each in _LISTS),
+}
+"""The paths in the pod that each mutation of a fixed place writes, without indexes."""
+_NONE: Final = "optional.none()"
 # As kube.selector.covers; the toleration t is one that the policy wants, and o one of the pod's own.
 _COVERS: Final = (
     "o.?effect.orValue('') in ['', t[?'effect'].orValue('')]"
@@ -52,7 +58,11 @@ _READ_BY_GPU: Final[frozenset[FieldPath]] = frozenset(
     )
 )
 """The paths in the pod that decide the fields of ``gpu``."""
-_OWN: Final = "object.spec.?tolerations.orValue([])"
+_HEAD: Final = "(has(object.spec.tolerations) ? [] : [JSONPatch{op: 'add', path: '/spec/tolerations', value: []}]) + ("
+_TAIL: Final = (
+    f").filter(t, !object.spec.?tolerations.orValue([]).exists(o, {_COVERS}))"
+    ".map(t, JSONPatch{op: 'add', path: '/spec/tolerations/-', value: t})"
+)
 
 
 class NotSaidError(Exception):
@@ -76,6 +86,18 @@ class NativeMutation:
     """The paths in the pod that the mutation may write, without indexes."""
     variables: frozenset[str]
     """The variables of the native policy that the mutation uses itself."""
+
+
+class _Value(NamedTuple):
+    """The native expression of a string: ``text`` if it always has a value, else ``optional``."""
+
+    text: str
+    optional: str
+
+    @property
+    def as_optional(self) -> str:
+        """The expression as one of an optional string."""
+        return self.optional or f"optional.of({self.text})"
 
 
 class _Patch(NamedTuple):
@@ -105,7 +127,7 @@ class Mutations:
         if when is not None and when.type not in (BOOL, DYN):
             raise NotSaidError(("when",), f"got {when.type}, want {BOOL}: a native policy takes no optional value")
         leaves = {each.name: each for each in leaves_of(item)[0]}
-        patch = self._patch(item.concern, leaves, "" if when is None else f"({_of_bool(when)}) && ")
+        patch = self._patch(item.concern, leaves, "" if when is None else f"({_of_bool(when)})")
         field, want = PATCH_TYPES[patch.kind]
         try:
             made = self._native.compiled(patch.source, MUTATION_NAMES, want)
@@ -118,21 +140,20 @@ class Mutations:
         )
 
     def _patch(self, concern: str, leaves: Mapping[str, Leaf], condition: str) -> _Patch:
-        """Return the patch of a mutation; ``condition`` is empty, or an operand of "&&" with the operator."""
+        """Return the patch of a mutation; ``condition`` is empty, or in brackets."""
         if concern in ("applyConfiguration", "jsonPatch"):
             return self._whole(concern, leaves[""], condition)
         compiled = {name: self._compiled(each.path, each.source) for name, each in leaves.items()}
         if concern == "tolerations":
-            source = _tolerations(compiled[""].source, condition)
-            return _Patch(_JSON_PATCH, source, frozenset({("object", "spec", "tolerations")}))
-        values = {name: _optional(each) for name, each in compiled.items()}
+            return _Patch(_JSON_PATCH, _tolerations(compiled[""].source, condition), WRITTEN[concern])
+        values = {name: _value(each) for name, each in compiled.items()}
         if concern == "env":
-            writes = frozenset(("object", "spec", each, "env") for each in _LISTS)
-            return _Patch(_APPLY, _environment(values, condition), writes)
-        if concern == "runtimeClassName":
-            writes = frozenset({("object", "spec", concern)})
-            return _Patch(_APPLY, _runtime_class(values[""], condition), writes)
-        return _Patch(_APPLY, _labels(concern, values, condition), frozenset({("object", "metadata", concern)}))
+            source = _environment(values, condition)
+        elif concern == "runtimeClassName":
+            source = _runtime_class(values[""], condition)
+        else:
+            source = _labels(concern, values, condition)
+        return _Patch(_APPLY, source, WRITTEN[concern])
 
     def _whole(self, concern: str, leaf: Leaf, condition: str) -> _Patch:
         schema = PodSchema.packaged()
@@ -145,7 +166,7 @@ class Mutations:
         writes = written_by_patches(leaf.source) if concern == "jsonPatch" else written_by_object(leaf.source, schema)
         nothing = "[]" if concern == "jsonPatch" else "Object{}"
         if condition:
-            source = f"{condition.removesuffix(' && ')} ? {source} : {nothing}"
+            source = f"{condition} ? {source} : {nothing}"
         return _Patch(kind, source, writes)
 
     def _compiled(self, path: Path, source: str) -> Expression:
@@ -173,27 +194,34 @@ def _of_bool(found: Expression) -> str:
     return f"({found.source}) == true" if found.type == DYN else found.source
 
 
-def _optional(found: Expression) -> str:
-    """Return the native expression of an optional string: no value for null, as in a GPUPolicy."""
+def _value(found: Expression) -> _Value:
     if found.type == STRING:
-        return f"optional.of({found.source})"
+        return _Value(found.source, "")
     if found.type.name == OPTIONAL:
-        return f"({found.source}).optMap(v, string(v))"
-    return f"(dyn({found.source}) == null ? {_NONE} : optional.of(string({found.source})))"
+        return _Value("", f"({found.source}).optMap(v, string(v))")
+    return _Value("", f"(dyn({found.source}) == null ? {_NONE} : optional.of(string({found.source})))")
 
 
-def _labels(field: str, values: Mapping[str, str], condition: str) -> str:
+def _and(condition: str) -> str:
+    return f"{condition} && " if condition else ""
+
+
+def _labels(field: str, values: Mapping[str, _Value], condition: str) -> str:
     taken = f"object.metadata.?{field}.orValue({{}})"
-    entries = (f"?'{key}': {condition}!('{key}' in {taken}) ? {value} : {_NONE}" for key, value in values.items())
+    entries = (
+        f"?'{key}': {_and(condition)}!('{key}' in {taken}) ? {value.as_optional} : {_NONE}"
+        for key, value in values.items()
+    )
     return f"Object{{metadata: Object.metadata{{{field}: {{{', '.join(entries)}}}}}}}"
 
 
-def _runtime_class(value: str, condition: str) -> str:
-    name = f"{condition}!has(object.spec.runtimeClassName) && {value}.orValue('') != '' ? {value} : {_NONE}"
+def _runtime_class(value: _Value, condition: str) -> str:
+    text = value.text or f"{value.optional}.orValue('')"
+    name = f"{_and(condition)}!has(object.spec.runtimeClassName) && {text} != '' ? {value.as_optional} : {_NONE}"
     return f"Object{{spec: Object.spec{{?runtimeClassName: {name}}}}}"
 
 
-def _environment(values: Mapping[str, str], condition: str) -> str:
+def _environment(values: Mapping[str, _Value], condition: str) -> str:
     def of_list(field: str) -> str:
         variables = " + ".join(_variable(f"Object.spec.{field}.env", *each, condition) for each in values.items())
         return f"object.spec.{field}.map(c, Object.spec.{field}{{name: c.name, env: {variables}}})"
@@ -203,15 +231,21 @@ def _environment(values: Mapping[str, str], condition: str) -> str:
     return f"Object{{spec: Object.spec{{containers: {main}, ?initContainers: {optional}}}}}"
 
 
-def _variable(kind: str, name: str, value: str, condition: str) -> str:
+def _variable(kind: str, name: str, value: _Value, condition: str) -> str:
     """Return a list with one variable; it is empty if the container c has the variable, or may have it elsewhere."""
     there = f"c.?env.orValue([]).exists(e, e.name == '{name}')"
     elsewhere = f"c.?envFrom.orValue([]).exists(e, '{name}'.startsWith(e.?prefix.orValue('')))"
-    missing = f"{condition}!{there} && !{elsewhere} && {value}.hasValue()"
-    return f"({missing} ? [{kind}{{name: '{name}', value: {value}.value()}}] : [])"
+    given = f" && {value.optional}.hasValue()" if value.optional else ""
+    text = value.text or f"{value.optional}.value()"
+    return f"({_and(condition)}!{there} && !{elsewhere}{given} ? [{kind}{{name: '{name}', value: {text}}}] : [])"
 
 
 def _tolerations(wanted: str, condition: str) -> str:
-    missing = f"({wanted}).filter(t, {condition}!{_OWN}.exists(o, {_COVERS}))"
-    first = "(has(object.spec.tolerations) ? [] : [JSONPatch{op: 'add', path: '/spec/tolerations', value: []}])"
-    return f"{first} + {missing}.map(t, JSONPatch{{op: 'add', path: '/spec/tolerations/-', value: t}})"
+    return f"{_HEAD}{f'{condition} ? {wanted} : []' if condition else wanted}{_TAIL}"
+
+
+def tolerations_in(source: str) -> Document | None:
+    """Return the ``tolerations`` of a GPUPolicy that a JSONPatch was made from; None if it was made from none."""
+    if not (source.startswith(_HEAD) and source.endswith(_TAIL)):
+        return None
+    return {"tolerations": source.removeprefix(_HEAD).removesuffix(_TAIL)}
