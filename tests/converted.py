@@ -183,13 +183,20 @@ class Both:
 
 
 def _plain(pod: JSON) -> JSON:
-    """Return a pod without podberth's record, without what the API server adds, and without empty fields."""
+    """Return what policies write on a pod: without podberth's record, and without fields that are empty."""
     found = deepcopy(pod)
-    annotations = found["metadata"].get("annotations") or {}
-    annotations.pop(APPLIED_ANNOTATION, None)
+    (found["metadata"].get("annotations") or {}).pop(APPLIED_ANNOTATION, None)
     kept = {key: found["metadata"].get(key) for key in ("labels", "annotations")}
-    spec = {key: value for key, value in found["spec"].items() if value not in (None, [], {})}
-    return {"metadata": {key: value for key, value in kept.items() if value}, "spec": spec}
+    return _filled({"metadata": kept, "spec": found["spec"]}) or {}
+
+
+def _filled(value: Any) -> Any:
+    """Return a value without empty parts; None if nothing is left."""
+    if isinstance(value, dict):
+        return {key: found for key, each in value.items() if (found := _filled(each)) is not None} or None
+    if isinstance(value, list):
+        return [found for each in value if (found := _filled(each)) is not None] or None
+    return value
 
 
 def shipped_policies() -> Iterator[tuple[str, str, str]]:

@@ -216,7 +216,7 @@ def _labels(field: str, values: Mapping[str, _Value], condition: str) -> str:
 
 
 def _runtime_class(value: _Value, condition: str) -> str:
-    text = value.text or f"{value.optional}.orValue('')"
+    text = f"({value.text})" if value.text else f"{value.optional}.orValue('')"
     name = f"{_and(condition)}!has(object.spec.runtimeClassName) && {text} != '' ? {value.as_optional} : {_NONE}"
     return f"Object{{spec: Object.spec{{?runtimeClassName: {name}}}}}"
 
