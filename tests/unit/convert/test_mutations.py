@@ -87,9 +87,15 @@ def test_both_forms_write_the_same(name: str) -> None:
 
 
 def test_entries_one_after_the_other_write_the_same() -> None:
-    both = Both(
-        of(*(each for name, each in ENTRIES.items() if "Configuration" not in name and "tolerations" not in name))
+    entries = (
+        "tolerations",
+        "labels: {a: \"'b'\"}",
+        "env: {A: \"'b'\"}",
+        "a dyn value",
+        "env: {A: \"'c'\", B: \"'d'\"}",
     )
+    both = Both(of(*(ENTRIES.get(each, each) for each in entries)))
+    assert [each.where for each in both.converted.left_out] == ["spec.mutations[3]"]
     assert agree(both, pods("all"))[True] > 50
 
 

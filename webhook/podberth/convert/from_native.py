@@ -264,13 +264,13 @@ def _merged(judging: Document, writing: Document) -> Document | None:
     own = {"variables", "mutations", "validations", "validationActions", "auditAnnotations"}
     if {key: one[key] for key in one.keys() - own} != {key: other[key] for key in other.keys() - own}:
         return None
-    variables = {each["name"]: each for each in one.get("variables", ())}
-    for each in other.get("variables", ()):
+    variables = {each["name"]: each for each in other.get("variables", ())}
+    for each in one.get("variables", ()):
         if variables.setdefault(each["name"], each) != each:
             return None
     spec = {**one, "variables": list(variables.values()), "mutations": other["mutations"]}
-    order = ("validations", "validationActions", "auditAnnotations", "failurePolicy")
-    return {**judging, "spec": present({**spec, **{key: spec.pop(key) for key in order if key in spec}})}
+    behind = {key: spec.pop(key) for key in ("validations", "validationActions", "auditAnnotations") if key in spec}
+    return {**judging, "spec": present({**spec, **behind})}
 
 
 def _mutation(entry: Document) -> Document:
