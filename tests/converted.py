@@ -19,8 +19,10 @@ from podberth.conventions import Conventions
 from podberth.convert.folder import convert
 from podberth.convert.result import Converted, as_text
 from podberth.files.loading import find_suites
+from podberth.kube.patch import apply
 from podberth.kube.quantity import write_quantities
 from podberth.native.documents import is_native, read
+from podberth.native.mutating import MutatingPolicies
 from podberth.native.params import Objects
 from podberth.native.policies import NativePolicies
 from podberth.native.request import creation_of
@@ -29,6 +31,7 @@ from podberth.policy.parse import parse_policies
 from podberth.suite.case_file import parse_suite
 from podberth.topology.index import TopologyIndex
 from podberth.topology.need import Need
+from podberth.wellknown import APPLIED_ANNOTATION
 from podberth.workload.templates import templates
 from snapshots import environment as of_gpu
 from snapshots import snapshot
@@ -108,8 +111,9 @@ def said_of(text: str, found: Converted) -> list[JSON]:
             if document["metadata"]["name"] not in names:
                 continue
             spec = document["spec"]
-            for key in ("mutations", "claimTemplates"):
-                spec.pop(key, None)
+            spec.pop("claimTemplates", None)
+            if "MutatingAdmissionPolicy" not in {each["kind"] for each in found.documents}:
+                spec.pop("mutations", None)
             for where in (each.where for each in found.left_out):
                 match = re.fullmatch(r"spec\.(\w+)(?:\[(\d+)\])?(?:\.(\w+))?", where)
                 assert match is not None
@@ -118,6 +122,10 @@ def said_of(text: str, found: Converted) -> list[JSON]:
                     spec["validations"][int(index)] = None
                 elif field == "validations":
                     del spec["validations"][int(index)][below]
+                elif field == "mutations" and index and below != "reason" and "mutations" in spec:
+                    spec["mutations"][int(index)] = None
+            if "mutations" in spec:
+                spec["mutations"] = [each for each in spec["mutations"] if each is not None]
             spec["validations"] = [each for each in spec.get("validations") or () if each is not None]
         kept.append(document)
     return kept
@@ -137,15 +145,34 @@ class Both:
         objects = Objects([*params, *_NAMESPACES.values()], resources, "default")
         nowhere = ReviewContext(TopologyIndex.build([], Conventions()), Need())
         self._resources = resources
-        self._native = NativePolicies(read(located(*native)), environment(), nowhere, objects, _NAMESPACES)
+        world = (environment(), nowhere, objects, _NAMESPACES)
+        self._native = NativePolicies(read(located(*native)), *world)
+        self._mutating = MutatingPolicies(read(located(*native)), *world)
         assert not self._native.problems, self._native.problems
+        assert not self._mutating.problems, self._mutating.problems
 
-    def answers(self, document: JSON) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return what the GPUPolicies and the native policies say about the creation of a pod: their messages."""
+    def written(self, document: JSON) -> tuple[JSON, JSON, JSON]:
+        """Return a pod as it was, and as the GPUPolicies and the native policies make it, without podberth's record."""
+        made = self._made(document)
+        outcome = decide.mutate(decode_review(review(made, userInfo=USER)), self._gpu)
+        ours = apply(made, outcome.patch)
+        creation, problems = creation_of(made, self._resources, namespace="default", user=USER)
+        assert creation is not None, problems
+        mutated = self._mutating.mutate(creation)
+        assert not mutated.decisions, mutated.decisions
+        theirs = dict(mutated.creation.object)
+        return _plain(made), _plain(ours), _plain(theirs)
+
+    def _made(self, document: JSON) -> Any:
         given = deepcopy(document)
         given["metadata"] = {"namespace": "default", **(given.get("metadata") or {})}
         made: Any = templates(given, namespace="default")[0].pod
         write_quantities(made)
+        return made
+
+    def answers(self, document: JSON) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return what the GPUPolicies and the native policies say about the creation of a pod: their messages."""
+        made = self._made(document)
         request = decode_review(review(made, userInfo=USER))
         outcome = decide.validate(request, self._gpu)
         ours = [outcome.denial, *outcome.warnings]
@@ -153,6 +180,23 @@ class Both:
         assert creation is not None, problems
         found = [each for each in self._native.judge(creation)[1] if each.action != "note"]
         return tuple(filter(None, ours)), tuple(f"{each.action} {each.policy}: {each.message}" for each in found)
+
+
+def _plain(pod: JSON) -> JSON:
+    """Return what policies write on a pod: without podberth's record, and without fields that are empty."""
+    found = deepcopy(pod)
+    (found["metadata"].get("annotations") or {}).pop(APPLIED_ANNOTATION, None)
+    kept = {key: found["metadata"].get(key) for key in ("labels", "annotations")}
+    return _filled({"metadata": kept, "spec": found["spec"]}) or {}
+
+
+def _filled(value: Any) -> Any:
+    """Return a value without empty parts; None if nothing is left."""
+    if isinstance(value, dict):
+        return {key: found for key, each in value.items() if (found := _filled(each)) is not None} or None
+    if isinstance(value, list):
+        return [found for each in value if (found := _filled(each)) is not None] or None
+    return value
 
 
 def shipped_policies() -> Iterator[tuple[str, str, str]]:

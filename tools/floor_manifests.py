@@ -111,10 +111,10 @@ def _converted(documents: list[Document]) -> list[Document]:
     parsed = parse_policies([("policy.yaml", yaml.safe_dump_all(documents))], is_native)
     if parsed.problems:
         raise SystemExit("\n".join(map(str, parsed.problems)))
-    environment = Environment(schema, native=True)
+    environments = Environment(schema), Environment(schema, native=True)
     found: list[Document] = []
     for policy in parsed.policies:
-        converted = to_native(policy, environment)
+        converted = to_native(policy, *environments)
         lost = [each for each in converted.left_out if not each.where.endswith("failurePolicy")]
         if lost:
             raise SystemExit("\n".join(map(str, lost)))

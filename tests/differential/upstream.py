@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Final, Protocol
+from uuid import uuid4
 
 from controlplane.api import Answer as Response
 from controlplane.api import Api
@@ -31,6 +32,7 @@ COLLECTIONS: Final = {
 }
 """The kinds of objects that are put to the API server, with the path of their collection in a namespace."""
 _SENTINEL: Final = "differential-sentinel"
+_OF_SENTINELS: Final = "/api/v1/namespaces/default/configmaps"
 _LEADS: Final = ("Validation failed for ValidatingAdmissionPolicy", "ValidatingAdmissionPolicy")
 
 
@@ -124,19 +126,20 @@ class Upstream:
                     self._api.request("POST", _BINDINGS, binding)
             else:
                 refused[each.number] = str(json.loads(body)["message"])
-        # What came before it is in force when it is: policies come into force together.
-        self._api.request("POST", _POLICIES, _sentinel())
-        self._api.request("POST", _BINDINGS, _sentinel_binding())
-        wait_for(self._sentinel_denies, what="the policies to be in force")
+        sentinel = self._last()
+        self._api.request("POST", _POLICIES, _sentinel(sentinel))
+        self._api.request("POST", _BINDINGS, _sentinel_binding(sentinel))
+        wait_for(lambda: self._sentinel_denies(sentinel), what="the policies to be in force")
         try:
             yield refused
         finally:
             names = [each["metadata"]["name"] for scene in taken for each in scene.bindings]
-            for name in (*names, _SENTINEL):
+            for name in (*names, sentinel):
                 self._api.raw("DELETE", f"{_BINDINGS}/{name}")
-            for name in (*(scene.policy["metadata"]["name"] for scene in taken), _SENTINEL):
+            for name in (*(scene.policy["metadata"]["name"] for scene in taken), sentinel):
                 self._api.raw("DELETE", f"{_POLICIES}/{name}")
-            wait_for(lambda: not self._sentinel_denies(), what="the policies to be gone")
+            wait_for(lambda: not self._sentinel_denies(sentinel), what="the policies to be gone")
+            self._api.raw("DELETE", f"{_OF_SENTINELS}/{sentinel}")
 
     @contextmanager
     def mutating(self, scenes: Sequence["MutatingScene"]) -> Iterator[Mapping[int, str]]:
@@ -154,38 +157,49 @@ class Upstream:
             for policy, binding in zip(each.policies, each.bindings, strict=True):
                 self._api.request("POST", _MUTATING, policy)
                 self._api.request("POST", _MUTATING_BINDINGS, binding)
-        self._api.request("POST", _MUTATING, _marker())
-        self._api.request("POST", _MUTATING_BINDINGS, _marker_binding())
-        wait_for(self._is_marked, what="the policies to be in force")
+        marker = self._last()
+        self._api.request("POST", _MUTATING, _marker(marker))
+        self._api.request("POST", _MUTATING_BINDINGS, _marker_binding(marker))
+        wait_for(lambda: self._is_marked(marker), what="the policies to be in force")
         try:
             yield refused
         finally:
             names = [each["metadata"]["name"] for scene in taken for each in scene.policies]
-            for name in (*names, _SENTINEL):
+            for name in (*names, marker):
                 self._api.raw("DELETE", f"{_MUTATING_BINDINGS}/{name}")
                 self._api.raw("DELETE", f"{_MUTATING}/{name}")
-            wait_for(lambda: not self._is_marked(), what="the policies to be gone")
+            wait_for(lambda: not self._is_marked(marker), what="the policies to be gone")
+            self._api.raw("DELETE", f"{_OF_SENTINELS}/{marker}")
 
     def ask(self, document: Document) -> Response:
         """Return the API server's response to the creation of an object, which is not stored."""
         path = COLLECTIONS[document["kind"]].format(document["metadata"].get("namespace", ""))
         return self._api.ask("POST", f"{path}?dryRun=All", document)
 
-    def _is_marked(self) -> bool:
+    def _last(self) -> str:
+        """Return the name of the last params, policy and binding of a batch; the params are made.
+
+        The API server watches params, policies and bindings apart, and each in the order in which they were stored. So
+        when all three of a new name are in force, everything before them is.
+        """
+        name = f"{_SENTINEL}-{uuid4().hex}"
+        self._api.request("POST", _OF_SENTINELS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}})
+        return name
+
+    def _is_marked(self, marker: str) -> bool:
         document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": _SENTINEL}}
-        path = "/api/v1/namespaces/default/configmaps?dryRun=All"
-        status, body = self._api.raw("POST", path, document)
-        return status == 201 and "data" in json.loads(body)
+        status, body = self._api.raw("POST", f"{_OF_SENTINELS}?dryRun=All", document)
+        return status == 201 and marker in json.loads(body).get("data", {})
 
     def answer(self, document: Document) -> Answer:
         """Return what comes of creating an object, which is not stored."""
         return _answer(self.ask(document))
 
-    def _sentinel_denies(self) -> bool:
+    def _sentinel_denies(self, sentinel: str) -> bool:
         document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": _SENTINEL}}
         path = f"/api/v1/namespaces/{namespace_name(0)}/configmaps?dryRun=All"
         status, body = self._api.raw("POST", path, document)
-        return status != 201 and _SENTINEL in json.loads(body)["message"]
+        return status != 201 and sentinel in json.loads(body)["message"]
 
     def _is_there(self, path: str) -> bool:
         return self._api.raw("GET", path)[0] == 200
@@ -242,54 +256,58 @@ def _keeper_binding() -> Document:
     }
 
 
-def _sentinel() -> Document:
-    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+def _sentinel(name: str) -> Document:
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": _SENTINEL},
-        "spec": {
-            "matchConstraints": {
-                "resourceRules": [{**rule, "resourceNames": [_SENTINEL]}],
-                "namespaceSelector": {"matchLabels": {CASE: "0"}},
-            },
-            "validations": [{"expression": "false", "message": _SENTINEL}],
-        },
+        "metadata": {"name": name},
+        "spec": {**_of_sentinels({CASE: "0"}), "validations": [{"expression": "false", "message": name}]},
     }
 
 
-def _sentinel_binding() -> Document:
+def _sentinel_binding(name: str) -> Document:
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": {"name": _SENTINEL},
-        "spec": {"policyName": _SENTINEL, "validationActions": ["Deny"]},
+        "metadata": {"name": name},
+        "spec": {"policyName": name, "paramRef": _params_of(name), "validationActions": ["Deny"]},
     }
 
 
-def _marker() -> Document:
-    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+def _marker(name: str) -> Document:
+    expression = f"Object{{data: {{'{name}': 'a'}}}}"
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "MutatingAdmissionPolicy",
-        "metadata": {"name": _SENTINEL},
+        "metadata": {"name": name},
         "spec": {
-            "matchConstraints": {
-                "resourceRules": [{**rule, "resourceNames": [_SENTINEL]}],
-                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "default"}},
-            },
+            **_of_sentinels({"kubernetes.io/metadata.name": "default"}),
             "reinvocationPolicy": "Never",
-            "mutations": [
-                {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{data: {'a': 'b'}}"}}
-            ],
+            "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}],
         },
     }
 
 
-def _marker_binding() -> Document:
+def _marker_binding(name: str) -> Document:
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "MutatingAdmissionPolicyBinding",
-        "metadata": {"name": _SENTINEL},
-        "spec": {"policyName": _SENTINEL},
+        "metadata": {"name": name},
+        "spec": {"policyName": name, "paramRef": _params_of(name)},
     }
+
+
+def _of_sentinels(namespace_labels: Mapping[str, str]) -> Document:
+    """Return the fields of a policy about the ConfigMap that asks whether the policy is in force."""
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+    return {
+        "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+        "matchConstraints": {
+            "resourceRules": [{**rule, "resourceNames": [_SENTINEL]}],
+            "namespaceSelector": {"matchLabels": dict(namespace_labels)},
+        },
+    }
+
+
+def _params_of(name: str) -> Document:
+    return {"name": name, "namespace": "default", "parameterNotFoundAction": "Allow"}

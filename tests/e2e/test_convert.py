@@ -1,4 +1,4 @@
-"""Converted policies in a real API server: it takes them, and says about pods what the GPUPolicies say."""
+"""Converted policies in a real API server: it takes them, and says and writes about pods what the GPUPolicies do."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +18,18 @@ _COUNT: str = """
   - {expression: "gpu.count <= 8 && gpu.kind != 'mixed'", messageExpression: "'got ' + string(gpu.count)"}
   - {expression: gpu.perContainer != 2, message: not two, reason: Forbidden}
   validationActions: [Deny]
+"""
+_WRITES: str = """
+  scope: All
+  mutations:
+  - jsonPatch: "[{'op': 'add', 'path': '/spec/hostname', 'value': 'h' + string(object.spec.containers.size())}]"
+  - labels: {vendor: gpu.vendor, team: "'c'"}
+  - when: object.spec.containers.size() > 1
+    annotations: {main: "object.spec.containers.size() > 2 ? optional.of('c0') : optional.none()"}
+  - tolerations: "[{'key': 'nvidia.com/gpu', 'operator': 'Exists', 'effect': 'NoSchedule'}]"
+  - when: gpu.count > 0
+    applyConfiguration: "{'spec': {'activeDeadlineSeconds': 60}}"
+  - env: {MANY: string(object.spec.containers.size() > 2)}
 """
 _GROUP = "/apis/admissionregistration.k8s.io/v1"
 _PODS = "/api/v1/namespaces/default/pods?dryRun=All"
@@ -51,6 +63,42 @@ def _in_force(api: Api, both: Both) -> Iterator[None]:
     finally:
         api.raw("DELETE", f"{_GROUP}/validatingadmissionpolicybindings/{binding['metadata']['name']}")
         api.raw("DELETE", f"{_GROUP}/validatingadmissionpolicies/{native['metadata']['name']}")
+
+
+def test_the_api_server_writes_what_podberth_writes(control_plane: ControlPlane, registration: Registration) -> None:
+    both = Both(policy("converted", _WRITES))
+    assert not both.converted.left_out
+    api = control_plane.api
+    with registration.absent():
+        native, binding = both.converted.documents
+        api.request("POST", f"{_GROUP}/mutatingadmissionpolicies?fieldValidation=Strict", native)
+        try:
+            api.request("POST", f"{_GROUP}/mutatingadmissionpolicybindings?fieldValidation=Strict", binding)
+            pods = [each for each in random_pods("e2e writes", 60) if api.ask("POST", _PODS, each).status == 201]
+            wait_for(lambda: "vendor" in _created(api, pods[0])["metadata"].get("labels", {}), what="the policy")
+            for each in pods:
+                _, ours, _ = both.written(each)
+                assert _written(_created(api, each)) == _written(ours)
+        finally:
+            api.raw("DELETE", f"{_GROUP}/mutatingadmissionpolicybindings/{binding['metadata']['name']}")
+            api.raw("DELETE", f"{_GROUP}/mutatingadmissionpolicies/{native['metadata']['name']}")
+    assert len(pods) > 30
+
+
+def _created(api: Api, pod: JSON) -> JSON:
+    found: JSON = api.ask("POST", _PODS, pod).document
+    return found
+
+
+def _written(pod: JSON) -> JSON:
+    """Return what the policy may have written on a pod."""
+    spec, metadata = pod["spec"], pod["metadata"]
+    containers = [*spec["containers"], *spec.get("initContainers", ())]
+    return {
+        **{key: metadata.get(key) for key in ("labels", "annotations")},
+        **{key: spec.get(key) for key in ("tolerations", "activeDeadlineSeconds", "hostname")},
+        "env": {each["name"]: each.get("env") for each in containers},
+    }
 
 
 def _same_verdict(api: Api, both: Both, pod: JSON) -> bool:

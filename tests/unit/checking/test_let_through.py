@@ -8,6 +8,7 @@ import pytest
 from builders import gpu_pod
 from podberth.checking.let_through import let_through
 from podberth.installation.observation import LetThrough, ObservedList, Unread
+from podberth.topology.shapes import simulate
 from snapshots import policy
 from status_scenes import NOW, gpu_policy, observed, workload
 from tenants import at_most
@@ -131,3 +132,38 @@ def test_without_a_registration_nothing_is_said() -> None:
 def test_nothing_is_said_about_a_policy_that_looks_for_params_of_tenants_because_these_are_not_read() -> None:
     result = found(pod("a"), texts=f"{at_most()}---\n{LABELS}")
     assert (result.changed, result.denied) == (("team-a/a",), ())
+
+
+TOLERATES = policy("tolerates", "  mutations: [{tolerations: topology.nodes(gpu).tolerations}]")
+NAMES = "tolerableTaints: [{key: example.com/accelerated}]\n"
+
+
+def named(data: dict[str, str]) -> Any:
+    """Return what is found with conventions in a ConfigMap of a generated name, on nodes with a taint of their own."""
+    deployment = serving("/etc/podberth/policies/own")
+    spec = deployment["spec"]["template"]["spec"]
+    spec["containers"][0]["env"].append({"name": "PODBERTH_CONVENTIONS", "value": "/etc/podberth/conventions/a.yaml"})
+    spec["volumes"] = [{"name": "conventions", "configMap": {"name": "podberth-conventions-1a2b"}}]
+    own = {"metadata": {"name": "podberth-policies"}, "data": {"own.yaml": TOLERATES}}
+    [node, *_] = simulate("l4-1", "a")
+    node["spec"] = {"taints": [{"key": "example.com/accelerated", "effect": "NoSchedule"}]}
+    conventions = {"metadata": {"name": "podberth-conventions-1a2b"}, "data": data}
+    return found(pod("a"), deployment=deployment, params=(own, conventions), nodes=(node,))
+
+
+def test_the_conventions_of_the_replicas_decide() -> None:
+    assert named({"a.yaml": NAMES}).changed == ("team-a/a",)
+    assert named({"a.yaml": "nodeGroupsGrow: false\n"}).changed == ()
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        ({}, "the conventions are in /etc/podberth/conventions/a.yaml of the replicas"),
+        ({"a.yaml": "a: 1\n"}, "configmap/podberth-conventions-1a2b:1:1 a: unknown field 'a'"),
+    ],
+)
+def test_conventions_that_are_not_known_or_broken_are_said(data: dict[str, str], why: str) -> None:
+    read = named(data)
+    assert isinstance(read, Unread)
+    assert read.why.startswith(why)

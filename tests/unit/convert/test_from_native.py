@@ -104,9 +104,3 @@ def test_a_policy_that_cannot_be_said_is_named(given: Any, bound: Any, expected:
     found = of(given, bound)
     assert not found.documents
     assert any(line.startswith(expected) for line in lines(found)), lines(found)
-
-
-def test_other_native_kinds_are_named() -> None:
-    mutating = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicy"}
-    found = of({**mutating, "metadata": {"name": "m"}, "spec": {}})
-    assert lines(found) == ["kind: MutatingAdmissionPolicy is not converted"]

@@ -152,7 +152,7 @@ def test_lesser_parts_are_named_and_the_rest_is_written() -> None:
     found = of(
         "scope: All",
         "failurePolicy: Ignore",
-        "mutations: [{labels: {example.com/a: \"'b'\"}}]",
+        "mutations: [{nodeSelector: {example.com/a: \"'b'\"}}]",
         "validations: [{expression: 1 == 2, message: m, messageExpression: gang.name, reason: Unauthorized}]",
         "auditAnnotations: [{key: a, valueExpression: gang.name}]",
         DENY,

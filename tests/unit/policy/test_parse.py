@@ -88,6 +88,15 @@ def test_what_the_reader_of_yaml_finds_is_reported_too() -> None:
     assert problems_of("a: [\n") == ["a.yaml:2:1: this is no YAML: did not find expected node content; got the end"]
 
 
+@pytest.mark.parametrize("given", ["5", "1.5", "true"])
+def test_a_number_in_the_place_of_a_text_gets_both_quotes(given: str) -> None:
+    text = GOOD.replace("mutations:", f"mutations:\n  - labels: {{team: {given}}}")
+
+    [problem] = problems_of(text)
+    assert problem.endswith(f"labels.team: got {given}, {EXPRESSION}; for the text {given} write \"'{given}'\"")
+    assert problems_of(text.replace(f"team: {given}", f"team: \"'{given}'\"")) == []
+
+
 @pytest.mark.parametrize(("text", "tag"), [("!has(object.spec.x)", "!has(object.spec.x)"), ("! gang.known", "!")])
 def test_an_expression_that_yaml_reads_as_a_tag_is_to_be_quoted(text: str, tag: str) -> None:
     tagged = GOOD.replace("mutations:", f"matchConditions:\n  - name: a\n    expression: {text}\n  mutations:")

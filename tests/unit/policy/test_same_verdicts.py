@@ -9,6 +9,8 @@ import pytest
 
 from broken_policies import BROKEN, CLAIMING, CONDITION, JUDGED, KIND, MUTATION, REFERENCE, RULE, VALIDATION, mutation
 from builders import gpu_pod, review
+from natives import binding
+from natives import policy as native
 from podberth.admission.policy import validate_policy
 from podberth.admission.review import decode_review
 from podberth.cli.main import main
@@ -97,6 +99,27 @@ def verdicts(folder: Path, content: dict[str, Any], capsys: pytest.CaptureFixtur
         "serve": served,
         "/validate-policy": stored.verdict == "allowed",
     }
+
+
+def test_all_accept_a_folder_with_native_policies_and_serve_says_who_judges_by_them(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    documents = map(as_yaml, (native("object.metadata.name != 'x'"), binding()))
+    (folder / "policies" / "native.yaml").write_text("---\n".join(documents), encoding="utf-8")
+
+    found = verdicts(folder, document(JUDGED), capsys)
+    (folder / "live.json").write_text(json.dumps({**gpu_pod(), "apiVersion": "v1", "kind": "Pod"}), encoding="utf-8")
+    found["bundle"] = main(["policies", "bundle", str(folder / "policies")]) == 0
+    found["check --against"] = main(
+        ["check", "--against", str(folder / "live.json"), "--policies", str(folder / "policies")]
+    ) in (0, 1)
+
+    assert found == dict.fromkeys(found, True)
+    assert "live workloads are not judged by native policies: p" in capsys.readouterr().err
+    notes = [str(each) for each in FileSource(folder / "policies", None).load().snapshot.notes]
+    assert [each.partition("ValidatingAdmissionPolicy ")[2] for each in notes] == [
+        "p: the API server judges by it, and podberth does not serve it; kubectl apply it"
+    ]
 
 
 @pytest.mark.parametrize(("content", "sound"), thinned(CORPUS), ids=lambda value: json.dumps(value)[90:150])

@@ -21,6 +21,7 @@ from ..facts.object_kinds import kinds_of
 from ..files.cluster_files import ClusterFiles
 from ..files.loading import read_topology
 from ..files.manifests import find_manifests, read_manifest
+from ..native.model import MUTATING, VALIDATING
 from ..policy.parse import ParsedPolicies
 from .run import Done, Policies, about_exceptions
 
@@ -109,6 +110,7 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
             policies.counted(snapshot),
             *_talk(request, parsed),
             *(() if objects.nodes else ("no node is known: placement is not checked; want Nodes in the snapshot",)),
+            *_not_judged(parsed),
             *map(str, problems),
             *map(str, about_exceptions(parsed, request.now)),
             *objects.problems,
@@ -126,6 +128,13 @@ def _objects(request: LiveRequest, gathered: Gathered) -> ClusterFacts:
         listed=True,
         is_makerless=gathered.is_makerless,
     )
+
+
+def _not_judged(parsed: ParsedPolicies) -> list[str]:
+    """Return a line for the user about native policies in the files; empty if there are none."""
+    found = [each.document for _, each in parsed.others if each.document["kind"] in (VALIDATING, MUTATING)]
+    names = sorted({each["metadata"]["name"] for each in found})
+    return [f"live workloads are not judged by native policies: {', '.join(names)}"] if names else []
 
 
 def _talk(request: LiveRequest, parsed: ParsedPolicies) -> list[str]:

@@ -23,6 +23,7 @@ from ..files.bundle import NAME
 from ..files.cluster_files import ClusterFiles
 from ..installation.nodes import listed
 from ..installation.observation import Document, InstallationState, LetThrough, Read, Unread, as_list, option
+from ..kube.unchecked import text_at
 from ..policy.every_pod import MUTATING, sends_namespace
 from .run import Policies, policies_in
 
@@ -32,6 +33,8 @@ directory.
 """
 _OWN: Final = f"{_SHIPPED}/own"
 """The directory in podberth's image with the policies of the ConfigMap alone (manifests/components/own-policies)."""
+_CONVENTIONS: Final = "conventions"
+"""The volume of podberth's Deployment with the file of conventions (manifests/components/conventions)."""
 _MOST_JUDGED: Final = 2000
 """The maximum number of pods to decide on; a decision takes some milliseconds."""
 _Texts: TypeAlias = Sequence[tuple[str, str]]
@@ -56,13 +59,9 @@ def let_through(observed: InstallationState) -> Read[LetThrough] | None:
     truncated = pods.truncated or len(sent) > _MOST_JUDGED
     if not sent:
         return LetThrough(since=since, truncated=truncated)
-    policies = _policies(observed)
-    if isinstance(policies, Unread):
-        return policies
-    snapshot, _, _ = policies.load(_facts(observed), (), ClusterFiles(), observed.now)
-    # The ConfigMaps of tenants are not read here, so nothing is said about policies that look for them.
-    known = tuple(each for each in snapshot.policies if not reads_namespace_params(each))
-    snapshot = replace(snapshot, policies=known)
+    snapshot = _snapshot(observed)
+    if isinstance(snapshot, Unread):
+        return snapshot
     found = {_name(each): _judged(each, snapshot) for each in sent[:_MOST_JUDGED]}
     results = [each for of_one in found.values() for each in of_one]
     acted = {one.policy for each in results for one in each.wrote} | {
@@ -89,6 +88,21 @@ def _sent(pods: Iterable[Document], configuration: Document, namespaces: Iterabl
             yield each
 
 
+def _snapshot(observed: InstallationState) -> Read[Snapshot]:
+    """Return the snapshot of the served policies and the known nodes, with the conventions of the replicas."""
+    policies, files = _policies(observed), _conventions(observed)
+    if isinstance(policies, Unread):
+        return policies
+    if isinstance(files, Unread):
+        return files
+    try:
+        snapshot, _, _ = policies.load(_facts(observed), (), files, observed.now)
+    except UsageError as error:
+        return Unread(str(error), "the conventions of the replicas", refused=False)
+    # The ConfigMaps of tenants are not read here, so nothing is said about policies that look for them.
+    return replace(snapshot, policies=tuple(each for each in snapshot.policies if not reads_namespace_params(each)))
+
+
 def _policies(observed: InstallationState) -> Read[Policies]:
     """Return the policies that podberth's webhook serves: the policies of files, and the GPUPolicies.
 
@@ -110,6 +124,24 @@ def _policies(observed: InstallationState) -> Read[Policies]:
     served = texts_of(objects, OF_POLICIES) if follows else ()
     excepting = texts_of(observed.exceptions, OF_EXCEPTIONS) if follows else ()
     return _layered(option(deployment, "policies").rstrip("/"), texts, (*served, *excepting))
+
+
+def _conventions(observed: InstallationState) -> Read[ClusterFiles]:
+    """Return the conventions of the replicas, which they read from a ConfigMap; the presets if they have no file."""
+    file = option(observed.deployment, "conventions")
+    if not file or isinstance(observed.deployment, Unread) or observed.deployment is None:
+        return ClusterFiles()
+    volumes = observed.deployment["spec"]["template"]["spec"].get("volumes") or ()
+    name = next((text_at(each, "configMap", "name") for each in volumes if each["name"] == _CONVENTIONS), "")
+    if isinstance(observed.params, Unread):
+        return observed.params
+    for each in observed.params:
+        key = file.rpartition("/")[2]
+        if each["metadata"]["name"] == name and key in (each.get("data") or {}):
+            return ClusterFiles(conventions_text=(each["data"][key], f"configmap/{name}"))
+    return Unread(
+        f"the conventions are in {file} of the replicas", f"the ConfigMap {name or _CONVENTIONS}", refused=False
+    )
 
 
 def _layered(directory: str, texts: _Texts, objects: _Texts) -> Read[Policies]:

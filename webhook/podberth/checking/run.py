@@ -98,10 +98,6 @@ class Policies:
     tested: bool = False
     """Whether podberth ships all policies of the check; the tests of every release have compiled the shipped policies.
     """
-    natives: bool = False
-    """Whether the files may also have native policies, CRDs and params; if False, such objects are reported as
-    problems.
-    """
 
     def load(
         self, objects: ClusterFacts, as_if: Collection[Supposition], cluster_files: ClusterFiles, now: datetime
@@ -149,7 +145,7 @@ class Policies:
 
     @cached_property
     def _files(self) -> ParsedPolicies:
-        return parse_policies(self.texts, others_of(self.texts)) if self.natives else parse_policies(self.texts)
+        return parse_policies(self.texts, others_of(self.texts))
 
     def counted(self, snapshot: Snapshot) -> str:
         """Return a line for the user that says how many policies the snapshot has, and where the policies come from."""
@@ -209,7 +205,7 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
         UsageError: a setting is invalid.
         TopologyError: the snapshot cannot be used.
     """
-    policies = replace(policies_in(request.policies), natives=True)
+    policies = policies_in(request.policies)
     objects = read_topology(request.topology) if request.topology is not None else ClusterFacts()
     snapshot, parsed, problems = policies.load(objects, request.as_if, request.cluster_files, request.now)
     beside = Beside(parsed.others)

@@ -22,7 +22,7 @@ from ..conventions import Conventions
 from ..errors import PolicyError, Problem
 from ..facts.cluster import ClusterFacts
 from ..files.deadline import new_environment
-from ..files.loading import PolicyFiles
+from ..files.loading import PolicyFiles, not_served
 from ..files.source import Loaded, PolicyState, Verdict
 from ..kube.schema import PodSchema
 from ..kube.yaml_text import as_yaml
@@ -106,6 +106,8 @@ class LayeredPolicies:
         refused = self._read_files()
         loaded = self._together(documents or {}) if documents or self._exceptions else self._without_objects()
         self._judged = _versions(documents or {})
+        if self._base and (natives := not_served(self._base)):
+            loaded = replace(loaded, snapshot=replace(loaded.snapshot, notes=(*loaded.snapshot.notes, *natives)))
         return replace(loaded, complete=documents is not None, refused=refused)
 
     def _read_files(self) -> tuple[Problem, ...]:

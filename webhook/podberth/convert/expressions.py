@@ -32,12 +32,16 @@ _ASKED: Final = {(">", "0"): False, ("==", "0"): True}
 _BEFORE: Final = frozenset({"", "&&", "||", "(", "?", ":", ","})
 _BEHIND: Final = frozenset({"", "&&", "||", ")", "?", ":", ","})
 _NAMES: Final = frozenset(NATIVE_VARIABLES)
+MUTATION_NAMES: Final = _NAMES | {"variables", "jsonpatch"}
+"""The CEL variables that a mutation of a native policy may use."""
 CONDITION_NAMES: Final = _NAMES - {"namespaceObject"}
 """The CEL variables that a match condition of a native policy may use."""
 
 
-def check_facts(source: str) -> None:
+def check_facts(source: str, *, writes: bool = False) -> None:
     """Check that a native policy can read everything that an expression reads.
+
+    ``writes`` says that the expression belongs to a mutation, which may use ``jsonpatch``.
 
     Raises:
         CompileError: the expression has a name that a native policy cannot read; the error is at the position of the
@@ -47,7 +51,7 @@ def check_facts(source: str) -> None:
     for index, token in enumerate(tokens):
         if not _is_name(tokens, index):
             continue
-        if token.text in _NOT_NATIVE:
+        if token.text in _NOT_NATIVE and not (writes and token.text == "jsonpatch"):
             raise _at(source, token, _NOT_NATIVE[token.text])
         if token.text == "gpu":
             why = _unsaid(tokens, index, _fact(tokens, index))
@@ -114,14 +118,16 @@ class Native:
         self.variables: dict[str, Expression | CelType] = {}
         """The variables of the policy that were compiled before; later expressions may use these variables."""
 
-    def compiled(self, source: str, names: frozenset[str] = _NAMES | {"variables"}) -> Expression:
-        """Return the compiled expression, which may use the variables ``names``; its value may have any type.
+    def compiled(
+        self, source: str, names: frozenset[str] = _NAMES | {"variables"}, want: Want = Want.ANY
+    ) -> Expression:
+        """Return the compiled expression, which may use the variables ``names``, with a value of the type ``want``.
 
         Raises:
             CompileError: the expression does not compile.
         """
         known = self.variables if "variables" in names else {}
-        return self._environment.compile(source, want=Want.ANY, variables=known, names=names, room=self._room)
+        return self._environment.compile(source, want=want, variables=known, names=names, room=self._room)
 
     def of_type(self, source: str, wanted: CelType, names: frozenset[str] = _NAMES | {"variables"}) -> Expression:
         """Return the compiled expression, with a conversion to ``wanted`` if the static type is dyn, as in Kubernetes.

@@ -5,7 +5,6 @@ from dataclasses import replace
 from ..cel.engine import Environment, Room, never
 from ..errors import PolicyError
 from ..native.documents import Located, as_decoded, read
-from ..native.model import VALIDATING, VALIDATING_BINDING
 from ..policy.compile import CompiledPolicy
 from ..policy.parse import ParsedPolicies
 from .from_native import from_native
@@ -25,20 +24,15 @@ def convert(parsed: ParsedPolicies, of_gpu: Environment, of_native: Environment)
         PolicyError: a document cannot be read, or is a GPUPolicy that does not compile.
     """
     located = [Located.of(file, each) for file, each in parsed.others]
-    validating = [each for each in located if each.content["kind"] in (VALIDATING, VALIDATING_BINDING)]
-    problems = [*parsed.problems, *read(validating).problems]
+    problems = [*parsed.problems, *read(located).problems]
     for each in parsed.policies:
         problems += CompiledPolicy(each, of_gpu, Room.of_policy(None)).check(never, priced=False)
     if problems:
         raise PolicyError(tuple(sorted(problems)))
-    accepted = [replace(each, content=as_decoded(each.content)) for each in validating]
-    made = [*(to_native(each, of_native) for each in parsed.policies), from_native(accepted, of_gpu)]
+    accepted = [replace(each, content=as_decoded(each.content)) for each in located]
+    made = [*(to_native(each, of_gpu, of_native) for each in parsed.policies), from_native(accepted, of_gpu)]
     found = Converted([document for each in made for document in each.documents])
     found.documents += [dict(each) for _, each in sorted(parsed.params.items())]
     found.left_out += [problem for each in made for problem in each.left_out]
-    for other in located:
-        if other not in validating:
-            message = f"left out: {other.content['kind']} is not converted"
-            found.left_out.append(other.positions.problem(other.file, ("kind",), message))
     found.left_out.sort()
     return found

@@ -1,4 +1,4 @@
-"""Converts a ValidatingAdmissionPolicy to GPUPolicies, one for each binding."""
+"""Converts a native policy to GPUPolicies, one for each binding."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -9,10 +9,10 @@ from pydantic import ValidationError
 
 from ..cel.engine import Environment, Room, never
 from ..errors import Problem
-from ..kube.paths import Path
+from ..kube.paths import FieldPath, Path
 from ..kube.unchecked import mapping_at
 from ..native.documents import Located
-from ..native.model import VALIDATING, VALIDATING_BINDING
+from ..native.model import MUTATING, MUTATING_BINDING, VALIDATING, VALIDATING_BINDING
 from ..policy.compile import CompiledPolicy
 from ..policy.model import GPUPolicy
 from ..policy.parse import ParsedPolicy
@@ -20,18 +20,26 @@ from ..policy.refusals import refusals
 from ..policy.wording import explain
 from ..wellknown import API_VERSION, POLICY_KIND
 from .expressions import FACT_VARIABLES, from_condition, without_variables
+from .mutations import PATCH_TYPES, WRITTEN, first_clash, tolerations_in
+from .patches import as_maps, written_by_object, written_by_patches
 from .result import Converted, Document, present
 from .to_native import DESCRIPTION, EXEMPT, NO_MIRROR_POD, NOT_WRITTEN, OF_GPU_SCOPE, default_message
 
-_PODS: Final = frozenset({"pods", "pods/ephemeralcontainers"})
 _ASKED: Final[Mapping[str, frozenset[str]]] = {
     "apiGroups": frozenset({""}),
     "apiVersions": frozenset({"v1"}),
     "operations": frozenset({"CREATE", "UPDATE"}),
-    "resources": _PODS,
+    "resources": frozenset({"pods", "pods/ephemeralcontainers"}),
 }
 """The only requests that podberth receives, as the values that each list of a native policy's rule may have."""
+_WRITTEN: Final[Mapping[str, frozenset[str]]] = {
+    **_ASKED,
+    "operations": frozenset({"CREATE"}),
+    "resources": frozenset({"pods"}),
+}
+"""The only requests on which podberth writes, in the same form."""
 _PODS_ALONE: Final = "podberth is asked about creations and updates of pods alone"
+_CREATED_ALONE: Final = "podberth writes on created pods alone"
 _BELOW_A_LIST: Final = 2
 _EXPRESSIONS: Final = frozenset({"expression", "messageExpression", "valueExpression"})
 
@@ -44,21 +52,30 @@ def from_native(documents: Sequence[Located], environment: Environment) -> Conve
         environment: the CEL environment of GPUPolicies.
     """
     converted = Converted()
-    bindings = [each for each in documents if each.content["kind"] == VALIDATING_BINDING]
+    for kind, binding_kind in ((VALIDATING, VALIDATING_BINDING), (MUTATING, MUTATING_BINDING)):
+        _add(documents, kind, binding_kind, environment, converted)
+    converted.left_out.sort()
+    return converted
+
+
+def _add(
+    documents: Sequence[Located], kind: str, binding_kind: str, environment: Environment, converted: Converted
+) -> None:
+    """Add the GPUPolicies of one kind of native policies to the converted documents."""
+    bindings = [each for each in documents if each.content["kind"] == binding_kind]
     names: set[str] = set()
-    for policy in (each for each in documents if each.content["kind"] == VALIDATING):
+    for policy in (each for each in documents if each.content["kind"] == kind):
         name = policy.content["metadata"]["name"]
         names.add(name)
         own = [each for each in bindings if each.content["spec"]["policyName"] == name]
         if not own:
             _leave_out(converted, policy, (), "no binding of it is given, so it judges nothing; so it is not written")
         for binding in own:
-            _Pair(policy, binding, environment, converted).add(alone=len(own) == 1)
+            named = name if len(own) == 1 else f"{name}.{binding.content['metadata']['name']}"
+            _Pair(policy, binding, environment, converted).add(named)
     for binding in bindings:
         if binding.content["spec"]["policyName"] not in names:
             _leave_out(converted, binding, ("spec", "policyName"), "no such policy is given")
-    converted.left_out.sort()
-    return converted
 
 
 class _Pair:
@@ -69,15 +86,13 @@ class _Pair:
         self._spec: Document = policy.content["spec"]
         self._bound: Document = binding.content["spec"]
         self._environment, self._converted = environment, converted
+        writes = policy.content["kind"] == MUTATING
+        self._asked, self._alone = (_WRITTEN, _CREATED_ALONE) if writes else (_ASKED, _PODS_ALONE)
 
-    def add(self, *, alone: bool) -> None:
-        """Add the GPUPolicy to the converted documents; if the policy cannot be converted, report the reasons.
-
-        ``alone`` says that the native policy has no other binding: the GPUPolicy gets the policy's name. Otherwise, the
-        binding's name is appended to the policy's name.
-        """
+    def add(self, name: str) -> None:
+        """Add the GPUPolicy ``name`` to the converted documents; if it cannot be made, report the reasons."""
         rules, narrowed = self._rules()
-        if refused := [*self._refused(), *([] if rules else [(_RULES, _PODS_ALONE + NOT_WRITTEN)])]:
+        if refused := [*self._refused(), *([] if rules else [(_RULES, self._alone + NOT_WRITTEN)])]:
             for path, why in refused:
                 _leave_out(self._converted, self._policy, path, why)
             return
@@ -85,14 +100,29 @@ class _Pair:
             why = "a GPUPolicy has one list of rules; so the policy is not written"
             _leave_out(self._converted, self._binding, ("spec", "matchResources"), why)
             return
-        document = self._document(rules, alone=alone)
+        document = self._document(name, rules)
         problems = self._problems(document)
         self._converted.left_out += problems
         if problems:
             return
-        self._converted.documents.append(document)
+        self._place(document)
         for path, why in narrowed:
             _leave_out(self._converted, self._policy, path, why)
+
+    def _place(self, document: Document) -> None:
+        """Add a GPUPolicy to the converted documents.
+
+        If there is one of the same name, from a native policy of the other kind, both become one. If they differ in
+        more than what they write and judge, the name of ``document`` gets an end.
+        """
+        name = document["metadata"]["name"]
+        for index, other in enumerate(self._converted.documents):
+            if other["metadata"]["name"] == name:
+                if (merged := _merged(other, document)) is not None and not self._problems(merged):
+                    self._converted.documents[index] = merged
+                    return
+                document["metadata"]["name"] = f"{name}.mutations"
+        self._converted.documents.append(document)
 
     def _refused(self) -> Iterator[tuple[Path, str]]:
         kind = self._spec.get("paramKind")
@@ -102,25 +132,25 @@ class _Pair:
             yield ("spec", "paramKind"), "its binding names no params; so the policy is not written"
 
     def _rules(self) -> tuple[list[Document], list[tuple[Path, str]]]:
-        """Return (rules, problems): the rules that match creations or updates of pods, and pairs of (path, message).
+        """Return (rules, problems): the rules that match requests for podberth, and pairs of (path, message).
 
         ``problems`` has a pair for each rule that also, or only, matches other requests.
         """
         found, narrowed = [], list[tuple[Path, str]]()
         for index, rule in enumerate(self._spec["matchConstraints"]["resourceRules"]):
             about = any(each.partition("/")[0] in ("pods", "*") for each in rule["resources"])
-            within = all("*" in rule[key] or _ASKED[key] & set(rule[key]) for key in _ASKED if key != "resources")
+            asked = self._asked
+            within = all("*" in rule[key] or asked[key] & set(rule[key]) for key in asked if key != "resources")
             if about and within:
                 found.append(rule)
-            if not all(set(rule[key]) <= _ASKED[key] for key in _ASKED):
-                narrowed.append(((*_RULES, index), _PODS_ALONE))
+            if not all(set(rule[key]) <= asked[key] for key in asked):
+                narrowed.append(((*_RULES, index), self._alone))
         return found, narrowed
 
-    def _document(self, rules: list[Document], *, alone: bool) -> Document:
+    def _document(self, name: str, rules: list[Document]) -> Document:
         metadata = self._policy.content["metadata"]
         annotations = dict(metadata.get("annotations") or {})
         description = annotations.pop(DESCRIPTION, None)
-        name = metadata["name"] if alone else f"{metadata['name']}.{self._binding.content['metadata']['name']}"
         conditions = list(self._spec.get("matchConditions") or ())
         scope = "GPU" if OF_GPU_SCOPE in conditions else "All"
         params = self._spec.get("paramKind")
@@ -134,6 +164,7 @@ class _Pair:
             "paramKind": params,
             "paramRef": self._bound.get("paramRef") if params else None,
             "variables": list(_texts(_own(self._spec.get("variables") or ()))),
+            "mutations": list(map(_mutation, self._spec.get("mutations") or ())),
             "validations": list(_texts(self._spec.get("validations") or ())),
             "validationActions": self._bound["validationActions"] if self._spec.get("validations") else None,
             "auditAnnotations": list(_texts(self._spec.get("auditAnnotations") or ())),
@@ -163,8 +194,25 @@ class _Pair:
         if found := refusals(model):
             return [self._problem(path, why) for path, why in found]
         placed = _Placed(self._policy.file, self._policy.positions, model, self._original)
-        problems = CompiledPolicy(placed, self._environment, Room.of_policy(None)).check(never)
+        compiled = CompiledPolicy(placed, self._environment, Room.of_policy(None))
+        problems = compiled.check(never) or tuple(self._clashes(compiled))
         return [replace(each, message=f"left out: {each.message}{NOT_WRITTEN}") for each in problems]
+
+    def _clashes(self, compiled: CompiledPolicy) -> Iterator[Problem]:
+        """Yield a problem for each mutation that may read what an earlier one writes."""
+        earlier: dict[int, frozenset[FieldPath]] = {}
+        for index, each in enumerate(compiled.source.spec.mutations):
+            clash = first_clash(compiled.mutations[index], earlier)
+            if clash is not None:
+                why = f"it may read what mutations[{clash}] writes; in a GPUPolicy it sees the pod without that"
+                place = self._original(("spec", "mutations", index))
+                yield self._policy.positions.problem(self._policy.file, place, why)
+            if each.json_patch is not None:
+                earlier[index] = written_by_patches(each.json_patch)
+            elif each.apply_configuration is not None:
+                earlier[index] = written_by_object(each.apply_configuration, self._environment.schema)
+            else:
+                earlier[index] = WRITTEN[each.concern]
 
     def _problem(self, path: Path, why: str, *, of_key: bool = False) -> Problem:
         message = f"left out: {why}{NOT_WRITTEN}"
@@ -208,6 +256,29 @@ def _leave_out(converted: Converted, document: Located, path: Path, why: str) ->
 def _own(variables: Iterable[Document]) -> Iterator[Document]:
     """Yield the variables that the native policy's author wrote, without the variables for fields of ``gpu``."""
     return (each for each in variables if FACT_VARIABLES.get(each["name"]) != each["expression"])
+
+
+def _merged(judging: Document, writing: Document) -> Document | None:
+    """Return a GPUPolicy that does what both do; None if the two differ in whom they are about, or otherwise."""
+    one, other = judging["spec"], writing["spec"]
+    own = {"variables", "mutations", "validations", "validationActions", "auditAnnotations"}
+    if {key: one[key] for key in one.keys() - own} != {key: other[key] for key in other.keys() - own}:
+        return None
+    variables = {each["name"]: each for each in other.get("variables", ())}
+    for each in one.get("variables", ()):
+        if variables.setdefault(each["name"], each) != each:
+            return None
+    spec = {**one, "variables": list(variables.values()), "mutations": other["mutations"]}
+    behind = {key: spec.pop(key) for key in ("validations", "validationActions", "auditAnnotations") if key in spec}
+    return {**judging, "spec": present({**spec, **behind})}
+
+
+def _mutation(entry: Document) -> Document:
+    """Return a native mutation as a mutation of a GPUPolicy."""
+    field, _ = PATCH_TYPES[entry["patchType"]]
+    source = entry[field]["expression"]
+    found = tolerations_in(source) or {field: as_maps(source)}
+    return {key: without_variables(value) for key, value in found.items()}
 
 
 def _texts(entries: Iterable[Document]) -> Iterator[Document]:

@@ -1,19 +1,21 @@
-"""Converts a GPUPolicy to a ValidatingAdmissionPolicy with a binding."""
+"""Converts a GPUPolicy to a ValidatingAdmissionPolicy and a MutatingAdmissionPolicy, each with a binding."""
 
 import re
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, TypeAlias
 
 from ..cel.compile_limits import MAX_EXPRESSION_BYTES
-from ..cel.engine import CelProblem, CompileError, Environment
+from ..cel.engine import CelProblem, CompileError, Environment, Room
 from ..cel.types import BOOL, STRING
-from ..kube.paths import Path
-from ..native.model import API_VERSION, VALIDATING, VALIDATING_BINDING
+from ..kube.paths import FieldPath, Path
+from ..native.model import API_VERSION, MUTATING, MUTATING_BINDING, VALIDATING, VALIDATING_BINDING
+from ..policy.compile import CompiledPolicy
 from ..policy.model import Rule
 from ..policy.parse import ParsedPolicy
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
 from .expressions import CONDITION_NAMES, FACT_VARIABLES, Native, as_condition, check_facts, conjuncts, with_variables
 from .gpu_facts import NO_DIALECT
+from .mutations import Mutations, NotSaidError, first_clash
 from .result import Converted, Document, present
 
 DESCRIPTION: Final = "kubernetes.io/description"
@@ -33,8 +35,11 @@ OF_GPU_SCOPE: Final = {"name": "no-sharing-dialect", "expression": NO_DIALECT}
 """The match condition for a policy of ``scope: GPU``: the pod uses no sharing dialect."""
 NOT_WRITTEN: Final = "; so the policy is not written"
 """The end of a problem because of which a whole policy is left out."""
-_RESOURCES: Final = ("pods", "pods/ephemeralcontainers")
-_OPERATIONS: Final = ("CREATE", "UPDATE")
+_Asked: TypeAlias = tuple[Sequence[str], Sequence[str]]
+_JUDGES: Final[_Asked] = (("CREATE", "UPDATE"), ("pods", "pods/ephemeralcontainers"))
+"""The operations and resources of the requests that podberth judges."""
+_WRITES: Final[_Asked] = (("CREATE",), ("pods",))
+"""The operations and resources of the requests on which podberth writes."""
 # Conditions that hold only for a pod that asks for accelerators by a resource.
 _ASKS: Final = re.compile(
     r"gpu\.(?:count|perContainer) (?:> \d+|>= [1-9]\d*|!= 0|== [1-9]\d*)"
@@ -43,12 +48,12 @@ _ASKS: Final = re.compile(
 )
 
 
-def to_native(parsed: ParsedPolicy, environment: Environment) -> Converted:
-    """Return a GPUPolicy as a ValidatingAdmissionPolicy with a binding.
+def to_native(parsed: ParsedPolicy, of_gpu: Environment, of_native: Environment) -> Converted:
+    """Return a GPUPolicy as native policies with bindings: one that writes, and one that judges, where it does so.
 
-    ``environment`` is the CEL environment of native policies. The policy must have compiled as a GPUPolicy.
+    ``of_gpu`` and ``of_native`` are the CEL environments of both kinds. The policy must have compiled as a GPUPolicy.
     """
-    return _Conversion(parsed, environment).run()
+    return _Conversion(parsed, of_gpu, of_native).run()
 
 
 class _NotSaidError(Exception):
@@ -58,9 +63,10 @@ class _NotSaidError(Exception):
 class _Conversion:
     """The conversion of one GPUPolicy to a native policy."""
 
-    def __init__(self, parsed: ParsedPolicy, environment: Environment) -> None:
+    def __init__(self, parsed: ParsedPolicy, of_gpu: Environment, of_native: Environment) -> None:
         self._parsed, self._spec = parsed, parsed.policy.spec
-        self._native = Native(environment)
+        self._compiled = CompiledPolicy(parsed, of_gpu, Room.of_policy(None))
+        self._native = Native(of_native)
         self._converted = Converted()
         self._unsaid: dict[str, str] = {}
         """The reason why a variable of the policy cannot be converted, by the variable's name."""
@@ -69,13 +75,15 @@ class _Conversion:
         self._used: set[str] = set()
 
     def run(self) -> Converted:
-        """Return the native policy with a binding, and a problem for each part that is left out."""
-        for index in range(len(self._spec.mutations)):
-            self._leave_out(("mutations", index), "a ValidatingAdmissionPolicy writes nothing")
+        """Return the native policies with bindings, and a problem for each part that is left out."""
         try:
             self._whole()
+            conditions = list(self._conditions())
+            self._read_variables()
+            if self._spec.mutations:
+                self._mutating(conditions)
             if self._spec.validations or self._spec.audit_annotations:
-                self._validating()
+                self._validating(conditions)
         except _NotSaidError:
             pass
         self._converted.left_out.sort()
@@ -97,9 +105,26 @@ class _Conversion:
             if each.name in FACT_VARIABLES:
                 self._refuse(("variables", index, "name"), f"{each.name} is the name of a converted fact; rename it")
 
-    def _validating(self) -> None:
-        conditions = list(self._conditions())
-        self._read_variables()
+    def _mutating(self, conditions: list[Document]) -> None:
+        mutations = list(self._mutations())
+        if not mutations:
+            return
+        if self._spec.failure_policy == "Ignore" and len(mutations) > 1:
+            why = "Ignore: an error leaves out all mutations of the policy; natively it leaves out its own"
+            self._leave_out(("failurePolicy",), why)
+        spec = {
+            "failurePolicy": self._spec.failure_policy,
+            "reinvocationPolicy": "IfNeeded",
+            "paramKind": _dumped(self._spec.param_kind),
+            "matchConstraints": self._constraints(_WRITES),
+            "matchConditions": conditions,
+            "variables": list(self._needed()),
+            "mutations": mutations,
+        }
+        self._add(MUTATING, spec, MUTATING_BINDING, {})
+
+    def _validating(self, conditions: list[Document]) -> None:
+        self._used.clear()
         validations = list(self._validations())
         annotations = list(self._audit_annotations())
         if not validations and not annotations:
@@ -109,36 +134,38 @@ class _Conversion:
         spec = {
             "failurePolicy": self._spec.failure_policy,
             "paramKind": _dumped(self._spec.param_kind),
-            "matchConstraints": self._constraints(),
+            "matchConstraints": self._constraints(_JUDGES),
             "matchConditions": conditions,
             "variables": list(self._needed()),
             "validations": validations,
             "auditAnnotations": annotations,
         }
+        # Without validations it is about errors of conditions alone, which a GPUPolicy lets pass, too.
+        actions = list(self._spec.validation_actions) or ["Audit"]
+        self._add(VALIDATING, spec, VALIDATING_BINDING, {"validationActions": actions})
+
+    def _add(self, kind: str, spec: Document, binding_kind: str, bound: Document) -> None:
+        """Add a native policy, and its binding with the fields ``bound`` besides the names of policy and params."""
         metadata = self._parsed.policy.metadata
         described = {DESCRIPTION: self._spec.description} if self._spec.description else {}
         labels, annotated = dict(metadata.labels), {**metadata.annotations, **described}
         named = {"name": metadata.name, **present({"labels": labels, "annotations": annotated})}
+        binding = {"policyName": metadata.name, **bound, "paramRef": _dumped(self._spec.param_ref)}
         self._converted.documents += [
-            {"apiVersion": API_VERSION, "kind": VALIDATING, "metadata": named, "spec": present(spec)},
-            self._binding(),
+            {"apiVersion": API_VERSION, "kind": kind, "metadata": named, "spec": present(spec)},
+            {
+                "apiVersion": API_VERSION,
+                "kind": binding_kind,
+                "metadata": {"name": metadata.name},
+                "spec": present(binding),
+            },
         ]
-
-    def _binding(self) -> Document:
-        spec = {
-            "policyName": self._parsed.policy.name,
-            # Without validations it is about errors of conditions alone, which a GPUPolicy lets pass, too.
-            "validationActions": list(self._spec.validation_actions) or ["Audit"],
-            "paramRef": _dumped(self._spec.param_ref),
-        }
-        metadata = {"name": self._parsed.policy.name}
-        return {"apiVersion": API_VERSION, "kind": VALIDATING_BINDING, "metadata": metadata, "spec": present(spec)}
 
     # ---- requests -----------------------------------------------------------------------------------------------
 
-    def _constraints(self) -> Document:
+    def _constraints(self, asked: "_Asked") -> Document:
         constraints = self._spec.match_constraints
-        rules = [found for each in constraints.resource_rules if (found := _rule(each)) is not None]
+        rules = [found for each in constraints.resource_rules if (found := _rule(each, asked)) is not None]
         selector = _dumped(constraints.namespace_selector) or {}
         selector["matchExpressions"] = [*selector.get("matchExpressions", ()), *EXEMPT]
         return present(
@@ -158,7 +185,7 @@ class _Conversion:
             _NotSaidError: a condition cannot be converted, and the policy would apply to more pods without the
                 condition.
         """
-        if not any(_rule(each) for each in self._spec.match_constraints.resource_rules):
+        if not any(_rule(each, _JUDGES) for each in self._spec.match_constraints.resource_rules):
             self._refuse(("matchConstraints", "resourceRules"), "no rule is about pods that podberth is asked about")
         yield dict(NO_MIRROR_POD)
         if self._spec.scope == "GPU":
@@ -197,8 +224,10 @@ class _Conversion:
             else:
                 self._variables[each.name] = text
 
-    def _text(self, source: str) -> str:
+    def _text(self, source: str, *, writes: bool = False) -> str:
         """Return an expression of the policy, which may use variables, as an expression of the native policy.
+
+        ``writes`` says that the expression belongs to a mutation.
 
         Raises:
             CompileError: the expression cannot be converted.
@@ -208,7 +237,7 @@ class _Conversion:
                 head = source[: found.start()]
                 line, column = head.count("\n") + 1, found.start() - head.rfind("\n")
                 raise CompileError((CelProblem(line, column, f"variables.{name}: {why}"),))
-        check_facts(source)
+        check_facts(source, writes=writes)
         return with_variables(source)
 
     def _of_type(self, source: str, wanted: Any) -> str:
@@ -239,6 +268,30 @@ class _Conversion:
                 message = default_message(each.expression)
             made = {"expression": expression, "message": message, "messageExpression": computed}
             yield present({**made, "reason": reason if reason != "Invalid" else None})
+
+    def _mutations(self) -> Iterator[Document]:
+        """Yield the native mutations; a mutation that reads what an earlier one writes is left out."""
+        if not any(_rule(each, _WRITES) for each in self._spec.match_constraints.resource_rules):
+            self._leave_out(("mutations",), "podberth writes on created pods alone, and no rule is about these")
+            return
+        mutations = Mutations(self._native, lambda source: self._text(source, writes=True))
+        earlier: dict[int, frozenset[FieldPath]] = {}
+        for index, each in enumerate(self._spec.mutations):
+            path: Path = ("mutations", index)
+            try:
+                found = mutations.said(each)
+            except NotSaidError as error:
+                self._leave_out((*path, *error.path), error.why, error.at)
+                continue
+            clash = first_clash(self._compiled.mutations[index], earlier)
+            if clash is not None:
+                self._leave_out(path, f"it reads what mutations[{clash}] writes, and would natively see the new value")
+                continue
+            if each.reason is not None:
+                self._leave_out((*path, "reason"), "a MutatingAdmissionPolicy says nothing to the user")
+            earlier[index] = found.writes
+            self._used |= found.variables
+            yield found.document
 
     def _audit_annotations(self) -> Iterator[Document]:
         for index, each in enumerate(self._spec.audit_annotations):
@@ -278,10 +331,10 @@ def default_message(expression: str) -> str:
     return f"failed expression: {' '.join(expression.split())}"
 
 
-def _rule(rule: Rule) -> Document | None:
-    """Return the part of a rule for requests that podberth receives; None if the rule matches no such request."""
-    operations = [each for each in _OPERATIONS if {"*", each} & set(rule.operations)]
-    resources = [each for each in _RESOURCES if _names(rule, each)]
+def _rule(rule: Rule, asked: _Asked) -> Document | None:
+    """Return the part of a rule for the requests ``asked``; None if the rule matches no such request."""
+    operations = [each for each in asked[0] if {"*", each} & set(rule.operations)]
+    resources = [each for each in asked[1] if _names(rule, each)]
     if not (operations and resources and {"*", ""} & set(rule.api_groups) and {"*", "v1"} & set(rule.api_versions)):
         return None
     if rule.scope == "Cluster":

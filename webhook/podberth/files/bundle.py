@@ -12,6 +12,7 @@ from ..admission.snapshot import load_snapshot
 from ..conventions import Conventions
 from ..errors import PolicyError, Problem
 from ..facts.cluster import ClusterFacts
+from ..native.documents import others_of
 from ..policy.parse import parse_policies
 from ..wellknown import NAMESPACE
 from .deadline import new_environment
@@ -51,7 +52,7 @@ def bundle(folder: Path, *, alone: bool = False) -> dict[str, Any]:
     if problems:
         raise PolicyError(tuple(sorted(problems)))
     beside, _ = ([], []) if alone else read_policy_texts(served())
-    load_snapshot(parse_policies([*beside, *texts]), ClusterFacts(), new_environment(), Conventions())
+    load_snapshot(parse_policies([*beside, *texts], others_of(texts)), ClusterFacts(), new_environment(), Conventions())
     size = sum(len(text.encode()) for text in data.values())
     if size > MOST_BYTES:
         got = f"got {size:,} bytes in all files together, want {MOST_BYTES:,} at most, as a ConfigMap holds"

@@ -15,6 +15,8 @@ class ClusterFiles:
 
     conventions: Path | None = None
     pod_schema: Path | None = None
+    conventions_text: tuple[str, str] | None = None
+    """The (text, name) of the file of conventions, if somebody else has read it; else None."""
 
     def names(self) -> Conventions:
         """Return the conventions of the cluster: the cluster's names for levels, taints and labels.
@@ -24,11 +26,11 @@ class ClusterFiles:
         Raises:
             UsageError: the file cannot be read or is invalid.
         """
-        if self.conventions is None:
+        if self.conventions is None and self.conventions_text is None:
             return Conventions()
-        from .naming import read_conventions  # noqa: PLC0415 - importing it takes 4 ms
+        from .naming import conventions_of, read_conventions  # noqa: PLC0415 - importing it takes 4 ms
 
-        return read_conventions(self.conventions)
+        return conventions_of(*self.conventions_text) if self.conventions_text else read_conventions(self.conventions)
 
     def environment(self) -> Environment:
         """Return a CEL environment for compiling policies, with the fields that a Pod has in the cluster.

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from ..facts.with_holdings import collect_with_holdings
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.openapi import prune
 from ..kube.schema import PodSchema
+from ..native.documents import others_of
+from ..native.model import MUTATING, VALIDATING
 from ..policy.parse import ParsedPolicies, parse_policies
 from ..suite import GOLDEN_SUFFIX
 from ..topology.holdings import Holdings
@@ -209,6 +211,18 @@ def read_pod_schema(path: Path | None) -> PodSchema:
         raise UsageError(f"--pod-schema: {path}: got {str(error)[:120]}, want {wanted}") from error
 
 
+def not_served(parsed: ParsedPolicies) -> tuple[Problem, ...]:
+    """Return a note for each native policy in policy files, which podberth does not serve."""
+    message = "the API server judges by it, and podberth does not serve it; kubectl apply it"
+    return tuple(
+        each.positions.problem(
+            file, ("kind",), f"{each.document['kind']} {each.document['metadata']['name']}: {message}"
+        )
+        for file, each in parsed.others
+        if each.document["kind"] in (VALIDATING, MUTATING)
+    )
+
+
 class PolicyFiles:
     """Reads a directory of policy files, which take effect together or not at all."""
 
@@ -231,7 +245,7 @@ class PolicyFiles:
         texts, unreadable = read_policy_texts(self._directory)
         if unreadable:
             raise PolicyError(tuple(unreadable[:_MAX_PROBLEMS]))
-        parsed = parse_policies(texts)
+        parsed = parse_policies(texts, others_of(texts))
         held = _files_of(parsed)
         gone = {self._held[name] for name in self._held.keys() - held.keys()} - set(held.values())
         message = "got no policy, where there was one; delete the file to have it gone, or restart podberth"
@@ -286,7 +300,7 @@ class FileSource:
         objects = self._cluster()
         snapshot = load_snapshot(parsed, objects, new_environment(self.pod_schema), self.conventions)
         self._files.hold(parsed)
-        return Loaded(snapshot, objects.problems)
+        return Loaded(replace(snapshot, notes=(*snapshot.notes, *not_served(parsed))), objects.problems)
 
     def _cluster(self) -> ClusterFacts:
         if self.topology is None:

@@ -86,17 +86,25 @@ def read_conventions(path: Path | None) -> Conventions:
     """
     if path is None:
         return Conventions()
-    documents, problems = load_documents(named_text(path, MAX_SMALL_BYTES, "--conventions: "), str(path))
+    return conventions_of(named_text(path, MAX_SMALL_BYTES, "--conventions: "), str(path))
+
+
+def conventions_of(text: str, path: str) -> Conventions:
+    """Return the preset conventions with the changes of a file's text; ``path`` names the file in messages.
+
+    Raises:
+        UsageError: the text is invalid; the message has the line of each problem.
+    """
+    documents, problems = load_documents(text, path)
     if problems or len(documents) != 1:
-        problems = problems or [Problem(str(path), 0, 0, "", f"got {len(documents)} documents, want one")]
+        problems = problems or [Problem(path, 0, 0, "", f"got {len(documents)} documents, want one")]
         raise UsageError("\n".join(map(str, problems)))
     document, positions = documents[0].document, documents[0].positions
     try:
         said = _Conventions.model_validate(document)
     except ValidationError as error:
         found = [
-            positions.problem(str(path), at, message, of_key=of_key)
-            for at, of_key, message in explain(error, _Conventions)
+            positions.problem(path, at, message, of_key=of_key) for at, of_key, message in explain(error, _Conventions)
         ]
         raise UsageError("\n".join(map(str, sorted(found)))) from error
     own = {

@@ -41,6 +41,15 @@ def _expression(value: object) -> object:
     return value
 
 
+def _of_text(value: object) -> object:
+    """Refuse a number or a boolean as the expression of a text: in quotes for YAML alone it is none either."""
+    if isinstance(value, bool | int | float):
+        text = shown(value)
+        message = f"got {text}, want a CEL expression as a string; for the text {text} write \"'{text}'\""
+        raise PydanticCustomError("cel", message)
+    return value
+
+
 def named(is_valid: Callable[[str], object], want: str) -> AfterValidator:
     """Return the validator of a name.
 
@@ -118,9 +127,11 @@ def _gives(parts: Iterable[object]) -> Gives | None:
 
 
 BoolExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.BOOL)]
-StringExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.STRING)]
+StringExpression: TypeAlias = Annotated[ExpressionText, BeforeValidator(_of_text), Gives(Want.STRING)]
 IntExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.INT)]
-NullableStringExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.STRING, may_be_null=True)]
+NullableStringExpression: TypeAlias = Annotated[
+    ExpressionText, BeforeValidator(_of_text), Gives(Want.STRING, may_be_null=True)
+]
 NullableIntExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.INT, may_be_null=True)]
 MapExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.MAP)]
 MapsExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.LIST_OF_MAPS)]
