@@ -1,4 +1,4 @@
-"""An admin's way through docs/install.md, in its order, on a fresh cluster; each step ends with its effect and is timed.
+"""An admin's way through docs/install.md, in its order, on a fresh cluster: each step ends with its effect, timed.
 
 The page's commands run as they stand, and nothing of the default overlay is changed, its Service included. In the place
 of kubelets the walk runs the pods' containers from the unpacked images, with the tokens of their ServiceAccounts: each
