@@ -5,10 +5,8 @@ of kubelets the walk runs the pods' containers from the unpacked images, with th
 replica in a network of its own, whose address its pod gets, and one agent on the stand-in for NVIDIA's library.
 """
 
-import os
 import re
 import shutil
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
@@ -22,7 +20,7 @@ from controlplane.api import Answer
 from controlplane.cluster import ControlPlane
 from controlplane.kubelet import gpu_node
 from controlplane.wait import wait_for
-from deployment.operated import blocks
+from deployment.operated import blocks, typed
 from e2e.access import token_of, write_kubeconfig
 from e2e.agent.stage import Stage
 from e2e.agent.test_driver_upgrade import (
@@ -41,7 +39,7 @@ from e2e.never_lost.hosts import Host
 from nvml import build as nvml
 from nvml.driver import Driver
 from nvml.scenario import hgx_h100, write_sysfs
-from pages import ROOT, page
+from pages import page
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE
 
@@ -150,11 +148,7 @@ class _Admin:
 
     def run(self, heading: str) -> None:
         """Run the first block of commands below a heading of the page."""
-        block = blocks(f"\n{page('docs/install.md')}", heading)[0]
-        environ = {**self.plane.environ(), "PATH": f"{self.plane.kubectl_path.parent}:{os.environ['PATH']}"}
-        command = ["bash", "-euo", "pipefail", "-c", block]
-        done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=600)
-        assert done.returncode == 0, f"{block}\n{done.stdout}{done.stderr}"
+        typed(self.plane, blocks(f"\n{page('docs/install.md')}", heading)[0])
 
     def replicas(self) -> list[Contained]:
         """Return the containers of the Deployment's pods; the pods have their addresses."""
