@@ -7,8 +7,9 @@ replica in a network of its own, whose address its pod gets, and one agent on th
 
 import re
 import shutil
+import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from http import HTTPStatus
 from pathlib import Path
@@ -39,6 +40,7 @@ from e2e.never_lost.hosts import Host
 from nvml import build as nvml
 from nvml.driver import Driver
 from nvml.scenario import hgx_h100, write_sysfs
+from nvml.test_giving_back import device_file
 from pages import page
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE
@@ -64,10 +66,11 @@ class Times:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Time the block, if it succeeds."""
+        """Time the block, if it succeeds; tell it on stderr."""
         began = time.monotonic()
         yield
         self.steps[name] = time.monotonic() - began
+        sys.stderr.write(f"{self.steps[name]:4.0f} s  {name}\n")
 
 
 def walk(images: Mapping[str, Image], containerd_program: Path, directory: Path, times: Times) -> None:
@@ -84,9 +87,7 @@ def walk(images: Mapping[str, Image], containerd_program: Path, directory: Path,
             admin.run("# Install podberth")
         replicas = admin.replicas()
         with times.step("from there until both replicas are ready, and write on a GPU pod"):
-            for each in replicas:
-                each.start()
-            admin.wait_written()
+            admin.serve(replicas)
         for each in replicas:
             each.stop(crash=True)
         with times.step("`fail-closed`, until a GPU pod is refused while no replica is up"):
@@ -95,9 +96,7 @@ def walk(images: Mapping[str, Image], containerd_program: Path, directory: Path,
         with times.step("the way back, until it is created as it is written"):
             admin.run("## Upgrade")
             admin.wait("no refusal", lambda answer: answer.status == HTTPStatus.CREATED)
-        for each in replicas:
-            each.start()
-        admin.wait_written()
+        admin.serve(replicas)
         with times.step("a first policy, until it decides"):
             admin.run("## Policies")
             admin.wait("its warning", lambda answer: "guaranteed-qos-for-numa" in " ".join(answer.warnings))
@@ -112,20 +111,22 @@ def _upgrade_driver(admin: "_Admin", times: Times) -> None:
     """Do with the labels of a node what NVIDIA's driver manager does, and with the agent what a kubelet does."""
     stage = Stage(admin.plane, admin.directory)
     label(stage, NODE, {CLIENT: "true", PLUGIN: "true"})
-    driver = Driver(admin.directory / "driver", hgx_h100())
+    device = device_file(admin.directory / "driver")
+    driver = Driver(device.parent, hgx_h100() | {"driver.device": device})
+    device.touch()
     with closing(admin.agent(stage, driver)) as agent:
         before = stage.settled(NODE)
         with times.step("an agent leaves a node for an upgrade of its driver"):
             label(stage, NODE, {CLIENT: UPGRADE, PLUGIN: UPGRADE})
             wait_until_gone(stage, NODE)
             agent.stop()
+            assert device.read_text().split() == ["opened", "closed"]
     assert stage.config_map(NODE) == before
     driver.change({"driver.generation": 1, "gpu.0.ecc": 1})
     with times.step("and comes back after it, until it says what the new driver says"):
         label(stage, NODE, {CLIENT: "true", PLUGIN: "true"})
         wait_until_back(stage, NODE)
-        back = admin.agent(stage, driver)
-        with closing(back):
+        with closing(admin.agent(stage, driver)):
             wait_for(
                 lambda: (stage.document(NODE) or {})["gpus"][0].get("problem"), timeout_seconds=SECONDS, what="its say"
             )
@@ -191,7 +192,7 @@ class _Admin:
         """Return the answer to the creation of a GPU pod that leaves nothing behind."""
         return self.plane.api.ask("POST", "/api/v1/namespaces/default/pods?dryRun=All", gpu_pod())
 
-    def wait(self, what: str, reached: Any) -> None:
+    def wait(self, what: str, reached: Callable[[Answer], object]) -> None:
         """Return once the answer to a GPU pod is as it should be."""
         wait_for(
             lambda: reached(self.create()),
@@ -199,8 +200,12 @@ class _Admin:
             what=lambda: f"{what} of a GPU pod; got {self.create()}",
         )
 
-    def wait_written(self) -> None:
-        """Return once podberth writes on a GPU pod, and every entry has its authority."""
+    def serve(self, replicas: Sequence[Contained]) -> None:
+        """Start the replicas; return once they are ready, write on a GPU pod, and every entry has their authority."""
+        for each in replicas:
+            each.begin()
+        for each in replicas:
+            each.wait_ready()
         self.wait("a record", lambda answer: answer.status == HTTPStatus.CREATED and record(answer.document))
         for kind in _CONFIGURATIONS:
             assert all(each["clientConfig"].get("caBundle") for each in self.plane.get(kind, "podberth")["webhooks"])
