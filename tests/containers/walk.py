@@ -22,6 +22,7 @@ from controlplane.cluster import ControlPlane
 from controlplane.kubelet import gpu_node
 from controlplane.wait import wait_for
 from deployment.operated import blocks, typed
+from deployment.rendering import Document
 from e2e.access import token_of, write_kubeconfig
 from e2e.agent.stage import Stage
 from e2e.agent.test_driver_upgrade import (
@@ -152,26 +153,27 @@ class _Admin:
         typed(self.plane, blocks(f"\n{page('docs/install.md')}", heading)[0])
 
     def replicas(self) -> list[Contained]:
-        """Return the containers of the Deployment's pods; the pods have their addresses."""
-        made = []
-        for pod in wait_for(self._running, timeout_seconds=SECONDS, what="two pods"):
-            name = pod["metadata"]["name"]
-            host = self._until.enter_context(closing(Host(self.directory)))
-            address = {"podIP": host.address, "podIPs": [{"ip": host.address}]}
-            path = f"{_PODS}/{name}/status"
-            self.plane.api.request("PATCH", path, {"status": address}, "application/merge-patch+json")
-            replica = Contained(self._images["podberth"], self.directory / name, pod["spec"]["containers"][0], host)
-            self._until.callback(replica.close)
-            self._until.callback(replica.stop, crash=True)
-            port = urlsplit(self.plane.url).port
-            assert port
-            relay = self._until.enter_context(closing(Balancer(lambda port=port: [port], host.gateway)))
-            token = replica.directory / "token"
-            token.write_text(token_of(self.plane, pod))
-            kubeconfig = write_kubeconfig(self.plane, token, f"https://{host.gateway}:{relay.port}")
-            replica.variables = {**replica.variables, "PODBERTH_KUBECONFIG": str(kubeconfig)}
-            made.append(replica)
-        return made
+        """Return the containers of the Deployment's pods; they do not run yet."""
+        return [self._replica(pod) for pod in wait_for(self._running, timeout_seconds=SECONDS, what="two pods")]
+
+    def _replica(self, pod: Document) -> Contained:
+        """Return the container of a pod, on a network of its own, whose address the pod gets."""
+        name = pod["metadata"]["name"]
+        host = self._until.enter_context(closing(Host(self.directory)))
+        address = {"podIP": host.address, "podIPs": [{"ip": host.address}]}
+        path = f"{_PODS}/{name}/status"
+        self.plane.api.request("PATCH", path, {"status": address}, "application/merge-patch+json")
+        replica = Contained(self._images["podberth"], self.directory / name, pod["spec"]["containers"][0], host)
+        self._until.callback(replica.close)
+        self._until.callback(replica.stop, crash=True)
+        port = urlsplit(self.plane.url).port
+        assert port
+        relay = self._until.enter_context(closing(Balancer(lambda: [port], host.gateway)))
+        token = replica.directory / "token"
+        token.write_text(token_of(self.plane, pod))
+        kubeconfig = write_kubeconfig(self.plane, token, f"https://{host.gateway}:{relay.port}")
+        replica.variables = {**replica.variables, "PODBERTH_KUBECONFIG": str(kubeconfig)}
+        return replica
 
     def agent(self, stage: Stage, driver: Driver) -> Contained:
         """Return the container of the agent's pod on the node, started; the driver is that of a scenario."""
