@@ -29,7 +29,7 @@ def main() -> int:
             archives = build(directory / "dist")
         images = {each: Image.unpacked(archive, directory / each) for each, archive in archives.items()}
         walk(images, Path(program), directory, times)
-    print(table(("step", "took"), [(step, f"{seconds:.0f} s") for step, seconds in times.steps.items()]))
+    print(table(("step", "took"), [(step, f"{seconds:.1f} s") for step, seconds in times.steps.items()]))
     return 0
 
 

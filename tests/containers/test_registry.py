@@ -40,5 +40,5 @@ def test_the_commands_of_the_page_push_both(
         login = f"skopeo login --username {USER} --password {PASSWORD} {there.address}"
         run(block.replace("skopeo login example.com", login).replace("example.com", there.address))
         for name in NAMES:
-            told = json.loads(run(f"skopeo inspect docker://{there.address}/{name}:{VERSION}"))
-            assert told["Digest"] == images[name].entry["digest"]
+            found = json.loads(run(f"skopeo inspect docker://{there.address}/{name}:{VERSION}"))
+            assert found["Digest"] == images[name].entry["digest"]

@@ -17,8 +17,8 @@ def test_an_admin_gets_from_the_archives_to_nothing_left(
     images: Mapping[str, Image], containerd: Path, tmp_path: Path
 ) -> None:
     _, _, rest = page("docs/install.md").partition("\n| step | took |\n")
-    built, *told = [line.split(" | ")[0].removeprefix("| ") for line in rest.partition("\n\n")[0].splitlines()[1:]]
+    built, *steps = [line.split(" | ")[0].removeprefix("| ") for line in rest.partition("\n\n")[0].splitlines()[1:]]
     times = Times()
     walk(images, containerd, tmp_path, times)
     assert built.startswith("`make images`")
-    assert list(times.steps) == told
+    assert list(times.steps) == steps

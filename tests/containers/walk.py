@@ -67,7 +67,7 @@ class Times:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Time the block, if it succeeds; tell it on stderr."""
+        """Time the block, if it succeeds, and print that to stderr."""
         began = time.monotonic()
         yield
         self.steps[name] = time.monotonic() - began
@@ -124,12 +124,14 @@ def _upgrade_driver(admin: "_Admin", times: Times) -> None:
             assert device.read_text().split() == ["opened", "closed"]
     assert stage.config_map(NODE) == before
     driver.change({"driver.generation": 1, "gpu.0.ecc": 1})
-    with times.step("and comes back after it, until it says what the new driver says"):
+    with times.step("and comes back, until it publishes what the new driver reports"):
         label(stage, NODE, {CLIENT: "true", PLUGIN: "true"})
         wait_until_back(stage, NODE)
         with closing(admin.agent(stage, driver)):
             wait_for(
-                lambda: (stage.document(NODE) or {})["gpus"][0].get("problem"), timeout_seconds=SECONDS, what="its say"
+                lambda: (stage.document(NODE) or {})["gpus"][0].get("problem"),
+                timeout_seconds=SECONDS,
+                what="the new document",
             )
 
 
