@@ -10,32 +10,20 @@ import pytest
 from builders import gpu_pod
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
-from deployment.rendering import Document, composed, documents, only
+from deployment.rendering import composed, documents, only
 from e2e.access import enter
 from e2e.agent.stage import prepared
 from e2e.controller_process import LEASE
 from e2e.manifest import record
 from e2e.overlay import webhook_container, write_overlay
-from e2e.podberth_process import Process
 from podberth.topology.shapes import simulate
 
 from .built import Image
+from .contained import Contained
 
 pytestmark = pytest.mark.usefixtures("control_plane")
 # Seconds here; the bound is for a CI machine under load.
 SECONDS = 120.0
-
-
-class Contained(Process):
-    """A container of an image, on the network of this machine; of its files it has the image and `directory`."""
-
-    def __init__(self, image: Image, directory: Path, container: Document) -> None:
-        super().__init__(directory, prefix=image.enter(directory), program=image.config["config"]["Entrypoint"])
-        self.readiness = container["readinessProbe"]["httpGet"]["path"] if "readinessProbe" in container else ""
-        self.arguments = container["args"]
-        given = {each["name"]: each["value"] for each in container.get("env", ()) if "value" in each}
-        # The Kubernetes package writes the authority of a kubeconfig into a file; in a pod it has the ServiceAccount's.
-        self.variables = {**image.environ, "PYTHONPATH": "", "TMPDIR": str(directory), **given}
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ from e2e.access import enter
 from e2e.container import Container
 from e2e.manifest import record
 from e2e.overlay import OVERLAY, webhook_container, write_overlay
+from pages import ROOT
 
 Document = dict[str, Any]
 
@@ -32,13 +33,32 @@ CREATIONS = ("mutatingwebhookconfiguration", "validatingwebhookconfiguration")
 REFUSED = 'failed calling webhook "pods.mutate.podberth.io"'
 
 
-def blocks(text: str, heading: str) -> list[str]:
-    """Return the `sh` blocks of a page below a heading, up to the next one of its level or above."""
+def blocks(text: str, heading: str, language: str = "sh") -> list[str]:
+    """Return the blocks in a language of a page below a heading, up to the next one of its level or above."""
     level = len(heading) - len(heading.lstrip("#"))
     _, _, rest = text.partition(f"\n{heading}\n")
     assert rest, heading
     section = re.split(rf"^#{{1,{level}}} ", rest, maxsplit=1, flags=re.MULTILINE)[0]
-    return re.findall(r"^```sh\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{language}\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+
+
+def typed(cluster: ControlPlane, block: str, *programs: Path, folder: Path = ROOT) -> str:
+    """Run a block as an administrator types it, with the programs of more folders; return what it says.
+
+    It must succeed.
+    """
+    path = os.pathsep.join([*map(str, programs), str(cluster.kubectl_path.parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", block],
+        cwd=folder,
+        env={**cluster.environ(), "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, f"{block}\n{done.stdout}{done.stderr}"
+    return done.stdout + done.stderr
 
 
 class Operated:
@@ -95,18 +115,7 @@ class Operated:
 
     def run(self, block: str) -> str:
         """Run a block as an administrator types it; return what it says. It must succeed."""
-        path = f"{self.plane.kubectl_path.parent}:{os.environ['PATH']}"
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", block],
-            cwd=self.directory,
-            env={**self.plane.environ(), "PATH": path},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=600,
-        )
-        assert done.returncode == 0, f"{block}\n{done.stdout}{done.stderr}"
-        return done.stdout + done.stderr
+        return typed(self.plane, block, folder=self.directory)
 
     def lead(self, url: str, ca_bundle: str = "") -> None:
         """Have creations sent elsewhere, by another CA if one is given, in base64."""

@@ -1,9 +1,7 @@
 """docs/install.md: its commands work, in the order that they stand in, and its tables are the files."""
 
-import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +14,7 @@ from controlplane.kubelet import gpu_node
 from pages import ROOT, page, rows, spans
 from podberth.kube.documents import load_documents
 
+from .operated import blocks, typed
 from .rendering import COMPONENTS, MANIFESTS, OVERLAYS, documents, only
 
 INSTALL = page("docs/install.md")
@@ -40,14 +39,18 @@ def fresh(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory)
 
 def test_the_commands_work_in_their_order(fresh: ControlPlane, helm: Path) -> None:
     assert len(BLOCKS) == 9
-    path = f"{Path(sys.executable).parent}:{helm.parent}:{fresh.kubectl_path.parent}:{os.environ['PATH']}"
-    environ = {**fresh.environ(), "PATH": path}
     for block in BLOCKS:
-        command = ["bash", "-euo", "pipefail", "-c", block]
-        done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=600)
-        assert done.returncode == 0, f"{block}\n{done.stdout}{done.stderr}"
+        typed(fresh, block, Path(sys.executable).parent, helm.parent)
     left = fresh.kubectl("get", "mutatingwebhookconfiguration,validatingwebhookconfiguration,deployment", "-A").stdout
     assert "podberth" not in left
+
+
+def test_both_namespaces_get_the_secret_of_a_registry(fresh: ControlPlane) -> None:
+    fresh.kubectl("delete", "namespace", "--ignore-not-found", "podberth-system", "podberth-agent")
+    typed(fresh, f"PASSWORD=of-a-test\n{blocks(INSTALL, '### With a registry', 'bash')[1]}")
+    for namespace in ("podberth-system", "podberth-agent"):
+        secret = fresh.get("secret", "podberth-registry", "-n", namespace)
+        assert secret["type"] == "kubernetes.io/dockerconfigjson"
 
 
 def test_the_kustomization_of_ones_own_builds(control_plane: ControlPlane, tmp_path: Path) -> None:
