@@ -22,6 +22,7 @@ TOOLS = (
     "policy_crd",
     "policy_reference",
     "policy_schema",
+    "recipe_page",
     "security_page",
     "system_page",
     "topology_schema",
