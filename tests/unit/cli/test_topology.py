@@ -304,7 +304,8 @@ def test_devices_of_claims_are_used_and_free_too(tmp_path: Path, capsys: Capture
     slices = resource_slice("dra", GPU_DRIVER, "pci0000:00", "pci0000:01")
     snapshot.write_text(json.dumps(as_list([node_manifest("dra"), holder, claim, slices])))
     run("show", "dra", "--topology", snapshot)
-    said = capsys.readouterr().out
+    said, problems = capsys.readouterr()
+    assert problems == ""
     assert "free:     1 of 2 gpu.nvidia.com" in said
     assert re.search(r"^gpu.nvidia.com +1 +team/train$", said, re.MULTILINE)
     assert "not counted" not in said

@@ -13,7 +13,8 @@ from ..topology.holdings import Holdings
 from .cluster import ClusterFacts, collect
 from .object_kinds import Document, unlist
 
-_OF_CLAIMS: Final = ("ResourceSlice", "ResourceClaim")
+_SLICE: Final = "ResourceSlice"  # no fact of a decision is read from it
+_OF_CLAIMS: Final = (_SLICE, "ResourceClaim")
 
 
 def collect_with_holdings(
@@ -26,10 +27,8 @@ def collect_with_holdings(
     """
     singles = [single for document in documents for single in unlist(document)]
     pods = [each for each in singles if is_pod(each)]
+    slices, claims = ([each for each in singles if each.get("kind") == kind] for kind in _OF_CLAIMS)
+    others = [each for each in singles if not is_pod(each) and each.get("kind") != _SLICE]
     # As items of one list: a list among the items is a problem of the document, and is not read.
-    others = [each for each in singles if not is_pod(each)]
     facts = collect([{"kind": "List", "items": others}], now=now)
-    if not pods:
-        return facts, None
-    slices, claims = ([each for each in others if each.get("kind") == kind] for kind in _OF_CLAIMS)
-    return facts, Holdings.of(facts.nodes, pods, slices, claims)
+    return facts, Holdings.of(facts.nodes, pods, slices, claims) if pods else None
