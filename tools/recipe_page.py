@@ -18,7 +18,7 @@ FOLDER = ROOT / "docs" / "recipes"
 # The section of each recipe, in the page's order.
 SECTIONS = {
     "limits": ("gpu-limit-by-namespace", "slices-for-notebooks", "only-operators", "end-of-bare-pods"),
-    "places": ("own-nodes", "small-on-l4", "training-on-hopper", "spot-if-asked", "gang-in-one-rack", "default-queue"),
+    "places": ("own-nodes", "small-on-l4", "training-on-hopper", "spot-if-asked", "gang-in-one-rack"),
     "settings": (
         "priority-by-size",
         "nvidia-runtime",
@@ -27,7 +27,15 @@ SECTIONS = {
         "time-to-save",
         "leave-large-pods",
     ),
-    "order": ("team-label", "cost-center", "own-registry", "no-moving-tag", "no-host-network", "cpus-for-the-others"),
+    "order": (
+        "team-label",
+        "default-queue",
+        "cost-center",
+        "own-registry",
+        "no-moving-tag",
+        "no-host-network",
+        "cpus-for-the-others",
+    ),
 }
 
 
