@@ -95,18 +95,12 @@ def navigation() -> list[dict[str, Any]]:
 
 def _entry(name: str, link: str) -> dict[str, Any]:
     target = (ROOT / MAP.parent / link).resolve()
-    path = target.relative_to(ROOT).as_posix()
-    if target.is_file() and target.name == "README.md" and target.parent.parent.name == "docs":
-        return {
-            name: sorted((each.relative_to(ROOT).as_posix() for each in target.parent.glob("*.md")), key=_readme_first)
-        }
-    if target.is_dir():
-        return {name: [(Path(path) / each.name).as_posix() for each in sorted(target.glob("*.md"))]}
-    return {name: path}
-
-
-def _readme_first(path: str) -> tuple[bool, str]:
-    return not path.endswith("README.md"), path
+    folder = target.parent if target.name == "README.md" and target.parents[1] == ROOT / MAP.parent else target
+    if not folder.is_dir():
+        return {name: target.relative_to(ROOT).as_posix()}
+    # The README of a folder comes first.
+    pages = sorted(folder.glob("*.md"), key=lambda page: (page.name != "README.md", page.name))
+    return {name: [page.relative_to(ROOT).as_posix() for page in pages]}
 
 
 def _config(source: Path, output: Path) -> dict[str, Any]:

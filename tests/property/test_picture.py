@@ -10,7 +10,7 @@ from podberth.check.report.styled_lines import visible
 from podberth.cli.topology_html import cluster_html, node_html
 from podberth.cli.topology_svg import cluster_svg, node_svg
 from podberth.topology.cluster_difference import difference
-from podberth.topology.holdings import BoundPod, Holdings, node_use
+from podberth.topology.holdings import BoundPod, Holdings, uses_of
 from podberth.topology.node import Gpu, Links, MigInstance, MigOffer, Node, NodeTopology, Taint
 from podberth.topology.node_picture import picture_of
 from podberth.topology.overview import overview
@@ -92,7 +92,7 @@ def test_instances_are_drawn_once_and_side_by_side(node: Node) -> None:
 
 @given(nodes("n<&\"'>\x1b"))
 def test_every_node_can_be_drawn(node: Node) -> None:
-    picture = picture_of(node, use=node_use(node, [BoundPod(name="<&", node=node.name, **HELD)]))
+    picture = picture_of(node, use=uses_of([node], [BoundPod(name="<&", node=node.name, **HELD)])[node.name])
     root = ET.fromstring(node_svg(picture))  # noqa: S314 - our own output
     title = root.find("{http://www.w3.org/2000/svg}title")
     assert title is not None

@@ -74,7 +74,7 @@ def test_a_link_that_leads_nowhere_is_named(
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_says_whom_it_is_for_and_where_one_goes_next(name: str) -> None:
+def test_a_page_says_which_readers_it_is_for_and_which_page_is_next(name: str) -> None:
     lines = page(name).rstrip().split("\n")
     assert lines[0].startswith("# ")
     assert re.fullmatch(r"\*For [^*]+\.\*", lines[2]), lines[2]

@@ -21,7 +21,7 @@ from ..facts.object_kinds import kinds_of
 from ..files.cluster_files import ClusterFiles
 from ..files.loading import read_topology
 from ..files.manifests import find_manifests, read_manifest
-from ..native.model import MUTATING, VALIDATING
+from ..native.documents import native_policies
 from ..policy.parse import ParsedPolicies
 from .run import Done, Policies, about_exceptions
 
@@ -132,8 +132,7 @@ def _objects(request: LiveRequest, gathered: Gathered) -> ClusterFacts:
 
 def _not_judged(parsed: ParsedPolicies) -> list[str]:
     """Return a line for the user about native policies in the files; empty if there are none."""
-    found = [each.document for _, each in parsed.others if each.document["kind"] in (VALIDATING, MUTATING)]
-    names = sorted({each["metadata"]["name"] for each in found})
+    names = sorted({each.document["metadata"]["name"] for _, each in native_policies(parsed.others)})
     return [f"live workloads are not judged by native policies: {', '.join(names)}"] if names else []
 
 

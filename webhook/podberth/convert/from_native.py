@@ -259,7 +259,7 @@ def _own(variables: Iterable[Document]) -> Iterator[Document]:
 
 
 def _merged(judging: Document, writing: Document) -> Document | None:
-    """Return a GPUPolicy that does what both do; None if the two differ in whom they are about, or otherwise."""
+    """Return a GPUPolicy that does what both do; None if they match different pods, or differ otherwise."""
     one, other = judging["spec"], writing["spec"]
     own = {"variables", "mutations", "validations", "validationActions", "auditAnnotations"}
     if {key: one[key] for key in one.keys() - own} != {key: other[key] for key in other.keys() - own}:

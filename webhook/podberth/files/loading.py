@@ -17,8 +17,7 @@ from ..facts.with_holdings import collect_with_holdings
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.openapi import prune
 from ..kube.schema import PodSchema
-from ..native.documents import others_of
-from ..native.model import MUTATING, VALIDATING
+from ..native.documents import native_policies, others_of
 from ..policy.parse import ParsedPolicies, parse_policies
 from ..suite import GOLDEN_SUFFIX
 from ..topology.holdings import Holdings
@@ -218,8 +217,7 @@ def not_served(parsed: ParsedPolicies) -> tuple[Problem, ...]:
         each.positions.problem(
             file, ("kind",), f"{each.document['kind']} {each.document['metadata']['name']}: {message}"
         )
-        for file, each in parsed.others
-        if each.document["kind"] in (VALIDATING, MUTATING)
+        for file, each in native_policies(parsed.others)
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..facts.cluster import ClusterFacts, collect
 from ..topology.heartbeats import is_stale
-from ..topology.holdings import BoundPod, Tally, node_use
+from ..topology.holdings import BoundPod, Tally, uses_of
 from ..topology.node import Node, Transient
 from ..topology.overview import ClusterPicture, overview
 from ..words import MOST_NAMED, counted, lasting, named
@@ -108,22 +108,15 @@ def _watches(replicas: tuple[Replica, ...]) -> Row:
 
 def _free(nodes: Iterable[Node], bound: Iterable[BoundPod]) -> Iterator[Row]:
     """Yield the report's line about the free units of each accelerator resource; those with most units come first."""
-    pods: dict[str, list[BoundPod]] = {}
-    for pod in bound:
-        pods.setdefault(pod.node, []).append(pod)
-    use = [node_use(node, pods.get(node.name, ())) for node in nodes]
+    use = uses_of(nodes, bound).values()
     tallies = {name: Tally.of(use, name) for name in {each.resource for node in use for each in node.accelerators}}
-    ordered = sorted(tallies.items(), key=lambda pair: (-_units(pair[1]), pair[0]))
+    ordered = sorted(tallies.items(), key=lambda pair: (-pair[1].allocatable, pair[0]))
     texts = tuple(
-        f"{tally.free} of {_units(tally)} {name}, at most {tally.most} on one node" for name, tally in ordered
+        f"{tally.free} of {tally.allocatable} {name}, at most {tally.most} on one node" for name, tally in ordered
     )
     if texts:
         more = f"; and {len(texts) - MOST_NAMED} more" if len(texts) > MOST_NAMED else ""
         yield Row("free", "ok", "; ".join(texts[:MOST_NAMED]) + more, {"free": texts})
-
-
-def _units(tally: Tally) -> int:
-    return tally.used + tally.free + tally.free_unhealthy
 
 
 def _states(picture: ClusterPicture) -> Iterator[Row]:

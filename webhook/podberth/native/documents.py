@@ -136,6 +136,13 @@ def kinds_of_params(documents: Iterable[Mapping[str, Any]]) -> set[tuple[str, st
     return {(group, kind) for group, kind in kinds if kind}
 
 
+def native_policies(
+    others: Iterable[tuple[str, PositionedDocument]],
+) -> Iterator[tuple[str, PositionedDocument]]:
+    """Return the (file, document) of each native policy among those of ``others_of``; bindings are left out."""
+    return ((file, each) for file, each in others if each.document["kind"] in (VALIDATING, MUTATING))
+
+
 def others_of(texts: Sequence[tuple[str, str]]) -> Callable[[Mapping[str, Any]], bool]:
     """Return a function that says whether a document is a native policy, or an object that native policies need.
 

@@ -52,11 +52,7 @@ def claimed_use(
     """
     devices, left = _published(slices)
     known = {device.name: device for device in devices}
-    held: dict[_Name, str] = {}
-    namespaces: dict[_Name, str] = {}
-    for claim in claims:
-        for name in _allocated(claim):
-            held[name], namespaces[name] = _holder(claim), text_at(claim, "metadata", "namespace")
+    held = {name: _holder(claim) for claim in claims for name in _allocated(claim)}
     for name in held.keys() & known.keys():
         left.subtract(known[name].consumes)
     groups: dict[tuple[str, str, AcceleratorKind], list[_Device]] = {}
@@ -66,7 +62,7 @@ def claimed_use(
     found: dict[str, list[DeviceUse]] = {}
     for (node, resource, kind), members in sorted(groups.items()):
         taken = [device.name for device in members if device.name in held]
-        units = Counter((namespaces[name], held[name]) for name in taken)
+        units = Counter(held[name] for name in taken)
         holders = (HoldingPod(namespace, pod, count) for (namespace, pod), count in units.items())
         found.setdefault(node, []).append(
             DeviceUse(
@@ -158,10 +154,11 @@ def _allocated(claim: Mapping[str, Any]) -> Iterator[_Name]:
             yield _Name(text_at(result, "driver"), text_at(result, "pool"), text_at(result, "device"))
 
 
-def _holder(claim: Mapping[str, Any]) -> str:
-    """Return the pods that a claim is reserved for, or the claim if nobody has it."""
+def _holder(claim: Mapping[str, Any]) -> tuple[str, str]:
+    """Return (the namespace, the names of the pods that a claim is reserved for, or of the claim if nobody has it)."""
+    namespace = text_at(claim, "metadata", "namespace")
     names = [text_at(each, "name") for each in list_at(claim, "status", "reservedFor")]
     if not names:
-        return f"(ResourceClaim {text_at(claim, 'metadata', 'name')})"
+        return namespace, f"(ResourceClaim {text_at(claim, 'metadata', 'name')})"
     more = f", and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
+    return namespace, ", ".join(names[:_MOST_NAMED]) + more

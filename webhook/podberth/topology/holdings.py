@@ -10,7 +10,7 @@ agent publishes it as a label (``free_links``).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -96,6 +96,11 @@ class Tally:
     most: int = 0
     """The largest number of ``free`` units of one resource on one node."""
 
+    @property
+    def allocatable(self) -> int:
+        """The number of allocatable units of all these nodes."""
+        return self.used + self.free + self.free_unhealthy
+
     @classmethod
     def of(cls, nodes: Iterable[NodeUse], resource: str = "") -> "Tally":
         """Return the sum of the use over nodes, for one resource.
@@ -148,17 +153,11 @@ class Holdings:
             except TopologyError as error:
                 problems.append(str(error))
         known = tuple(each for _, each in sorted(bound.items()) if each is not None)
-        by_node: dict[str, list[BoundPod]] = {}
-        for each in known:
-            by_node.setdefault(each.node, []).append(each)
         published, made = tuple(slices), tuple(claims)
         counts_claims = bool(published and (made or not any(each.has_claims for each in known)))
-        claimed = claimed_use(published, made) if counts_claims else {}
+        claimed = claimed_use(published, made) if counts_claims else None
         return cls(
-            nodes={
-                node.name: replace(node_use(node, by_node.get(node.name, ())), claimed=claimed.get(node.name, ()))
-                for node in nodes
-            },
+            nodes=uses_of(nodes, known, claimed),
             pods=known,
             counts_claims=counts_claims,
             problems=tuple(sorted(problems)),
@@ -211,7 +210,17 @@ def _place(pod: Mapping[str, Any]) -> tuple[str, str]:
     return text_at(pod, "metadata", "namespace") or "default", text_at(pod, "metadata", "name")
 
 
-def node_use(node: Node, pods: Iterable[BoundPod]) -> NodeUse:
+def uses_of(
+    nodes: Iterable[Node], pods: Iterable[BoundPod], claimed: Mapping[str, tuple[DeviceUse, ...]] | None = None
+) -> dict[str, NodeUse]:
+    """Return the use of each node's accelerators, by the node's name. ``claimed`` is that of DRA drivers' devices."""
+    bound: dict[str, list[BoundPod]] = {}
+    for pod in pods:
+        bound.setdefault(pod.node, []).append(pod)
+    return {node.name: _use(node, bound.get(node.name, ()), (claimed or {}).get(node.name, ())) for node in nodes}
+
+
+def _use(node: Node, pods: Iterable[BoundPod], claimed: tuple[DeviceUse, ...]) -> NodeUse:
     """Return the use of a node's accelerators by the pods that are bound to the node."""
     holders: dict[str, list[HoldingPod]] = {}
     for pod in pods:
@@ -228,7 +237,8 @@ def node_use(node: Node, pods: Iterable[BoundPod]) -> NodeUse:
         for resource in sorted(node.allocatable.keys() | node.capacity.keys())
         if (known := recognise(resource)) is not None
     )
-    return NodeUse(devices=devices, linked=_linked(node, devices, capability), is_healthy=not node.transient)
+    linked = _linked(node, devices, capability)
+    return NodeUse(devices=devices, claimed=claimed, linked=linked, is_healthy=not node.transient)
 
 
 def _kind(resource: str, known: Accelerator, capability: Capability) -> AcceleratorKind:

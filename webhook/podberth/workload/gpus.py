@@ -22,7 +22,6 @@ Kind = Literal["none", "whole", "mig", "shared", "mixed", "claim"]
 
 _KINDS: Final[dict[str, Kind]] = {"whole": "whole", "mig": "mig", "shared": "shared"}
 
-
 _UNKNOWN: Final = (ClaimRequest("", 0),)
 _MAYBE_GPUS: Final = frozenset({*COUNTED_KINDS, ""})
 """The kinds of claims that are, or may be, for accelerators; empty means an unknown kind."""
