@@ -11,6 +11,7 @@ from podberth.admission.snapshot import Snapshot
 from podberth.admission.workload import validate_workload
 from podberth.facts.cluster import collect
 from podberth.kube.patch import apply
+from podberth.workload.systems import BY_NAME
 from snapshots import cluster, library, over
 
 JSON = dict[str, Any]
@@ -19,6 +20,7 @@ SYSTEMS = [
     ("volcano", "volcano", QUEUE[0], "scheduling.volcano.sh/group-min-member"),
     ("kai", "kai-scheduler", QUEUE[1], "kai.scheduler/batch-min-member"),
 ]
+_POD_GROUPS = {"name": "podgroups", "kind": "PodGroup"}
 TAINT = {"key": "nvidia.com/gpu", "effect": "NoSchedule"}
 
 
@@ -92,3 +94,42 @@ def test_a_gang_without_one_is_kept_together_and_its_author_reads_what_to_write(
     assert line.endswith("starts the 4 pods of this gang one by one; write 4")
     stated = workload_review(job({least: "4"}), "jobs", namespace="research")
     assert not [x for x in validate_workload(decode_review(stated), known(policy, "preferred")).warnings if least in x]
+
+
+@pytest.mark.parametrize(
+    ("system", "label", "scheduler"),
+    [
+        ("coscheduling", "scheduling.x-k8s.io/pod-group", "scheduler-plugins-scheduler"),
+        ("koordinator", "pod-group.scheduling.sigs.k8s.io", "koord-scheduler"),
+    ],
+)
+@pytest.mark.parametrize("served", [True, False])
+def test_a_gang_gets_its_group_and_the_scheduler_that_counts_it_or_neither(
+    system: str, label: str, scheduler: str, served: bool
+) -> None:
+    group_version = f"{BY_NAME[system].pod_groups}/v1alpha1"
+    objects: list[JSON] = [
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": "research", "labels": {"podberth.io/gang-system": system}},
+        },
+        {"apiVersion": "v1", "kind": "APIResourceList", "groupVersion": group_version, "resources": [_POD_GROUPS]},
+    ]
+    known = over(library("gang-system", "gang-scheduler"), collect(objects[: 1 + served], now=None))
+    pod = gpu_pod(8, labels={"podberth.io/gang": "llama"}, annotations={"podberth.io/gang-size": "4"})
+    pod["metadata"]["namespace"] = "research"
+    outcome = decide.mutate(decode_review(review(pod, namespace="research")), known)
+    found: JSON = apply(pod, outcome.patch)
+    assert found["metadata"]["labels"].get(label) == ("llama" if served else None)
+    assert found["spec"].get("schedulerName") == (scheduler if served else None)
+
+
+def test_a_pod_whose_scheduler_kai_or_volcano_chooses_is_the_first_ones() -> None:
+    labels = {"podberth.io/kai-queue": "vision", "podberth.io/volcano-queue": "vision"}
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "research", "labels": labels}}
+    known = over(library("kai", "volcano", "gang-scheduler"), collect([namespace], now=None))
+    assert known.notes == ()
+    outcome = decide.mutate(decode_review(review(gpu_pod(8), namespace="research")), known)
+    assert apply(gpu_pod(8), outcome.patch)["spec"]["schedulerName"] == "kai-scheduler"
+    assert not [line for line in outcome.warnings if "conflict" in line]

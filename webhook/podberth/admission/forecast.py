@@ -12,13 +12,14 @@ from typing import Any
 from ..cel.engine import Environment, ReviewContext
 from ..errors import EvaluationError, Problem
 from ..kube.patch import Draft
+from ..kube.paths import parse_pointer
 from ..mutation import pipeline, record
 from ..mutation.change import Change, Proposal, Record
 from ..mutation.concern import Surroundings
 from ..mutation.conflict import NodeChoice
 from ..mutation.membership import NOTHING_KNOWN
 from ..mutation.standing import stand
-from ..policy.clashes import comes_first
+from ..policy.clashes import comes_first, decides_by
 from ..policy.compile import CompiledPolicy
 from ..policy.parse import ParsedPolicy
 from ..wellknown import GANG_LABEL
@@ -58,6 +59,7 @@ def forecasts(
         notes += [
             places[name].problem(("spec", "mutations", index, proposal.concern, *side), comes_first(each.other))
             for each in conflicts
+            if not decides_by(places[name], parse_pointer(each.path))
         ]
         if isinstance(change, Change):
             draft, known = trial, record.add(known, name, [change])

@@ -4,7 +4,8 @@ The search covers mutations in which each expression is the value of one field: 
 environment variables, single fields of the spec, and a gang's name and size. Other mutations can only be compared after
 their expressions were evaluated. Whether any pod matches both policies depends on their conditions, and cannot be
 decided in general: so a clash is a note, never a refusal. On a pod that both policies match, the first policy's value
-is kept, and the user gets a warning (``mutation.standing``).
+is kept, and the user gets a warning (``mutation.standing``). A policy whose match conditions name the field sees there
+what earlier policies wrote, so its author has decided, and there is no note.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,11 +31,16 @@ def clashes(parsed: Iterable[ParsedPolicy]) -> tuple[Problem, ...]:
         for path, field, text in _fields(item):
             own.setdefault(field, set()).add(text)
             winner, texts = first.get(field, (item.policy.name, {text}))
-            if text not in texts:
+            if text not in texts and not decides_by(item, field):
                 notes.append(item.problem(path, comes_first(winner)))
         for field, texts in own.items():
             first.setdefault(field, (item.policy.name, texts))
     return tuple(sorted(notes))
+
+
+def decides_by(item: ParsedPolicy, field: Path) -> bool:
+    """Return whether a match condition of the policy has the name of the field, which is the last step of its path."""
+    return any(str(name) in each.expression for name in field[-1:] for each in item.policy.spec.match_conditions)
 
 
 def comes_first(winner: str) -> str:
