@@ -42,6 +42,12 @@ def crane() -> Path:
 
 
 @pytest.fixture(scope="session")
+def krew() -> Path:
+    """Return krew, which installs plugins of kubectl."""
+    return program("krew")
+
+
+@pytest.fixture(scope="session")
 def registry_program() -> Path:
     """Return the program that is a registry."""
     return program("registry")

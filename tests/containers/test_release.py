@@ -1,15 +1,17 @@
 """ci/github/release.yml: it builds here what it builds there, and publishes to a registry; no other job of it is faked.
 
-skopeo, crane and helm are real, and so is the registry, which asks for an account. The image of the other architecture
-is this machine's under that name. cosign and gh are programs that keep their arguments.
+skopeo, crane, helm and krew are real, and so is the registry, which asks for an account. The image of the other
+architecture is this machine's under that name. cosign, gh, uvx and pipx are programs that keep their arguments.
 """
 
 import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +29,8 @@ from .registry import PASSWORD, USER, Registry, registry
 
 RELEASE = ROOT / "ci" / "github" / "release.yml"
 TAG = f"v{VERSION}"
+REPOSITORY = "https://github.com/you/podberth"
+PLUGIN = f"kubectl-podberth-{VERSION}.tar.gz"
 # https://docs.github.com/actions/reference/workflow-syntax-for-github-actions#defaultsrunshell
 SHELLS: Final[Mapping[str | None, tuple[str, ...]]] = {
     None: ("bash", "-e", "-c"),
@@ -37,6 +41,7 @@ KEPT = """#!/bin/sh
 echo "$(basename "$0") $*" >> "$KEPT"
 while [ $# -gt 1 ]; do [ "$1" = --bundle ] && echo signed > "$2"; shift; done
 """
+_RUNS: Final[Mapping[str, str]] = {"uvx": "uvx --quiet", "pipx": "pipx run --quiet"}
 INSTALL_CRANE = "Install crane"
 PUSH_CHART = "Push and sign the chart"
 
@@ -92,7 +97,8 @@ def package(there: Registry, helm: Path, tmp_path_factory: pytest.TempPathFactor
     folder = tmp_path_factory.mktemp("package")
     path = f"{helm.parent}:{os.environ['PATH']}"
     for script in steps("package").values():
-        run(script, ROOT, DIST=str(folder / "dist"), PATH=path, REGISTRY=f"{there.address}/you", TMPDIR=str(folder))
+        names = {"PODBERTH_REPOSITORY": REPOSITORY, "REGISTRY": f"{there.address}/you"}
+        run(script, ROOT, DIST=str(folder / "dist"), PATH=path, TMPDIR=str(folder), **names)
     return folder / "dist"
 
 
@@ -172,7 +178,58 @@ def test_the_images_of_a_release_are_the_same_byte_for_byte(images: Mapping[str,
 def test_package_and_chart_are_built(package: Path) -> None:
     built = {str(each.relative_to(package)) for each in package.glob("*/*")}
     wheel, sdist = f"python/podberth-{VERSION}-py3-none-any.whl", f"python/podberth-{VERSION}.tar.gz"
-    assert built == {wheel, sdist, f"chart/podberth-{VERSION}.tgz"}
+    krew = {f"krew/{PLUGIN}", "krew/podberth.yaml"}
+    assert built == {wheel, sdist, f"chart/podberth-{VERSION}.tgz", *krew}
+
+
+def test_the_package_says_where_it_comes_from(package: Path) -> None:
+    [wheel] = package.glob("python/*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        metadata = archive.read(f"podberth-{VERSION}.dist-info/METADATA").decode()
+    urls = dict(each.split(", ") for each in re.findall(r"^Project-URL: (.+)$", metadata, re.MULTILINE))
+    assert urls.keys() == {"Homepage", "Documentation", "Changelog", "Issues"}
+    assert urls["Homepage"] == REPOSITORY
+    for name in ("Documentation", "Changelog"):
+        tag, _, path = urls[name].removeprefix(f"{REPOSITORY}/blob/").partition("/")
+        assert tag == TAG
+        assert (ROOT / path).is_file()
+
+
+def test_the_kubectl_plugin_is_the_same_when_it_is_built_again(package: Path, tmp_path: Path) -> None:
+    build = steps("package")["Build the kubectl plugin"]
+    run(build, ROOT, DIST=str(tmp_path), TMPDIR=str(tmp_path), PODBERTH_REPOSITORY=REPOSITORY)
+    for name in (PLUGIN, "podberth.yaml"):
+        assert (tmp_path / "krew" / name).read_bytes() == (package / "krew" / name).read_bytes()
+    assert f"{REPOSITORY}/releases/download/{TAG}/{PLUGIN}" in (tmp_path / "krew" / "podberth.yaml").read_text()
+
+
+@pytest.mark.parametrize(("runner", "last"), [("uvx", "--from"), ("pipx", "--spec")])
+def test_krew_installs_the_kubectl_plugin(package: Path, krew: Path, tmp_path: Path, runner: str, last: str) -> None:
+    own = {"HOME": str(tmp_path), "KREW_ROOT": str(tmp_path / "krew"), "KEPT": str(tmp_path / "kept")}
+    manifest, archive = package / "krew" / "podberth.yaml", package / "krew" / PLUGIN
+    install = [str(krew), "install", f"--manifest={manifest}", f"--archive={archive}"]
+    # krew says that it is not run by kubectl, and wants git on PATH.
+    done = subprocess.run(install, env={**os.environ, **own}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    plugin = tmp_path / "krew" / "bin" / "kubectl-podberth"
+    path = f"{_stand_ins(tmp_path, runner)}:/usr/bin:/bin"
+    subprocess.run([plugin, "why", "a pod"], env={**own, "PATH": path}, check=True)
+    assert (tmp_path / "kept").read_text().rstrip() == (
+        f"{_RUNS[runner]} {last} podberth[cluster]=={VERSION} kubectl-podberth why a pod"
+    )
+
+
+def test_a_plugin_that_nothing_can_run_says_what_it_wants(package: Path, tmp_path: Path) -> None:
+    shutil.unpack_archive(package / "krew" / PLUGIN, tmp_path)
+    done = subprocess.run(
+        ["/bin/sh", tmp_path / "kubectl-podberth", "why"],
+        env={"PATH": str(tmp_path / "none")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("kubectl podberth: got neither uvx nor pipx on PATH, want one of them; do: ")
 
 
 def test_a_chart_without_the_name_of_a_registry_is_not_built(helm: Path, tmp_path: Path) -> None:
@@ -222,7 +279,8 @@ def test_the_chart_is_signed_by_its_digest(published: Published) -> None:
 def test_every_file_of_the_release_is_signed(published: Published) -> None:
     files = published.kept[-1].partition("--generate-notes ")[2].split()
     lists = [f"{name}-{VERSION}-{each}.spdx.json" for name in NAMES for each in ("amd64", "arm64")]
-    package = [f"podberth-{VERSION}-py3-none-any.whl", f"podberth-{VERSION}.tar.gz", f"podberth-{VERSION}.tgz"]
+    package = [f"podberth-{VERSION}{each}" for each in ("-py3-none-any.whl", ".tar.gz", ".tgz")]
+    package += [PLUGIN, "podberth.yaml"]
     signed = {f"page/{each}" for each in [*lists, *package]}
     assert set(files) == signed | {f"{each}.sigstore.json" for each in signed}
     for each in signed:

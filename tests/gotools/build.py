@@ -4,6 +4,7 @@
 ``crane``: go-containerregistry's own, which joins images of several architectures under one name.
 ``helm``: Helm's own, which renders the chart.
 ``kubeconform``: checks manifests against schemas, without a server.
+``krew``: kubectl's plugin manager, which installs ours from its manifest.
 ``kubelet``: a server of the kubelet's PodResources API, from the module that publishes it (``kubelet/main.go``).
 ``prometheus``: Prometheus itself, which scrapes and evaluates; without its service discovery and its pages.
 ``promtool``: Prometheus' own, which checks and tests rules; without its service discovery, which is most of it.
@@ -28,6 +29,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "crane": ("github.com/google/go-containerregistry/cmd/crane",),
     "helm": ("helm.sh/helm/v4/cmd/helm",),
     "kubeconform": ("github.com/yannh/kubeconform/cmd/kubeconform",),
+    "krew": ("sigs.k8s.io/krew/cmd/krew",),
     "kubelet": (".",),
     "prometheus": ("-tags=remove_all_sd", "github.com/prometheus/prometheus/cmd/prometheus"),
     "promtool": ("-tags=remove_all_sd", "github.com/prometheus/prometheus/cmd/promtool"),

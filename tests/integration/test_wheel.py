@@ -21,12 +21,12 @@ def test_the_wheel_carries_every_policy_as_it_is_here(wheel: Path) -> None:
             assert archive.read(f"podberth/library/{path.relative_to(_ROOT)}") == path.read_bytes()
 
 
-def test_the_wheel_carries_the_published_schemas(wheel: Path) -> None:
-    schemas = list((_ROOT / "docs" / "schema").glob("*.json"))
-    assert schemas
+def test_the_wheel_carries_the_documentation_and_the_published_schemas(wheel: Path) -> None:
+    files = [path for path in (_ROOT / "docs").rglob("*") if path.is_file()]
+    assert {".md", ".json"} <= {path.suffix for path in files}
     with zipfile.ZipFile(wheel) as archive:
-        for path in schemas:
-            assert archive.read(f"podberth/schema/{path.name}") == path.read_bytes()
+        for path in files:
+            assert archive.read(f"podberth/{path.relative_to(_ROOT)}") == path.read_bytes()
 
 
 def test_the_wheel_carries_the_files_of_the_playground(wheel: Path) -> None:
@@ -58,6 +58,10 @@ def printed(installed: Path, *argv: str) -> str:
 def test_the_command_line_finds_them_where_only_the_package_is(installed: Path) -> None:
     listed = printed(installed, "policies", "list").splitlines()
     assert len(listed) == sum(1 for name in _DIRECTORIES for _ in (_ROOT / name).iterdir())
+
+
+def test_a_page_that_a_message_names_is_printed_where_only_the_package_is(installed: Path) -> None:
+    assert printed(installed, "docs", "docs/status.md#let-through").startswith("## Let through\n")
 
 
 def test_a_first_policy_is_written_tested_and_linted_where_only_the_package_is(installed: Path) -> None:

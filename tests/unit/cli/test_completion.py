@@ -46,7 +46,7 @@ def replies(script: Path, *words: str) -> list[str]:
         (["li"], ["lint"]),
         (["policies", ""], ["list", "show", "copy", "init", "bundle", "schema"]),
         (["policies", "show", "gpu-"], ["gpu-tolerations"]),
-        (["policies", "copy", "gang"], ["gang-topology", "gang-system"]),
+        (["policies", "copy", "gang"], ["gang-topology", "gang-scheduler", "gang-system"]),
         (["policies", "init", "x", "--kind", ""], ["mutate", "validate", "both"]),
         (["lint", "-o", "s"], ["sarif"]),
         (["lint", "--output", "=", "g"], ["github"]),

@@ -60,6 +60,7 @@ COMMANDS: tuple[Command, ...] = (
         "show and copy the policies that podberth ships, write a first one of your own",
         also="policy",
     ),
+    Command("docs", ".docs", "print a page of the documentation, as docs/status.md where a message names it"),
     Command("completion", ".completion", "print a script that completes commands in a shell"),
     Command("version", ".version", "print the version"),
 )
@@ -118,7 +119,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=program,
         description="Gives every GPU pod its berth: an admission webhook and policy engine for Kubernetes.",
-        epilog=f"Begin with: {program} policies init NAME; {program} test. {program} COMMAND --help says more. "
+        epilog=f"Begin with: {program} policies init NAME; {program} test. {program} COMMAND --help says more, "
+        f"and {program} docs the rest. "
         "Exit codes: 0 ok, 1 findings, 2 usage or configuration, 3 cluster or device.",
         allow_abbrev=False,
     )

@@ -15,6 +15,7 @@ from rich.color import ColorSystem
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from rich.theme import Theme
 
 from ..check.report.styled_lines import Line, Span, inert, visible
 
@@ -22,6 +23,8 @@ PIPED_COLUMNS: Final = 100
 """The width in columns if the terminal's width is unknown, as in a CI log or a file."""
 _NARROWEST: Final = 40
 _NO_BREAK: Final = "\u00a0"
+# Colours without a background, for light and dark terminals.
+_MARKDOWN: Final = Theme({"markdown.code": "bold", "markdown.code_block": "none", "markdown.h1": "bold"})
 # rich breaks at every blank, no-break ones too; a character of the private use area is not a blank
 _HELD: Final = "\ue0ff"
 
@@ -94,6 +97,13 @@ class Terminal:
         dash = self._dash
         rest = dash * max(0, self.width - len(text) - 4)
         self.put([Line(()), Line((Span(f"{dash * 2} {text} ", "bold cyan"), Span(rest, "cyan")))])
+
+    def markdown(self, text: str) -> None:
+        """Print Markdown, formatted."""
+        from rich.markdown import Markdown  # noqa: PLC0415 - it imports parsers, which only pages of documentation need
+
+        with self._console.use_theme(_MARKDOWN):
+            self._console.print(Markdown(text, code_theme="ansi_dark", hyperlinks=False))
 
     def has(self, characters: str) -> bool:
         """Return whether the encoding of the stream can represent ``characters``."""

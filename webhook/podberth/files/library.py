@@ -13,6 +13,7 @@ from pathlib import Path
 from ..errors import PolicyError, UsageError, did_you_mean
 from ..policy.model import GPUPolicy
 from ..policy.parse import parse_policies
+from . import documentation
 from .reading import MAX_POLICY_BYTES, read_text_in_time, reason_of
 
 # A wheel has the policies inside the package; a checkout, from which an editable install runs, has them at its root.
@@ -20,7 +21,7 @@ from .reading import MAX_POLICY_BYTES, read_text_in_time, reason_of
 _PACKAGE, _CHECKOUT = Path(__file__).parents[1] / "library", Path(__file__).parents[3]
 _DIRECTORIES = (("policies", True), ("optional-policies", False))
 SCHEMA = "gpupolicy-v1alpha1.json"
-"""The name of the file with the JSON Schema of a policy, for editors; pyproject.toml adds the file to the package."""
+"""The name of the file with the JSON Schema of a policy, for editors."""
 POLICY, PARAMS, SUITE = "policy.yaml", "params.yaml", "tests.yaml"
 """The names of the files in a policy's folder. A policy without params has no ``params.yaml``."""
 
@@ -92,8 +93,7 @@ def schema() -> str:
     Raises:
         UsageError: the schema is not installed, or cannot be read.
     """
-    published = _PACKAGE.parent / "schema"
-    return _text((published if published.is_dir() else _CHECKOUT / "docs" / "schema") / SCHEMA)
+    return _text(documentation.FOLDER / "schema" / SCHEMA)
 
 
 def named(name: str) -> Shipped:

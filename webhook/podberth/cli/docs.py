@@ -1,0 +1,35 @@
+"""``podberth docs``: prints a page of the documentation, which the package brings."""
+
+import argparse
+import sys
+
+from ..files.documentation import MAP, names, page
+from .exitcodes import ExitCode
+from .output import write, write_text
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``podberth docs``."""
+    parser.add_argument(
+        "page",
+        metavar="PAGE[#SECTION]",
+        nargs="?",
+        default=MAP,
+        help="a page, as status or docs/status.md, or a section of it, as status#let-through (default: the map of all)",
+    )
+    parser.add_argument("--list", action="store_true", help="print the names of all pages")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the page and return the exit code: formatted on a terminal, else as Markdown."""
+    if arguments.list:
+        write_text("".join(f"{name}\n" for name in names()))
+        return ExitCode.OK
+    text = page(arguments.page)
+    if not sys.stdout.isatty():
+        write_text(text)
+        return ExitCode.OK
+    from .terminal import Terminal  # noqa: PLC0415 - rich takes a while, and only people on a terminal need it
+
+    write(lambda stream: Terminal.of(stream).markdown(text), "")
+    return ExitCode.OK
