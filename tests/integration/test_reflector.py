@@ -253,7 +253,14 @@ def test_a_file_that_is_no_kubeconfig_is_refused_by_name(tmp_path: Path, text: s
     assert said in str(caught.value)
 
 
-def test_outside_of_a_pod_the_missing_configuration_is_reported() -> None:
+def test_outside_of_a_pod_the_missing_configuration_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    with pytest.raises(UsageError, match=r"^kubeconfig: got neither .+; want --kubeconfig FILE$"):
+        ClusterClient(None, TIMING)
+
+
+def test_in_a_pod_without_a_service_account_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
     with pytest.raises(UsageError, match=r"want a pod with a service account, or --kubeconfig FILE$"):
         ClusterClient(None, TIMING)
 

@@ -14,7 +14,8 @@ import jsonschema
 import pytest
 from rich.cells import cell_len
 
-from podberth.check.report import github, gitlab, junit, patched, sarif, text
+from podberth.check.report import github, gitlab, junit, one_line, patched, sarif, text
+from podberth.check.report.results import Shown
 from podberth.check.report.styled_lines import visible
 from podberth.check.result import VERDICTS, DocumentChange, Finding, Report, Result, Wrote
 from podberth.cli.terminal import Terminal
@@ -40,6 +41,7 @@ WRITTEN: dict[str, Callable[[], str]] = {
     "text-80.txt": lambda: as_text(80, colour=False),
     "text-160.txt": lambda: as_text(160, colour=False),
     "text-80-colour.txt": lambda: as_text(80, colour=True),
+    "line.txt": lambda: one_line.render(report()),
     "junit.xml": lambda: junit.render(report()),
     "github.txt": lambda: github.render(report()),
     "gitlab.json": lambda: json.dumps(gitlab.as_code_quality(report()), indent=2) + "\n",
@@ -53,9 +55,20 @@ def test_a_format_is_as_written_down(name: str) -> None:
     assert WRITTEN[name]() == (GOLDEN / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["text-80.txt", "text-160.txt", "junit.xml", "github.txt"])
+@pytest.mark.parametrize("name", ["text-80.txt", "text-160.txt", "line.txt", "junit.xml", "github.txt"])
 def test_no_manifest_commands_a_terminal_or_a_runner(name: str) -> None:
     assert [line for line in WRITTEN[name]().splitlines() if FORGED.search(line)] == []
+
+
+def test_quiet_leaves_what_somebody_should_act_on() -> None:
+    severe = {"denied": "denials", "error": "errors", "warning": "warnings"}
+    lines = one_line.render(report(), Shown(quiet=True)).splitlines()
+    assert len(lines) == sum(len(getattr(each, name)) for each in report().results for name in severe.values())
+    assert all(re.search(rf": ({'|'.join(severe)}): ", line) for line in lines)
+    found = list(text.lines(report(), Shown(quiet=True)))
+    labels = {line.spans[0].text.strip() for line in found if line.spans} - {""}
+    assert labels.isdisjoint({"why", "note", "not checked:"})
+    assert not [line for line in found if line.spans and line.spans[0].text.strip().startswith(("+", "-"))]
 
 
 # ---- text --------------------------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ def test_all_answer_alike_at_every_instant(instant: str, tmp_path: Path) -> None
     request = decode_review(review(POD))
     known = snapshot(DENIES, EXCEPTION).at(now)
     listing = find_manifests([str(tmp_path / "pod.yaml")])
-    shared: dict[str, Any] = {"settings": CheckSettings(), "topology": None, "now": now}
+    shared: dict[str, Any] = {"settings": CheckSettings(), "objects": None, "now": now}
     checked = run_check(
         CheckRequest(listing=listing, policies=tmp_path / "policies", jobs=1, sources=False, **shared), BytesIO()
     )

@@ -45,7 +45,7 @@ def test_a_broken_object_is_said_and_does_not_break_the_check(file: str, broken:
     texts = {file: policy("a", "  mutations: [{labels: {a: gang.nmae}}]"), "b.yaml": policy("b", SPEC)}
     objects = [each for each in texts.items() if each[0].startswith("gpupolicy/")]
     files = [each for each in texts.items() if each not in objects]
-    request = LiveRequest(settings=CheckSettings(), topology=None, as_if=())
+    request = LiveRequest(settings=CheckSettings(), objects=None, as_if=())
     policies = Policies(texts=files, problems=(), where="", objects=objects)
     done = run_live(request, policies, Gathered(files=[]))
     assert any(file in line and "nmae" in line for line in done.talk)

@@ -57,6 +57,52 @@ def test_exit_codes_say_what_came_of_it(place: Path, capsys: pytest.CaptureFixtu
         assert (found, [each["verdict"] for each in report["results"]]) == (code, [verdict]), arguments
 
 
+def test_the_record_is_shown_to_who_asks_for_it(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["check", f"{place}/pods", "--simulate", "hgx-h100-8:2"]
+    assert main(asked) == 0
+    assert "podberth.io/applied" not in capsys.readouterr().out
+    assert main([*asked, "--show-record"]) == 0
+    assert "podberth.io/applied" in capsys.readouterr().out
+    assert main([*asked, "-o", "yaml"]) == 0
+    assert "podberth.io/applied" in capsys.readouterr().out, "the manifest is what admission makes"
+
+
+def test_documents_that_do_not_change_are_counted(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", f"{place}/pods"]) == 0
+    assert capsys.readouterr().out == "1 document in 1 file: 1 unchanged\n"
+
+
+def test_quiet_says_nothing_where_nothing_is_wrong(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["check", f"{place}/pods", "--simulate", "hgx-h100-8:2", "--quiet"]
+    assert main(asked) == 0
+    assert capsys.readouterr() == ("", "")
+    assert main([*asked, "--policies", f"{place}/policies", "-o", "line"]) == 1
+    line = f"{place}/pods/a.yaml:4: denied: Pod/default/a: few: spec.containers[0].resources.limits[nvidia.com/gpu]: too few\n"
+    assert capsys.readouterr() == (line, "")
+
+
+def test_simulated_machines_are_a_topology(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, report, talk = run(place, "@/pods", "--simulate", "hgx-h100-8:2,l4-4", capsys=capsys)
+    assert (code, report["results"][0]["verdict"]) == (0, "mutated")
+    assert "no node is known" not in talk
+    assert main(["check", f"{place}/pods", "--simulate", "hgx"]) == 2
+    assert "shape: got 'hgx', want one of hgx-h100-8" in capsys.readouterr().err
+
+
+def test_without_a_folder_the_policies_are_those_in_policies_or_the_shipped_ones(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    commands = (["check", "pods"], ["explain", "pods/a.yaml"], ["lint"], ["test"])
+    for command in commands:
+        main(command)
+        assert "in policies\n" in capsys.readouterr().err, command
+    (place / "policies" / "few.yaml").write_text("apiVersion: kyverno.io/v1\nkind: ClusterPolicy\n", encoding="utf-8")
+    for command in commands[:3]:
+        main(command)
+        assert f"in {ROOT / 'policies'}\n" in capsys.readouterr().err, command
+
+
 def test_what_admission_alone_writes_is_no_change_of_a_document(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -122,7 +122,7 @@ def test_the_cluster_is_found_as_kubectl_finds_it(
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert refusal(capsys).startswith("podberth: in-cluster configuration: cannot be used")
+    assert refusal(capsys).startswith("podberth: kubeconfig: got neither $KUBECONFIG nor ~/.kube/config")
     (tmp_path / ".kube").mkdir()
     (tmp_path / ".kube" / "config").write_text("{", encoding="utf-8")
     assert f"kubeconfig: {tmp_path}/.kube/config: cannot be used" in refusal(capsys)

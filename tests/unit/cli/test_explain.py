@@ -142,7 +142,7 @@ def test_a_denied_pod_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture
         (MANY_KINDS, "got v1 K0, v1 K1, v1 K2, v1 K3, v1 K4 and 2"),
         ("---\napiVersion: v1\nkind: Pod\n" * (MOST_PODS + 1), "pod.yaml: got more than 100 pods, want that at most"),
         ("a: [", ":1:5: this is no YAML"),
-        ("a: \0", ":1:0: this is no text: byte 0x00 is no UTF-8; want YAML or JSON"),
+        ("a: \0", ":1:0: this is no text: byte 0x00 is in no text; want YAML or JSON"),
         ("apiVersion: v1\nkind: Pod\nspec: {containers: 1}\n", "pod.yaml:1: spec.containers: got"),
     ],
 )

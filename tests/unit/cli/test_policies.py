@@ -44,6 +44,13 @@ def test_a_copy_is_the_folder_and_can_be_served(tmp_path: Path, capsys: pytest.C
     assert [each.policy.name for each in parse_policies(texts).policies] == ["protect-gpu-nodes"]
 
 
+def test_several_are_copied_or_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["policies", "copy", "kai", "volcan", str(tmp_path)]) == 2
+    assert not list(tmp_path.iterdir())
+    assert main(["policies", "copy", "kai", "volcano", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.split() == [f"{tmp_path}/kai", f"{tmp_path}/volcano"]
+
+
 def test_a_copy_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "gpu-tolerations").mkdir()
     assert main(["policies", "copy", "gpu-tolerations", str(tmp_path)]) == 2

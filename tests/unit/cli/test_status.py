@@ -141,4 +141,4 @@ def test_without_a_kubeconfig_it_says_what_it_wants(
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert main(["status"]) == 2
-    assert "want a pod with a service account, or --kubeconfig FILE" in capsys.readouterr().err
+    assert "got neither $KUBECONFIG nor ~/.kube/config" in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """``podberth test`` over folders of policies and suites."""
 
 import json
+import shutil
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -42,6 +43,24 @@ def test_the_shipped_policies_pass(policies: Path, capsys: pytest.CaptureFixture
     assert [line.split(": ")[0] for line in lines] == [
         f"ok   {suite}" for suite in sorted(policies.glob("*/tests.yaml"))
     ]
+
+
+def test_a_suite_above_the_policies_is_of_all_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("shm-and-limits", "vendor-names"):
+        assert main(["policies", "copy", name, str(tmp_path)]) == 0
+    case = """
+- name: a container with eight GPUs of a wrong name
+  pod:
+    metadata: {name: a}
+    spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpus: 8}}}]}
+  expect: {verdict: denied}
+"""
+    (tmp_path / "tests.yaml").write_text(f"topology: [{{shape: hgx-h100-8}}]\ncases:\n{case}", encoding="utf-8")
+    capsys.readouterr()
+    assert main(["test", str(tmp_path)]) == 0, "a policy that applies to no case of it has a suite of its own"
+    assert f"ok   {tmp_path}/tests.yaml: 1 case\n" in capsys.readouterr().out
+    shutil.rmtree(tmp_path / "vendor-names")
+    assert main(["test", str(tmp_path)]) == 1
 
 
 def test_a_case_that_fails_is_a_finding_at_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

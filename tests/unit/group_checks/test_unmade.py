@@ -98,7 +98,7 @@ def test_a_check_of_a_live_cluster_says_it_too(*, makerless: bool) -> None:
     sources = tuple(without_place("cluster", each) for each in objects)
     file = SourceFile(name="cluster", text="", documents=(), sources=sources, problems=())
     policies = Policies(texts=(("joins.yaml", JOINS),), problems=(), where="")
-    request = LiveRequest(settings=CheckSettings(), topology=None)
+    request = LiveRequest(settings=CheckSettings(), objects=None)
     done = run_live(request, policies, Gathered(files=[file], is_makerless=makerless))
     found = [each.message for result in done.report.results for each in result.warnings]
     assert [SAID in each for each in found] == ([True] if makerless else [])

@@ -4,6 +4,7 @@ Only this module imports kubernetes.aio. Answers stay bytes: the library's model
 orjson, and drop unknown fields. A failure is a ``ClusterError`` that names the request and the server.
 """
 
+import os
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,6 +16,7 @@ from kubernetes.aio.client import ApiClient, Configuration
 from kubernetes.aio.config import ConfigException
 from kubernetes.aio.config.incluster_config import (
     SERVICE_CERT_FILENAME,
+    SERVICE_HOST_ENV_NAME,
     SERVICE_TOKEN_FILENAME,
     InClusterConfigLoader,
 )
@@ -169,6 +171,9 @@ class ClusterClient:
                 return loader
             return _loader(kubeconfig)
         except _NO_CONFIGURATION as error:
+            if kubeconfig is None and not os.environ.get(SERVICE_HOST_ENV_NAME):
+                got = "got neither $KUBECONFIG nor ~/.kube/config, and this is no pod of a cluster"
+                raise UsageError(f"kubeconfig: {got}; want --kubeconfig FILE") from error
             want = "want a kubeconfig" if kubeconfig else "want a pod with a service account, or --kubeconfig FILE"
             raise UsageError(f"{self._where}: cannot be used: {_of(error)}; {want}") from error
 

@@ -17,6 +17,8 @@ VERSION: Final = 1
 Verdict: TypeAlias = Literal["denied", "mutated", "unchanged", "skipped", "error"]
 VERDICTS: Final[tuple[Verdict, ...]] = ("denied", "error", "mutated", "unchanged", "skipped")
 """All verdicts, the most severe first."""
+RECORD: Final = ("podberth", "its record of the policies' changes")
+"""The (policy, reason) of the change by which podberth records on the pod what policies have changed."""
 # The limit for a list in a message: placeholders of a document, their lines, the places of its pods
 _MOST_NAMED: Final = 5
 

@@ -28,7 +28,7 @@ from .natives import Natives
 from .numbers import advice, is_of_a_placeholder, numbers_in, place_of_number
 from .other_files import asserts, folded, is_foreign, is_other_data, is_part_of_a_tool, patch_result, skipped_file
 from .place import field_of, named_path, place_in, reads_of, without_field
-from .result import DocumentChange, Finding, Report, Result, Verdict, shown, skips_once
+from .result import RECORD, DocumentChange, Finding, Report, Result, Verdict, shown, skips_once
 from .sources import Document, Source, SourceFile
 from .template_paths import all_inside, apart, innermost, is_of
 from .unknown_fields import UnknownField, unknown_fields_in
@@ -37,7 +37,6 @@ from .unknown_kinds import why_without_pods
 _WARNINGS: Final = frozenset({"skip", "conflict", "warn", "error"})
 """The actions of decisions that are reported as warnings. A mutation is reported as a change instead."""
 _FINDINGS: Final = _WARNINGS | {"deny", "audit"}
-_RECORD: Final = ("podberth", "its record of the policies' changes")
 _NO_CONTAINERS: Final = (
     "this template has no containers (it is a patch, or its operator adds them), so nothing of it is checked"
 )
@@ -372,10 +371,10 @@ class _Object:
         """Return (the policies' changes of the document, findings for writes for which the document has no field)."""
         changes: list[DocumentChange] = []
         notes: list[Finding] = []
-        authors = [(each.policy, each.reason) for each in decided.written] + [_RECORD]
+        authors = [(each.policy, each.reason) for each in decided.written] + [RECORD]
         for (policy, reason), each in zip(authors, decided.projected, strict=False):
             said = " ".join(reason.split())
-            if each.left and (policy, reason) != _RECORD:
+            if each.left and (policy, reason) != RECORD:
                 place = place_in(template, named_path(each.left))
                 notes.append(self._finding(f"{said}; not in the document: {each.left}", place, policy))
             changes += [DocumentChange.of(self.source.root, policy, operation, said) for operation in each.operations]

@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import BinaryIO
 
 from ..check.live_workloads import Supposition, check_workload, live_report
@@ -19,7 +18,6 @@ from ..errors import Problem, UsageError
 from ..facts.cluster import ClusterFacts, collect
 from ..facts.object_kinds import kinds_of
 from ..files.cluster_files import ClusterFiles
-from ..files.loading import read_topology
 from ..files.manifests import find_manifests, read_manifest
 from ..native.documents import native_policies
 from ..policy.parse import ParsedPolicies
@@ -31,8 +29,8 @@ class LiveRequest:
     """The settings of a check of live workloads, except the workloads and the policies themselves."""
 
     settings: CheckSettings
-    topology: Path | None
-    """The file with the snapshot of the nodes; None if the nodes are among the objects of the cluster."""
+    objects: ClusterFacts | None
+    """The facts of the cluster from elsewhere; None: they come from the objects of the cluster that were read."""
     cluster_files: ClusterFiles = field(default_factory=ClusterFiles)
     as_if: Collection[Supposition] = ()
     now: datetime = field(default_factory=partial(datetime.now, UTC))
@@ -106,8 +104,8 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
         report=report,
         texts={},
         descriptions={each.name: each.source.spec.description for each in snapshot.policies},
+        notes=(policies.counted(snapshot),),
         talk=(
-            policies.counted(snapshot),
             *_talk(request, parsed),
             *(() if objects.nodes else ("no node is known: placement is not checked; want Nodes in the snapshot",)),
             *_not_judged(parsed),
@@ -120,8 +118,8 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
 
 
 def _objects(request: LiveRequest, gathered: Gathered) -> ClusterFacts:
-    if request.topology is not None:
-        return read_topology(request.topology)
+    if request.objects is not None:
+        return request.objects
     contents = [each.content for file in gathered.files for each in file.sources]
     return replace(
         collect([each for each in contents if kinds_of(each)], now=gathered.now),

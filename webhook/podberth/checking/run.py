@@ -17,6 +17,7 @@ from ..admission.snapshot import Snapshot, load_working
 from ..check.live_workloads import Supposition, suppose
 from ..check.natives import Beside, Natives, natives_of, params_in
 from ..check.other_files import chart_result
+from ..check.report.results import ALL, Shown
 from ..check.result import Report
 from ..check.run import Checked, CheckSettings, check, report, unreadable
 from ..check.sources import Document, SourceFile, read
@@ -25,7 +26,7 @@ from ..errors import Problem
 from ..facts.cluster import ClusterFacts
 from ..files.cluster_files import ClusterFiles
 from ..files.library import served
-from ..files.loading import read_policy_texts, read_topology
+from ..files.loading import read_policy_texts
 from ..files.manifests import STDIN, Listing, read_manifest
 from ..files.repository import charts, patches
 from ..kube.documents import load_documents
@@ -43,6 +44,7 @@ _FILES_OF_A_PROCESS: Final = 500
 # The number of files between two collections of garbage; the command disables Python's own. A decision leaves 130
 # objects in reference cycles, 15 KB. A collection looks only at objects that are newer than the last one.
 _FILES_OF_A_COLLECTION: Final = 100
+_NO_NODE: Final = "no node is known: placement is not checked; give --topology, or --simulate"
 # More processes would only wait for the process that reads their results.
 _MOST_PROCESSES: Final = 8
 
@@ -55,7 +57,8 @@ class CheckRequest:
     settings: CheckSettings
     policies: Path | None
     """The directory of the policies; None for the policies that podberth ships."""
-    topology: Path | None
+    objects: ClusterFacts | None
+    """The facts of the cluster; None: no node is known."""
     jobs: int | None
     """The number of processes that check files; None if the number of files decides."""
     sources: bool
@@ -78,6 +81,9 @@ class Done:
     descriptions: Mapping[str, str]
     """The descriptions of the policies, by policy name."""
     talk: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    """Lines for the user about what was checked with, which are written to stderr, too, but not with --quiet."""
+    shown: Shown = ALL
     broken_policies: bool
     """Whether a policy from a file has errors. A GPUPolicy of the cluster with errors does not count."""
 
@@ -206,7 +212,7 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
         TopologyError: the snapshot cannot be used.
     """
     policies = policies_in(request.policies)
-    objects = read_topology(request.topology) if request.topology is not None else ClusterFacts()
+    objects = request.objects or ClusterFacts()
     snapshot, parsed, problems = policies.load(objects, request.as_if, request.cluster_files, request.now)
     beside = Beside(parsed.others)
     templates = charts(request.listing.found)
@@ -228,10 +234,9 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
         report=report([*refused, *(each for each, _ in done)]),
         texts={each.file: text for each, text in done},
         descriptions={each.name: each.source.spec.description for each in snapshot.policies},
+        notes=(policies.counted(snapshot), *(() if request.objects else (_NO_NODE,))),
         talk=(
-            policies.counted(snapshot),
             *(natives.talk() if natives else ()),
-            *(() if request.topology else ("no node is known: placement is not checked; give --topology",)),
             *map(str, problems),
             *map(str, about_exceptions(parsed, request.now)),
             *objects.problems,

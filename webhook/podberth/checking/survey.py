@@ -6,9 +6,10 @@ from http import HTTPStatus
 from ..api.opening import Kubeconfig, connected
 from ..api.protocol import EXCEPTIONS, NAMESPACED_POLICIES, POLICIES, Document, Resource, Timing
 from ..api.reflector import PAGE
-from ..check.result import Report
+from ..check.result import Report, shown
 from ..cluster.layered_policies import OF_EXCEPTIONS, OF_NAMESPACED, OF_POLICIES, texts_of
 from ..errors import ClusterError
+from ..words import counted
 from .against import Gathered
 from .inventory import Lister, take_inventory
 from .policy_reports import ReportWriter, dialect_of
@@ -23,7 +24,8 @@ class Survey:
     policies: Policies
     """The policies of files. If the user wants GPUPolicies of the cluster, too, a GPUPolicy replaces a file's policy
     with an equal name."""
-    talk: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Lines for the user about kinds that the cluster does not have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +63,9 @@ class SurveyedCluster:
             judging = await _with_objects(policies, lister) if objects else policies
             params = judging.look_for_tenants_params()
             inventory = await take_inventory(lister, self.namespace, extra, nodes=nodes, params=params)
-        names = ", ".join(inventory.unserved)
-        talk = (f"not served here, so there are none: {names}",) if names else ()
-        return Survey(gathered=inventory.gathered, policies=judging, talk=talk)
+        unserved = inventory.unserved
+        notes = (f"not served here, so there are none: {counted(len(unserved), 'kind')}, {shown(unserved)}",)
+        return Survey(gathered=inventory.gathered, policies=judging, notes=notes if unserved else ())
 
     async def write(self, report: Report) -> ReportWriter:
         """Write the findings to the cluster's PolicyReports; return the writer, which counts the written PolicyReports.

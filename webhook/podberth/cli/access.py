@@ -4,7 +4,7 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from .. import settings
 from ..errors import UsageError, without_extra
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ..native.judge import Requester
 
 T = TypeVar("T")
+SUGGESTED: Final[dict[argparse.Action, tuple[str, ...]]] = {}
+"""The values that a shell suggests for flags that take other values, too."""
 
 
 def add_kubeconfig(parser: argparse.ArgumentParser) -> None:
@@ -130,7 +132,7 @@ def add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = ("text"
 
 def add_outputs(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
     """Add the repeatable flag -o for an output format and optionally a file; the first format is the default."""
-    parser.add_argument(
+    output = parser.add_argument(
         "-o",
         "--output",
         metavar="FORMAT[=FILE]",
@@ -138,6 +140,7 @@ def add_outputs(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None
         default=[],
         help=f"{', '.join(formats)}; repeatable, one of them at most without a file (default {formats[0]})",
     )
+    SUGGESTED[output] = tuple(formats)
 
 
 def outputs_of(given: Sequence[str], formats: Sequence[str]) -> list[tuple[str, str]]:

@@ -5,21 +5,23 @@ import gc
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 from ..admission.creation import DEFAULT_NAMESPACE
 from ..check.other_files import only_unexpanded
+from ..check.report.results import Shown
 from ..check.result import Report
 from ..check.run import CheckSettings
 from ..checking.run import CheckRequest, Done, run_check
 from ..errors import UsageError
+from ..files.library import own
 from ..files.manifests import find_manifests
 from . import live_flags
 from .access import add_cluster_files, add_outputs, add_requester, cluster_files_of, counted, outputs_of, requester_of
 from .exitcodes import ExitCode
 from .formats import FORMATS, write
 from .output import talk
+from .simulated import add_topology, facts_of
 
 _FAIL_ON: Final = ("deny", "warn", "change")
 _FORMATS: Final = tuple(each.name for each in FORMATS)
@@ -35,14 +37,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         action="append",
         default=[],
-        help="the policies (default: those that podberth ships). With --cluster also the word cluster: its GPUPolicies "
-        "over those of DIR; name both (default: those that podberth ships, and cluster)",
+        help="the policies (default: ./policies if policies are there, else those that podberth ships). With --cluster "
+        "also the word cluster: its GPUPolicies over those of DIR; name both (default: those that podberth ships, and "
+        "cluster)",
     )
-    add(
-        "--topology",
-        metavar="SNAPSHOT",
-        type=Path,
-        help="a file or directory of what kubectl get nodes,configmaps -o yaml prints (default: no node is known; "
+    add_topology(
+        parser,
+        "a file or directory of what kubectl get nodes,configmaps -o yaml prints (default: no node is known; "
         "with --against the nodes of the snapshot, with --cluster those of the cluster)",
     )
     add_cluster_files(parser)
@@ -66,6 +67,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="results besides a denial that make the exit code 1: a warning, a change; repeatable (default deny)",
     )
     add_outputs(parser, _FORMATS)
+    add("-q", "--quiet", action="store_true", help="text and line: only denials, errors and warnings")
+    add("--show-record", action="store_true", help="text: podberth's record of the changes on the pod, too")
     add(
         "--jobs",
         metavar="N",
@@ -101,8 +104,8 @@ def _run(arguments: argparse.Namespace) -> ExitCode:
         CheckRequest(
             listing=listing,
             settings=settings,
-            policies=live_flags.directory_of(arguments.policies),
-            topology=arguments.topology,
+            policies=live_flags.directory_of(arguments.policies) or own(),
+            objects=facts_of(arguments),
             cluster_files=cluster_files_of(arguments),
             jobs=arguments.jobs,
             sources=any(each.sources for each in FORMATS if each.name in dict(outputs)),
@@ -129,7 +132,9 @@ def _write_all(
 
     ``empty`` are the directories that have no manifests.
     """
-    talk((*done.talk, *(f"{path}: got no manifest, want .yaml, .yml or .json files" for path in empty)))
+    notes = () if arguments.quiet else done.notes
+    done = replace(done, shown=Shown(record=arguments.show_record, quiet=arguments.quiet))
+    talk((*notes, *done.talk, *(f"{path}: got no manifest, want .yaml, .yml or .json files" for path in empty)))
     for name, file in outputs:
         write(name, done, file)
     if only_unexpanded(done.report):

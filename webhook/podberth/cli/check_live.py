@@ -10,9 +10,11 @@ from ..check.run import CheckSettings
 from ..checking.against import LiveRequest, read_snapshot, run_live
 from ..checking.run import Done, Policies, policies_in
 from ..errors import ClusterError, UsageError
+from ..files.library import own
 from .access import cluster_files_of, kubeconfig_of
 from .formats import FORMATS
 from .live_flags import OF_CLUSTER, directory_of
+from .simulated import facts_of
 
 
 def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collection[str]) -> tuple[Done, bool]:
@@ -27,13 +29,13 @@ def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collect
     _refuse(arguments, formats)
     request = LiveRequest(
         settings=settings,
-        topology=arguments.topology,
+        objects=facts_of(arguments),
         cluster_files=cluster_files_of(arguments),
         as_if=arguments.judged_as,
     )
     if not arguments.cluster:
         gathered = read_snapshot(arguments.against, sys.stdin.buffer)
-        return run_live(request, policies_in(directory_of(arguments.policies)), gathered), True
+        return run_live(request, policies_in(directory_of(arguments.policies) or own()), gathered), True
     from ..checking.survey import SurveyedCluster  # noqa: PLC0415 - 80 ms, for which a check of a snapshot does not wait
 
     kubeconfig, namespace = kubeconfig_of(arguments), arguments.namespace or ""
@@ -41,7 +43,7 @@ def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collect
     survey = asyncio.run(
         cluster.survey(
             frozenset(settings.template_paths),
-            nodes=arguments.topology is None,
+            nodes=request.objects is None,
             policies=_files(arguments.policies),
             objects=OF_CLUSTER in arguments.policies or not arguments.policies,
             reports=arguments.report,
@@ -49,7 +51,7 @@ def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collect
     )
     done = run_live(request, survey.policies, survey.gathered)
     complete = not survey.gathered.missing
-    talk = [*survey.talk, *done.talk]
+    done, talk = replace(done, notes=(*done.notes, *survey.notes)), [*done.talk]
     if arguments.report and done.broken_policies:
         talk.append("reports: none is written, for a policy of files is broken; fix it")
     elif arguments.report:

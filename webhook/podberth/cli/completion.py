@@ -14,6 +14,7 @@ from typing import Final
 
 from .. import __version__
 from ..files.library import shipped
+from .access import SUGGESTED
 from .exitcodes import ExitCode
 from .main import parser_of_everything
 from .output import write_text
@@ -82,7 +83,7 @@ def _values(action: argparse.Action) -> tuple[str, ...]:
     """Return the possible values of an argument; empty if it takes any text, so that the shell offers files."""
     if action.metavar == _POLICY:
         return tuple(policy.name for policy in shipped())
-    return tuple(map(str, action.choices or ()))
+    return SUGGESTED.get(action) or tuple(map(str, action.choices or ()))
 
 
 def _first(text: str | None) -> str:

@@ -19,9 +19,8 @@ from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.trace import Tracer
 from ..check.surroundings import assumed
 from ..errors import PolicyError, Problem, ReviewError, UsageError
-from ..facts.cluster import ClusterFacts
-from ..files.library import served
-from ..files.loading import read_policy_texts, read_topology_with_holdings
+from ..files.library import own, served
+from ..files.loading import read_policy_texts
 from ..files.manifests import STDIN, read_manifest
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.patch import apply
@@ -35,6 +34,7 @@ from ..workload.templates import Template, templates
 from .access import add_cluster_files, add_output, add_requester, cluster_files_of, requester_of
 from .exitcodes import ExitCode
 from .output import talk, write, write_text
+from .simulated import add_topology, facts_and_holdings_of
 
 if TYPE_CHECKING:
     from .explain_natives import NativeExplainer
@@ -55,13 +55,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--policies",
         metavar="DIR",
         type=Path,
-        help="the policies, read recursively (default: those that podberth ships)",
+        help="the policies, read recursively (default: ./policies if policies are there, else those that podberth "
+        "ships)",
     )
-    parser.add_argument(
-        "--topology",
-        metavar="SNAPSHOT",
-        type=Path,
-        help="a file or directory with what kubectl get nodes,configmaps -o yaml prints (default: no node is known); "
+    add_topology(
+        parser,
+        "a file or directory with what kubectl get nodes,configmaps -o yaml prints (default: no node is known); "
         "with pods of all namespaces, the nodes with free devices are counted, too",
     )
     add_cluster_files(parser)
@@ -81,9 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     If there are native policies, the file's other objects on which these policies decide are explained, too.
     """
-    objects, holdings = ClusterFacts(), None
-    if arguments.topology is not None:
-        objects, holdings = read_topology_with_holdings(arguments.topology)
+    objects, holdings = facts_and_holdings_of(arguments)
     talk([*objects.problems, *(holdings.problems if holdings else ())])
     files = cluster_files_of(arguments)
     conventions = files.names()
@@ -170,7 +167,10 @@ def _natives(
 
 
 def _policies(directory: Path | None) -> ParsedPolicies:
-    texts, problems = read_policy_texts(directory or served())
+    chosen = directory or own() or served()
+    if directory is None:
+        talk([f"explained with the policies in {chosen}"])
+    texts, problems = read_policy_texts(chosen)
     if not texts and not problems:
         problems = [Problem(str(directory), 0, 0, "", "got no policy, want GPUPolicy documents")]
     if problems:

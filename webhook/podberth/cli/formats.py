@@ -32,10 +32,20 @@ def _text(done: Done, stream: TextIO) -> None:
     from .terminal import Terminal  # noqa: PLC0415
 
     if done.report.live is not None:
-        from ..check.report.live_text import lines  # noqa: PLC0415
+        from ..check.report.live_text import lines as live_lines  # noqa: PLC0415
+
+        made = live_lines(done.report)
     else:
         from ..check.report.text import lines  # noqa: PLC0415
-    Terminal.of(stream).put(lines(done.report))
+
+        made = lines(done.report, done.shown)
+    Terminal.of(stream).put(made)
+
+
+def _line(done: Done, stream: TextIO) -> None:
+    from ..check.report.one_line import render  # noqa: PLC0415
+
+    stream.write(render(done.report, done.shown))
 
 
 def _json(done: Done, stream: TextIO) -> None:
@@ -85,6 +95,7 @@ def _gitlab(done: Done, stream: TextIO) -> None:
 
 FORMATS: Final[tuple[Format, ...]] = (
     Format("text", _text, sources=True),
+    Format("line", _line),
     Format("json", _json),
     Format("yaml", _yaml, sources=True, of_manifests=True),
     Format("junit", _junit),

@@ -6,13 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from .. import __version__
-from ..files.loading import LintFiles, find_policies, read_topology
+from ..files.library import own, served
+from ..files.loading import LintFiles, find_policies
 from ..lint.findings import Level
 from ..lint.runner import LintReport, lint
 from . import lint_report
 from .access import add_cluster_files, add_output, cluster_files_of
 from .exitcodes import ExitCode
-from .output import write, write_text
+from .output import talk, write, write_text
+from .simulated import add_topology, facts_of
 from .watch import add_watch, files_of_cluster, watched
 
 LEVELS = {str(level): level for level in sorted(Level, reverse=True)}
@@ -26,11 +28,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         nargs="*",
         type=Path,
-        default=[Path("policies")],
-        help="policy files, and directories that are read recursively (default policies)",
+        help="policy files, and directories that are read recursively (default: ./policies if policies are there, else "
+        "those that podberth ships)",
     )
     add_rules(parser)
-    add_output(parser, ("text", "json", "sarif", "github"))
+    add_output(parser, ("text", "line", "json", "sarif", "github"))
     parser.add_argument(
         "--fail-on",
         choices=LEVELS,
@@ -43,11 +45,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def add_rules(parser: argparse.ArgumentParser) -> None:
     """Add the flags that decide what lint rules find and show: the files about a cluster, and the lowest level."""
-    parser.add_argument(
-        "--topology",
-        metavar="SNAPSHOT",
-        type=Path,
-        help="a file or directory with what kubectl get nodes,configmaps -o yaml prints, for the rules about nodes",
+    add_topology(
+        parser, "a file or directory with what kubectl get nodes,configmaps -o yaml prints, for the rules about nodes"
     )
     add_cluster_files(parser)
     parser.add_argument(
@@ -57,19 +56,22 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check the policies and print the findings of ``--level`` and above; return the exit code."""
+    if not arguments.paths:
+        arguments.paths = [own() or served()]
+        talk([f"linting the policies in {arguments.paths[0]}"])
     return watched(arguments, (*arguments.paths, *files_of_cluster(arguments)), lambda: _run(arguments))
 
 
 def _run(arguments: argparse.Namespace) -> int:
     files = find_policies(arguments.paths)
-    nodes = None if arguments.topology is None else read_topology(arguments.topology).nodes
+    facts = facts_of(arguments)
     described = cluster_files_of(arguments)
     report = _asked(
         lint(
             files.policies,
             described.environment(),
             tests=files.tests,
-            nodes=nodes,
+            nodes=None if facts is None else facts.nodes,
             conventions=described.names(),
         ),
         files,
@@ -79,8 +81,9 @@ def _run(arguments: argparse.Namespace) -> int:
         from .terminal import Terminal  # noqa: PLC0415 - what is not printed is not loaded
 
         write(lambda stream: lint_report.show(report, level, Terminal.of(stream), costs=arguments.costs), "")
-    elif arguments.output == "github":
-        write_text(lint_report.as_github(report, level))
+    elif arguments.output in ("line", "github"):
+        render = lint_report.as_lines if arguments.output == "line" else lint_report.as_github
+        write_text(render(report, level))
     else:
         sarif = arguments.output == "sarif"
         document = lint_report.as_sarif(report, level, __version__) if sarif else lint_report.as_json(report, level)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, Final
 
 from ..check.report.sarif import digest, located, log
-from ..check.report.styled_lines import Span, visible
+from ..check.report.styled_lines import Span, inert, visible
 from ..kube.positions import render_path
 from ..lint.costs import ExpressionCost
 from ..lint.findings import Level, LintFinding
@@ -116,6 +116,18 @@ def _result(finding: LintFinding) -> dict[str, Any]:
         # Without the line: a finding stays the same when lines above it are added or removed
         "partialFingerprints": {_FINGERPRINT: digest(finding.rule, problem.file, problem.where, problem.message)},
     }
+
+
+def as_lines(report: LintReport, level: Level) -> str:
+    """Return a line for each finding of ``level`` and above: ``FILE:LINE:COLUMN: LEVEL: RULE: FIELD: MESSAGE``."""
+    return "".join(f"{inert(visible(_line(each)))}\n" for each in report.at_least(level))
+
+
+def _line(finding: LintFinding) -> str:
+    problem = finding.problem
+    place = f"{problem.file}:{problem.line}:{problem.column}" if problem.line else problem.file
+    where = f"{problem.where}: " if problem.where else ""
+    return f"{place}: {finding.level}: {finding.rule}: {where}{problem.message}"
 
 
 def as_github(report: LintReport, level: Level) -> str:

@@ -3,10 +3,11 @@
 import argparse
 
 from ..errors import UsageError, without_extra
-from ..files.loading import read_pod_schema, read_topology
+from ..files.loading import read_pod_schema
 from .access import cluster_files_of
 from .exitcodes import ExitCode
 from .lint import LEVELS, add_rules
+from .simulated import facts_of
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,10 +30,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"lsp: {without_extra(error, 'lsp')}") from error
     from ..lsp.diagnosing import Cluster  # noqa: PLC0415 - as above
 
+    facts = facts_of(arguments)
     cluster = Cluster(
         pod_schema=read_pod_schema(arguments.pod_schema),
         conventions=cluster_files_of(arguments).names(),
-        nodes=None if arguments.topology is None else read_topology(arguments.topology).nodes,
+        nodes=None if facts is None else facts.nodes,
         level=LEVELS[arguments.level],
     )
     return ExitCode.OK if PolicyServer(cluster).serve() else ExitCode.FINDINGS

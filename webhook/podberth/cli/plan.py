@@ -26,7 +26,8 @@ from ..words import counted
 from .access import add_output, number
 from .exitcodes import ExitCode
 from .output import write_text
-from .topology import nodes_of, simulated
+from .simulated import add_simulate, documents_of
+from .topology import nodes_of
 
 FORMATS: Final = ("text", "json", "yaml")
 _MOST_NAMED: Final = 8
@@ -42,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SNAPSHOT",
         help="what kubectl get nodes,configmaps,pods --all-namespaces -o yaml prints: a file, a directory, or -",
     )
-    source.add_argument("--simulate", metavar="SHAPE[:COUNT],…", help="machines that podberth ships")
+    add_simulate(source)
     mig.add_argument(
         "--demand",
         metavar="FILE",
@@ -68,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     documents: Sequence[Document]
     if arguments.simulate is not None:
-        documents = [document for pair in simulated(arguments.simulate) for document in pair]
+        documents = documents_of(arguments.simulate)
     else:
         documents = read_documents([arguments.topology], sys.stdin.buffer)
     pools, left_out = pools_of(nodes_of(documents, None))

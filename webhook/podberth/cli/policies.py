@@ -16,8 +16,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions.add_parser("list", help="print every policy: its name, whether it is on by default, its description")
     show = actions.add_parser("show", help="print a policy and its parameters")
     show.add_argument("name", metavar="POLICY")
-    take = actions.add_parser("copy", help="copy a policy with its parameters and tests into a folder below DIR")
-    take.add_argument("name", metavar="POLICY")
+    take = actions.add_parser("copy", help="copy policies with their parameters and tests into folders below DIR")
+    take.add_argument("names", metavar="POLICY", nargs="+")
     take.add_argument("directory", metavar="DIR", type=Path)
     first = actions.add_parser("init", help="write a first policy of your own, with parameters and tests, below DIR")
     first.add_argument("name", metavar="NAME", help="the policy's name, and the folder's")
@@ -41,7 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
         case "show":
             lines = ["---\n".join(named(arguments.name).texts).rstrip("\n")]
         case "copy":
-            lines = [str(copy(named(arguments.name), arguments.directory))]
+            chosen = [named(name) for name in arguments.names]  # a wrong name copies nothing
+            lines = [str(copy(each, arguments.directory)) for each in chosen]
         case "init":
             folder = start(arguments.name, arguments.kind, arguments.directory)
             lines = [str(file) for file in sorted(folder.iterdir())]

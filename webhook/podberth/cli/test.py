@@ -11,6 +11,7 @@ from timeit import repeat
 from ..cel.engine import Environment
 from ..conventions import Conventions
 from ..errors import EvaluationError, PolicyError, Problem, UsageError
+from ..files.library import own, served
 from ..files.loading import SuiteFiles, find_suites
 from ..kube.edit import edited
 from ..native.documents import others_of
@@ -22,7 +23,7 @@ from ..suite.runner import SuiteResult, SuiteSettings, run_suite, unmatched
 from ..suite.update import update_of
 from .access import add_cluster_files, add_outputs, cluster_files_of, number, outputs_of
 from .exitcodes import ExitCode
-from .output import write_text
+from .output import talk, write_text
 from .test_report import FORMATS, Cost, Tested, Tests, show
 from .watch import add_watch, files_of_cluster, watched
 
@@ -36,8 +37,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "directory",
         metavar="DIR",
         nargs="?",
-        default="policies",
-        help="where policies and, beside them, their tests.yaml are, read recursively (default policies)",
+        type=Path,
+        help="where policies and, beside them, their tests.yaml are, read recursively (default: ./policies if policies "
+        "are there, else those that podberth ships)",
     )
     parser.add_argument("--run", metavar="REGEX", type=_pattern, help="run the cases whose name matches this")
     parser.add_argument(
@@ -68,13 +70,16 @@ def _pattern(text: str) -> re.Pattern[str]:
 def run(arguments: argparse.Namespace) -> int:
     """Run every test suite, write the results in each output format that the user wants, and return the exit code."""
     outputs_of(arguments.output, tuple(FORMATS))  # a wrong flag ends the command, also with --watch
-    return watched(arguments, (Path(arguments.directory), *files_of_cluster(arguments)), lambda: _run(arguments))
+    if arguments.directory is None:
+        arguments.directory = own() or served()
+        talk([f"testing the policies in {arguments.directory}"])
+    return watched(arguments, (arguments.directory, *files_of_cluster(arguments)), lambda: _run(arguments))
 
 
 def _run(arguments: argparse.Namespace) -> int:
     wants_coverage = arguments.coverage or arguments.min_coverage is not None
     outputs = outputs_of(arguments.output, tuple(FORMATS))
-    suites = find_suites(Path(arguments.directory))
+    suites = find_suites(arguments.directory)
     files = cluster_files_of(arguments)
     runner = _SuiteRunner(files.environment(), files.names(), arguments, wants_coverage)
     tested = tuple(runner.run(suite) for suite in suites)
@@ -147,7 +152,7 @@ class _SuiteRunner:
             except PolicyError as error:
                 findings += error.problems
             else:
-                if self.arguments.run is None:
+                if self.arguments.run is None and not files.across:
                     findings += (*unmatched(parsed, observer), *(natives.unmatched() if natives else ()))
         return Tested(
             file=file,

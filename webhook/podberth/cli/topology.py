@@ -2,10 +2,8 @@
 
 import argparse
 import json
-import re
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
@@ -26,16 +24,14 @@ from ..topology.cluster_difference import difference
 from ..topology.node import Node
 from ..topology.node_picture import picture_of
 from ..topology.overview import overview
-from ..topology.shapes import SHAPES, simulate
 from .access import add_conventions, add_output, flag
 from .exitcodes import ExitCode
 from .output import talk, write, write_text
+from .simulated import add_simulate, documents_of
 from .topology_use import source_of_use
 
 SHOW_FORMATS: Final = ("text", "json", "svg", "html")
 DIFF_FORMATS: Final = ("text", "json")
-_MOST_SIMULATED: Final = 10_000
-_COUNT: Final = re.compile("[1-9][0-9]{0,8}")
 _SNAPSHOT: Final = "what kubectl get nodes,configmaps --all-namespaces -o yaml prints: a file, a directory, or -"
 
 
@@ -48,9 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     source.add_argument(
         "--topology", metavar="SNAPSHOT", help=f"{_SNAPSHOT}; with Pods in it, what is free is shown, too"
     )
-    source.add_argument(
-        "--simulate", metavar="SHAPE[:COUNT],…", help=f"machines that podberth ships: {', '.join(SHAPES)}"
-    )
+    add_simulate(source)
     show.add_argument(
         "--at",
         metavar="TIME",
@@ -92,7 +86,7 @@ def _show(arguments: argparse.Namespace) -> int:
     conventions = read_conventions(arguments.conventions)
     holdings, note = None, ""
     if arguments.simulate is not None:
-        nodes = nodes_of([document for pair in simulated(arguments.simulate) for document in pair], arguments.at)
+        nodes = nodes_of(documents_of(arguments.simulate), arguments.at)
     else:
         documents = read_documents([arguments.topology], sys.stdin.buffer)
         objects, holdings = collect_with_holdings(documents, now=arguments.at)
@@ -158,20 +152,6 @@ def _named(nodes: Sequence[Node], name: str) -> Node:
         near = get_close_matches(name, found, n=3) or sorted(found)[:3]
         raise UsageError(f"NODE: got {name!r}, want one of the {len(found)} nodes, such as {', '.join(near) or 'none'}")
     return found[name]
-
-
-def simulated(text: str) -> Iterator[tuple[Document, Document]]:
-    """Yield (Node, topology ConfigMap) for each simulated machine in the text ``SHAPE[:COUNT],…`` of --simulate."""
-    wanted: Counter[str] = Counter()
-    for part in text.split(","):
-        shape, colon, count = part.strip().partition(":")
-        if colon and not _COUNT.fullmatch(count):
-            raise UsageError(f"--simulate: got {part!r}, want SHAPE or SHAPE:COUNT, the count from 1 on")
-        wanted[shape] += int(count or 1)
-    if wanted.total() > _MOST_SIMULATED:
-        raise UsageError(f"--simulate: got {wanted.total()} machines, want {_MOST_SIMULATED} at most")
-    for shape, number in wanted.items():
-        yield from (simulate(shape, f"{shape}-{index}") for index in range(number))
 
 
 def _time(text: str) -> datetime:

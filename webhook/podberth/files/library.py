@@ -8,13 +8,16 @@ has no effect until a user copies the policy into a served directory (docs/adr/0
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import Final
 
 from ..errors import PolicyError, UsageError, did_you_mean
 from ..policy.model import GPUPolicy
 from ..policy.parse import parse_policies
 from . import documentation
-from .reading import MAX_POLICY_BYTES, read_text_in_time, reason_of
+from .loading import SUFFIXES
+from .reading import MAX_POLICY_BYTES, read_in_time, read_text_in_time, reason_of
 
 # A wheel has the policies inside the package; a checkout, from which an editable install runs, has them at its root.
 # The names are those in force-include of pyproject.toml.
@@ -69,6 +72,30 @@ def shipped() -> tuple[Shipped, ...]:
     if not found:
         raise UsageError(f"policies: got none in {root}, want the library that podberth is packaged with; reinstall it")
     return found
+
+
+_APIS: Final = (b"podberth.io/", b"admissionregistration.k8s.io/")
+_MOST_LOOKED_AT: Final = 1000
+OWN: Final = Path("policies")
+"""The folder of the user's own policies, in the working directory."""
+
+
+def own() -> Path | None:
+    """Return the folder of the policies if the user names none: OWN if it has a policy; None: the shipped policies."""
+    is_own = OWN.is_dir() and OWN.resolve() != (_root() / OWN.name).resolve() and _has_policy(OWN)
+    return OWN if is_own else None
+
+
+def _has_policy(folder: Path) -> bool:
+    """Return whether a YAML or JSON file below a folder names the API of a policy; a file that cannot be read does."""
+    for file in islice((each for each in folder.rglob("*") if each.suffix in SUFFIXES), _MOST_LOOKED_AT):
+        try:
+            text = read_in_time(file, MAX_POLICY_BYTES)
+        except OSError:
+            return True
+        if any(api in text for api in _APIS):
+            return True
+    return False
 
 
 def served() -> Path:

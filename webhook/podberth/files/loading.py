@@ -58,10 +58,14 @@ class SuiteFiles:
     """The golden files of the folder: expected pods with which the suite compares whole pods."""
     problems: tuple[Problem, ...]
     """The problems of the folder's files that could not be read."""
+    across: bool = False
+    """Whether the policies are those of the folders below, for the folder has none of its own."""
 
 
 def find_suites(directory: Path) -> list[SuiteFiles]:
-    """Return every suite below ``directory`` with the policies in the suite's folder, ordered by path.
+    """Return every suite below ``directory``, ordered by path, with the policies in the suite's folder.
+
+    A suite in a folder without policies of its own is a suite of all policies in the folders below.
 
     Raises:
         UsageError: the directory does not exist, or a folder below it cannot be read.
@@ -74,10 +78,14 @@ def find_suites(directory: Path) -> list[SuiteFiles]:
         if file.name in TESTS:
             suites, wrong = _texts(file, [file])
             beside = [each for each in files if each.parent == file.parent]
-            policies, unreadable = _texts(file.parent, filter(_is_policy, beside))
+            own = [each for each in beside if _is_policy(each)]
+            below = [each for each in files if file.parent in each.parents and _is_policy(each)]
+            policies, unreadable = _texts(file.parent, own or below)
             goldens, unread = _texts(file.parent, (each for each in beside if each.name.endswith(GOLDEN_SUFFIX)))
             suite = suites[0] if suites else (str(file), "")
-            found.append(SuiteFiles(suite, tuple(policies), tuple(goldens), (*wrong, *unreadable, *unread)))
+            found.append(
+                SuiteFiles(suite, tuple(policies), tuple(goldens), (*wrong, *unreadable, *unread), across=not own)
+            )
     return found
 
 

@@ -84,7 +84,9 @@ def read_manifest(file: str, stdin: BinaryIO | None = None) -> tuple[str, str] |
         return file, decode(content)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        message = f"this is no text: byte {content[error.start]:#04x} is no {error.encoding.upper()}; want YAML or JSON"
+        got = f"byte {content[error.start]:#04x}"
+        why = "is in no text" if content[error.start] == 0 else f"is no {error.encoding.upper()}"
+        message = f"this is no text: {got} {why}; want YAML or JSON"
         return Problem(file, line, 0, "", message)
 
 

@@ -1,9 +1,11 @@
 """Functions that several output formats share: a result's name, changes as a patch, and findings as text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
 from ...kube.json_patch import Operation, steps_of
-from ..result import VERDICTS, DocumentChange, Finding, Report, Result
+from ..result import RECORD, VERDICTS, DocumentChange, Finding, Report, Result
 
 STDIN = "-"
 
@@ -40,6 +42,31 @@ def operations(changes: Sequence[DocumentChange]) -> list[Operation]:
 def reasons(result: Result) -> list[tuple[str, str]]:
     """Return the (policy, reason) pairs of changes to a document, each pair once, in the order of the changes."""
     return list(dict.fromkeys((each.policy, each.reason) for each in result.changes))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What the formats for people show of a report."""
+
+    record: bool = False
+    """Whether the change is shown by which podberth records on the pod what policies have changed."""
+    quiet: bool = False
+    """Whether only denials, errors and warnings are shown."""
+
+    def of(self, report: Report) -> Iterator[Result]:
+        """Yield the results with what is shown of them."""
+        for each in report.results:
+            if not self.quiet:
+                yield each if self.record else replace(each, changes=_without_record(each.changes))
+            elif each.denials or each.errors or each.warnings:
+                yield replace(each, changes=(), notes=())
+
+
+ALL: Final = Shown()
+
+
+def _without_record(changes: Iterable[DocumentChange]) -> tuple[DocumentChange, ...]:
+    return tuple(each for each in changes if (each.policy, each.reason) != RECORD)
 
 
 def summary(report: Report) -> str:

@@ -7,7 +7,7 @@ from ...kube.yaml_text import scalar
 from ..result import Finding, Report, Result, Verdict
 from .difference import difference
 from .excerpt import excerpts
-from .results import place, reasons, skipped, summary, title
+from .results import ALL, Shown, place, reasons, skipped, summary, title
 from .styled_lines import Line, Span
 
 _VERDICTS: dict[Verdict, str] = {
@@ -26,23 +26,25 @@ _SIGNS = {"+": "green", "-": "red", " ": "dim"}
 _CONTINUED = 4
 
 
-def lines(report: Report) -> Iterator[Line]:
+def lines(report: Report, shown: Shown = ALL) -> Iterator[Line]:
     """Yield the lines of the report; a result of more than one line is between blank lines.
 
-    Skipped documents without a message are only counted, in the last lines.
+    Documents that are skipped or do not change, and have no message, are only counted, in the last lines.
     """
-    open_below = False
+    open_below = is_first = True
     said: set[tuple[object, ...]] = set()
-    for result in report.results:
+    for result in shown.of(report):
         detail = list(_detail(result, said))
-        if result.verdict == "skipped" and not detail:
+        if result.verdict in ("skipped", "unchanged") and not detail and not result.wrote:
             continue
-        if open_below or (detail and result is not report.results[0]):
+        if not is_first and (open_below or detail):
             yield Line(())
         yield _head(result)
         yield from detail
-        open_below = bool(detail)
-    if report.results:
+        open_below, is_first = bool(detail), False
+    if shown.quiet:
+        return
+    if not is_first:
         yield Line(())
     grave = report.count("denied") + report.count("error")
     yield Line((Span(summary(report), "bold red" if grave else "bold"),), len(_INDENT))

@@ -34,6 +34,7 @@ DOSSIER: Final = Dossier(
         labels=under("scheduling.x-k8s.io", "pod-group"),
         reads=("label `scheduling.x-k8s.io/pod-group`",),
         writes="label `scheduling.x-k8s.io/pod-group`, where a policy chooses the system",
+        run="903da7df: a scheduler with the plugin, built and run with Kubernetes 1.36.3",
         pod_groups="scheduling.x-k8s.io",
         reference=("metadata", "labels", _LABEL),
         elsewhere=("`spec.minMember` of the PodGroup",),
