@@ -77,7 +77,8 @@ def test_quiet_says_nothing_where_nothing_is_wrong(place: Path, capsys: pytest.C
     assert main(asked) == 0
     assert capsys.readouterr() == ("", "")
     assert main([*asked, "--policies", f"{place}/policies", "-o", "line"]) == 1
-    line = f"{place}/pods/a.yaml:4: denied: Pod/default/a: few: spec.containers[0].resources.limits[nvidia.com/gpu]: too few\n"
+    where = f"{place}/pods/a.yaml:4"
+    line = f"{where}: denied: Pod/default/a: few: spec.containers[0].resources.limits[nvidia.com/gpu]: too few\n"
     assert capsys.readouterr() == (line, "")
 
 

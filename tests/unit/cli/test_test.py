@@ -231,6 +231,8 @@ def test_json_and_junit_say_the_same_as_the_text(tmp_path: Path, capsys: pytest.
     assert (root.get("tests"), root.get("failures")) == ("1", "1")
     (failure,) = root.iter("failure")
     assert failure.get("message") == "got unchanged, want denied"
+    (tested,) = root.iter("testcase")
+    assert 0 < float(tested.get("time", "0")) == float(root.get("time", "0"))
 
 
 @pytest.mark.parametrize(

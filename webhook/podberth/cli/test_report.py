@@ -5,7 +5,7 @@ The JSON's format is versioned.
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Final
 
@@ -229,9 +229,11 @@ def _junit_cases(tested: Tested) -> Iterator[JunitCase]:
     for case in tested.result.cases:
         line = _line(tested, case)
         if case.violations:
-            yield _failed(tested.file, line, case.name, case.violations, _difference(case))
+            failed = _failed(tested.file, line, case.name, case.violations, _difference(case))
+            yield replace(failed, seconds=case.seconds)
         else:
-            yield JunitCase(file=tested.file, line=line, name=case.name, output="\n".join(case.warnings))
+            output = "\n".join(case.warnings)
+            yield JunitCase(file=tested.file, line=line, name=case.name, output=output, seconds=case.seconds)
 
 
 def _failed(file: str, line: int, name: str, problems: tuple[Problem, ...], more: list[str]) -> JunitCase:

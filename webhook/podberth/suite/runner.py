@@ -9,6 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from time import perf_counter
 from typing import TypeAlias
 
 from ..admission import decide
@@ -55,6 +56,8 @@ class CaseResult:
     golden: Document | None = None
     """The content of the golden file if it differs from the pod; None if both are equal, or there is no golden file."""
     violations: tuple[Problem, ...] = ()
+    seconds: float = 0
+    """The time that the case took."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,11 @@ class _Runner:
 
     def run(self, index: int, case: Case) -> CaseResult:
         """Run one test case and return the case's result."""
+        start = perf_counter()
+        result = self._run(index, case)
+        return replace(result, seconds=perf_counter() - start)
+
+    def _run(self, index: int, case: Case) -> CaseResult:
         path: Path = ("cases", index)
         place: Path = (*path, "pod" if case.review is None else "review")
         result = CaseResult(name=case.name, index=index, verdict="")

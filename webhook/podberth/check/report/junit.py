@@ -32,6 +32,8 @@ class JunitCase:
     text: str = ""
     output: str = ""
     """Further output of the case, which is shown whether or not the case passed."""
+    seconds: float = 0
+    """The time of the case; 0 if nobody measured it."""
 
 
 def document(name: str, cases: Sequence[JunitCase]) -> str:
@@ -57,12 +59,12 @@ def _counts(cases: Sequence[JunitCase]) -> dict[str, str]:
         "failures": str(outcomes["failure"]),
         "errors": str(outcomes["error"]),
         "skipped": str(outcomes["skipped"]),
-        "time": "0",
+        "time": _time(sum(case.seconds for case in cases)),
     }
 
 
 def _element(case: JunitCase, name: str) -> ET.Element:
-    attributes = {"classname": _text(shown(case.file)), "name": _text(name), "time": "0"}
+    attributes = {"classname": _text(shown(case.file)), "name": _text(name), "time": _time(case.seconds)}
     if case.file != STDIN:
         attributes["file"] = _text(case.file)
     if case.line:
@@ -76,6 +78,10 @@ def _element(case: JunitCase, name: str) -> ET.Element:
     if case.output:
         ET.SubElement(element, "system-out").text = _text(case.output)
     return element
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.3f}" if seconds else "0"
 
 
 def _text(text: str) -> str:
