@@ -52,6 +52,22 @@ def write_token(
     token_file.write_text(made.stdout)
 
 
+def enter_with(control_plane: ControlPlane, directory: Path, rights: str, account: str) -> Path:
+    """Give a ServiceAccount of a new namespace of its name a ClusterRole in every namespace; return its kubeconfig.
+
+    `rights` is the ClusterRole's manifest.
+    """
+    control_plane.add_namespace(account)
+    [role] = (one.document for one in load_documents(rights, "rights.yaml")[0])
+    control_plane.apply(role)
+    who, name = f"--serviceaccount={account}:default", role["metadata"]["name"]
+    control_plane.kubectl("create", "clusterrolebinding", name, f"--clusterrole={name}", who)
+    (directory / account).mkdir()
+    token = directory / account / TOKEN
+    token.write_text(control_plane.kubectl("create", "token", "default", "-n", account, "--duration", "1h").stdout)
+    return write_kubeconfig(control_plane, token)
+
+
 def write_kubeconfig(control_plane: ControlPlane, token_file: Path, server: str = "") -> Path:
     """Write a kubeconfig beside the file of the token, which it names; return where.
 

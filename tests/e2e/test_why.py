@@ -25,11 +25,10 @@ from crds import FOLDER, read
 from pages import page
 from podberth.api.opening import Kubeconfig
 from podberth.cluster.why import read_picture
-from podberth.kube.documents import load_documents
 from podberth.why.causes import answer
 from podberth.why.diagnosis import Answer
 
-from .access import write_kubeconfig
+from .access import enter_with
 from .why_nodes import holders, nodes
 from .why_scenes import SCENES, Scene
 
@@ -91,7 +90,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         plane.apply(*(one for scene in scenes() for one in _in(namespace(scene), scene.objects)))
         for scene in scenes():
             _settle(plane, scene)
-        yield Stage(plane, _asker(plane, directory))
+        yield Stage(plane, enter_with(plane, directory, RIGHTS, ASKER))
         plane.check()
 
 
@@ -146,18 +145,6 @@ def _settle(plane: ControlPlane, scene: Scene) -> None:
             plane.api.request("PATCH", f"{own}/status", {"status": scene.status}, "application/merge-patch+json")
     elif scene.name not in _UNSEEN:
         wait_for(lambda: plane.api.read(own)["status"].get("conditions"), timeout_seconds=SECONDS, what=scene.name)
-
-
-def _asker(plane: ControlPlane, directory: Path) -> Path:
-    """Grant a ServiceAccount the rights of the page in every namespace; return its kubeconfig."""
-    plane.add_namespace(ASKER)
-    plane.apply(*(one.document for one in load_documents(RIGHTS, "docs/why.md")[0]))
-    who = f"--serviceaccount={ASKER}:default"
-    plane.kubectl("create", "clusterrolebinding", "why", "--clusterrole=podberth-why", who)
-    (directory / "asker").mkdir()
-    token = directory / "asker" / "token"
-    token.write_text(plane.kubectl("create", "token", "default", "-n", ASKER, "--duration", "1h").stdout)
-    return write_kubeconfig(plane, token)
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,9 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from ..errors import UsageError
+from ..errors import PodberthError, UsageError
 from ..settings import Address
+from .live import LiveCluster
 from .session import Session
 from .worker import KINDS, NoAnswerError, Worker
 
@@ -50,6 +51,8 @@ class Playground:
 
     session: Session
     worker: Worker = field(default_factory=Worker)
+    live: LiveCluster | None = None
+    """The cluster that the page follows; None: only the session's text."""
     token: str = field(default_factory=lambda: secrets.token_urlsafe(_TOKEN_BYTES))
     url: str = ""
     """The address of the page, with the token; empty before ``start``."""
@@ -84,6 +87,7 @@ class Playground:
     def _application(self) -> web.Application:
         application = web.Application(middlewares=[self._guard], client_max_size=MAX_BODY_BYTES)
         application.router.add_get("/{token}/session", self._session)
+        application.router.add_get("/{token}/live", self._live)
         application.router.add_get("/{token}/{file}", _file)
         application.router.add_get("/{token}/", _file)
         application.router.add_post("/{token}/{kind}", self._ask)
@@ -108,7 +112,15 @@ class Playground:
         return request.method == "GET" or request.headers.get("Origin") == f"http://{request.host}"
 
     async def _session(self, _: web.Request) -> web.Response:
-        return web.json_response(self.session.as_json())
+        return web.json_response({**self.session.as_json(), "live": self.live is not None})
+
+    async def _live(self, _: web.Request) -> web.Response:
+        if self.live is None:
+            raise web.HTTPNotFound
+        try:
+            return web.json_response({"text": await self.live.text()})
+        except PodberthError as error:
+            return web.json_response({"message": str(error)}, status=502)
 
     async def _ask(self, request: web.Request) -> web.Response:
         kind = request.match_info["kind"]

@@ -3,6 +3,7 @@ import { createEditor } from "./editor.js";
 
 const QUIET_MILLISECONDS = 250;
 const PATIENCE_MILLISECONDS = 2000; // an older answer that takes longer is given up for the next one
+const FOLLOW_MILLISECONDS = 10000; // how often a live cluster is read
 const NAMES = ["policy", "workload", "cluster"];
 const LABELS = { policy: "policy, YAML", workload: "pod or workload, YAML", cluster: "cluster, YAML" };
 const SIGNS = { "+": "add", "-": "cut", "!": "error", "@": "note" };
@@ -157,6 +158,23 @@ function value(found) {
   return "error" in found ? `error: ${found.error}` : JSON.stringify(found.value);
 }
 
+// ---- a live cluster ------------------------------------------------------------------------------------------------
+
+async function follow() {
+  if (at("follow").checked) {
+    try {
+      const response = await fetch("live");
+      const found = await response.json();
+      if (!response.ok) throw new Error(found.message);
+      if (at("follow").checked && found.text !== editors.cluster.text()) editors.cluster.replace(found.text);
+      at("read").textContent = `read at ${new Date().toLocaleTimeString()}`;
+    } catch (error) {
+      at("read").textContent = `not read: ${error.message}`;
+    }
+  }
+  setTimeout(follow, FOLLOW_MILLISECONDS);
+}
+
 // ---- sessions ------------------------------------------------------------------------------------------------------
 
 function encoded(content) {
@@ -183,6 +201,7 @@ function save() {
 
 async function start() {
   let begun = await (await fetch("session")).json();
+  const live = begun.live;
   try {
     if (location.hash.length > 1) begun = decoded(location.hash.slice(1));
   } catch {
@@ -212,6 +231,8 @@ async function start() {
   });
   at("copy").addEventListener("click", () => navigator.clipboard?.writeText(answered.tests.text));
   await refresh();
+  at("live").hidden = !live;
+  if (live) follow();
 }
 
 start();
