@@ -12,6 +12,7 @@ from ..errors import UsageError
 from ..files.reading import MAX_POLICY_BYTES, named_text
 from ..playground.server import Playground
 from ..playground.session import Session, session_of
+from ..playground.worker import Worker
 from ..settings import Address
 from . import access
 from .exitcodes import ExitCode
@@ -36,6 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="begin with these nodes: topology, objects and params as in tests.yaml, or what kubectl get "
         "nodes,configmaps -o yaml prints",
     )
+    access.add_cluster_files(parser)
     parser.add_argument("--namespace", metavar="NAME", help="the namespace of objects that name none")
     parser.add_argument(
         "--address",
@@ -61,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
             where = host or "every interface"
             raise UsageError(f"--address: got {where}, which other machines reach, want 127.0.0.1; or add --expose")
         talk(["warning: other machines reach this page, without TLS; whoever has its address may use it"])
-    asyncio.run(_serve(Playground(_session(arguments)), arguments.address))
+    asyncio.run(_serve(Playground(_session(arguments), _worker(arguments)), arguments.address))
     return ExitCode.OK
 
 
@@ -92,6 +94,15 @@ def _session(arguments: argparse.Namespace) -> Session:
     if arguments.namespace is not None:
         texts["namespace"] = arguments.namespace
     return session_of({**session.as_json(), **texts})
+
+
+def _worker(arguments: argparse.Namespace) -> Worker:
+    """Return the worker that decides with the files about the cluster; each is read once here, for its errors."""
+    if arguments.conventions is not None or arguments.pod_schema is not None:
+        files = access.cluster_files_of(arguments)
+        files.names()
+        files.environment()
+    return Worker(conventions=arguments.conventions, pod_schema=arguments.pod_schema)
 
 
 def _is_loopback(host: str) -> bool:
