@@ -29,7 +29,7 @@ from ..files.loading import read_policy_texts, read_topology
 from ..files.manifests import STDIN, Listing, read_manifest
 from ..files.repository import charts, patches
 from ..kube.documents import load_documents
-from ..native.documents import kinds_of_params, others_of
+from ..native.documents import is_native, kinds_of_params, others_of
 from ..native.judge import Surroundings
 from ..policy.exceptions import of_unknown, without_effect
 from ..policy.parse import ParsedPolicies, parse_policies
@@ -132,6 +132,10 @@ class Policies:
             where = self.where.partition(" in ")[2] or self.where.strip()
             problems = (Problem(where, 0, 0, "", "got no policy, want GPUPolicy documents"),)
         return snapshot.at(now), parsed, problems
+
+    def natives(self) -> list[Document]:
+        """Return the native policies and bindings in the files."""
+        return [each.document for _, each in self._files.others if is_native(each.document)]
 
     def look_for_tenants_params(self) -> bool:
         """Return whether a policy has params in a namespace other than podberth's own."""

@@ -11,6 +11,7 @@ from ..cluster.layered_policies import OF_EXCEPTIONS, OF_NAMESPACED, OF_POLICIES
 from ..errors import ClusterError
 from .against import Gathered
 from .inventory import Lister, take_inventory
+from .native_objects import NativeObjects, list_natives, list_params
 from .policy_reports import ReportWriter, dialect_of
 from .run import Policies
 
@@ -46,8 +47,8 @@ class SurveyedCluster:
             extra: kinds of workloads, such as "MyJob", that are listed besides the kinds that podberth knows.
             nodes: whether nodes and their topology are listed.
             policies: the policies from files.
-            objects: whether the cluster's GPUPolicies are read, too; a GPUPolicy replaces a policy in ``policies`` with
-                an equal name.
+            objects: whether the cluster's GPUPolicies and native policies are read, too; a GPUPolicy replaces a policy
+                in ``policies`` with an equal name.
             reports: whether PolicyReports are to be written, so that the cluster has to serve an API for PolicyReports.
 
         Raises:
@@ -61,9 +62,16 @@ class SurveyedCluster:
             judging = await _with_objects(policies, lister) if objects else policies
             params = judging.look_for_tenants_params()
             inventory = await take_inventory(lister, self.namespace, extra, nodes=nodes, params=params)
+            natives = await _natives(policies, lister, objects=objects)
         names = ", ".join(inventory.unserved)
         talk = (f"not served here, so there are none: {names}",) if names else ()
-        return Survey(gathered=inventory.gathered, policies=judging, talk=talk)
+        gathered = replace(
+            inventory.gathered,
+            missing=(*inventory.gathered.missing, *natives.missing),
+            natives=natives.documents,
+            unjudged=natives.unjudged,
+        )
+        return Survey(gathered=gathered, policies=judging, talk=talk)
 
     async def write(self, report: Report) -> ReportWriter:
         """Write the findings to the cluster's PolicyReports; return the writer, which counts the written PolicyReports.
@@ -85,6 +93,15 @@ async def _with_objects(policies: Policies, lister: Lister) -> Policies:
     where = f"{policies.where}, and GPUPolicies of the cluster" if policies.where else " of the cluster"
     tested = policies.tested and not texts
     return replace(policies, objects=(*texts, *exceptions, *own), where=where, tested=tested)
+
+
+async def _natives(policies: Policies, lister: Lister, *, objects: bool) -> NativeObjects:
+    """Return the cluster's native policies, if ``objects`` is true, and the params of these and of ``policies``."""
+    found = NativeObjects()
+    if objects:
+        await list_natives(lister, found)
+    await list_params(lister, [*policies.natives(), *found.documents], found)
+    return found
 
 
 async def _listed(lister: Lister, resource: Resource, what: str) -> list[Document]:

@@ -16,7 +16,7 @@ from ..admission.reach import ReachableCluster
 from ..admission.snapshot import Snapshot, load_working
 from ..cel.engine import Environment
 from ..cel.trace import Tracer
-from ..check.natives import Beside, natives_of, params_in
+from ..check.natives import Beside, natives_among
 from ..check.report.patched import render
 from ..check.report.results import sentence, title
 from ..check.result import Result
@@ -31,7 +31,7 @@ from ..lint.findings import Level
 from ..lsp.answers.diagnosis import Linting, diagnose
 from ..lsp.answers.document import OpenDocument, is_judged
 from ..lsp.answers.text import Place, Range, Text
-from ..native.documents import kinds_of_params, others_of
+from ..native.documents import others_of
 from ..native.judge import REQUESTER, Surroundings
 from ..policy.parse import ParsedPolicies, parse_policies
 from ..topology.overview import overview
@@ -53,9 +53,7 @@ def units(text: str) -> int:
     return len(text.encode("utf-16-le", errors="surrogatepass")) // 2
 
 
-def answer(
-    session: Session, environment: Environment, conventions: Conventions, now: datetime
-) -> dict[str, Any]:
+def answer(session: Session, environment: Environment, conventions: Conventions, now: datetime) -> dict[str, Any]:
     """Return the answer to a session as JSON, which ``static/page.js`` shows.
 
     ``environment`` is the CEL environment in which policies are compiled, ``conventions`` has the cluster's own
@@ -115,10 +113,8 @@ class _Decided:
 def _decided(session: Session, snapshot: Snapshot, parsed: ParsedPolicies, file: SourceFile) -> _Decided:
     beside = Beside(parsed.others)
     documents = surroundings([file], session.namespace)
-    kinds = kinds_of_params([*beside.contents, *documents]) - {("", "ConfigMap")}
-    params = list(params_in([file], kinds)) if kinds else []
     whole = within(snapshot, documents)
-    natives = natives_of(beside, [*documents, *params], whole, Surroundings(namespace=session.namespace))
+    natives = natives_among([file], beside, documents, whole, Surroundings(namespace=session.namespace))
     settings = CheckSettings(namespace=session.namespace, natives=natives)
     checked = check(file, whole, settings, tuple(referred(documents)))
     return _Decided(
