@@ -60,7 +60,8 @@ class Gathered:
     natives: Sequence[Document] = ()
     """The cluster's native policies and bindings, and the params of native policies, if they were listed apart."""
     unjudged: Collection[tuple[str, str]] = ()
-    """The (kind, name) of each binding that is not evaluated, because its params could not be listed."""
+    """The (kind, name) of each binding that is not evaluated, because its params could not be listed; ``natives`` has
+    none of these."""
     now: datetime | None = None
     """The time with which the nodes' heartbeats are compared; None if no node is to be reported as stale."""
 
@@ -143,9 +144,8 @@ def _natives(
 ) -> Natives | None:
     """Return the native policies of the policies' folder and of the cluster; None if there are none."""
     beside = Beside(tuple(each for each in parsed.others if identity_of(each[1].document) not in gathered.unjudged))
-    documents = [*around, *(each for each in gathered.natives if identity_of(each) not in gathered.unjudged)]
     about = Surroundings(namespace=settings.namespace, requester=settings.requester)
-    return natives_among(gathered.files, beside, documents, snapshot, about)
+    return natives_among(gathered.files, beside, [*around, *gathered.natives], snapshot, about)
 
 
 def _objects(request: LiveRequest, gathered: Gathered) -> ClusterFacts:

@@ -45,7 +45,10 @@ async def list_natives(lister: Lister, found: NativeObjects) -> None:
 
 
 async def list_params(lister: Lister, natives: Sequence[Mapping[str, Any]], found: NativeObjects) -> None:
-    """Add the params to which the bindings among ``natives`` refer, and their kinds, to ``found``."""
+    """Add the params to which the bindings among ``natives`` refer, and their kinds, to ``found``.
+
+    A binding whose params cannot be listed is removed from ``found``.
+    """
     kinds = {identity_of(each): _param_kind(each) for each in natives}
     listed: dict[Resource, ClusterError | None] = {}
     for binding in natives:
@@ -61,6 +64,7 @@ async def list_params(lister: Lister, natives: Sequence[Mapping[str, Any]], foun
             if error.status != HTTPStatus.NOT_FOUND:  # a kind that is not served is said for each workload
                 found.missing.append(f"{version} {wanted}, params of {kind} {name}, which is not judged: {error}")
                 found.unjudged.add((kind, name))
+    found.documents = [each for each in found.documents if identity_of(each) not in found.unjudged]
 
 
 async def _add(

@@ -99,6 +99,9 @@ class Policies:
     """Whether podberth ships all policies of the check; the tests of every release have compiled the shipped policies.
     """
 
+    has_natives: bool = False
+    """Whether the cluster has native policies by which the check judges, too."""
+
     def load(
         self, objects: ClusterFacts, as_if: Collection[Supposition], cluster_files: ClusterFiles, now: datetime
     ) -> tuple[Snapshot, ParsedPolicies, tuple[Problem, ...]]:
@@ -128,7 +131,7 @@ class Policies:
             parsed, snapshot, others = compiled()
             broken = (*broken, *others)
         problems = tuple(sorted({*self.problems, *broken}))
-        if not (snapshot.policies or snapshot.namespaced or problems or parsed.others):
+        if not (snapshot.policies or snapshot.namespaced or problems or parsed.others or self.has_natives):
             where = self.where.partition(" in ")[2] or self.where.strip()
             problems = (Problem(where, 0, 0, "", "got no policy, want GPUPolicy documents"),)
         return snapshot.at(now), parsed, problems

@@ -9,6 +9,7 @@ from ..api.reflector import PAGE
 from ..check.result import Report
 from ..cluster.layered_policies import OF_EXCEPTIONS, OF_NAMESPACED, OF_POLICIES, texts_of
 from ..errors import ClusterError
+from ..native.documents import is_native
 from .against import Gathered
 from .inventory import Lister, take_inventory
 from .native_objects import NativeObjects, list_natives, list_params
@@ -71,6 +72,7 @@ class SurveyedCluster:
             natives=natives.documents,
             unjudged=natives.unjudged,
         )
+        judging = replace(judging, has_natives=any(map(is_native, natives.documents)))
         return Survey(gathered=gathered, policies=judging, talk=talk)
 
     async def write(self, report: Report) -> ReportWriter:
