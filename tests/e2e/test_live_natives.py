@@ -161,10 +161,9 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
 
 
 def test_without_the_right_to_read_params_the_binding_is_named_and_judges_nothing(judged: Judged) -> None:
-    code, report, talk = judged.check_cluster()
-    [missing] = report["live"]["missing"]
-    assert code == 3, talk
-    assert missing.startswith("v1 ConfigMap, params of ValidatingAdmissionPolicyBinding most, which is not judged: ")
+    _, report, talk = judged.check_cluster()
+    assert "podberth: not judged by: v1 ConfigMap, params of ValidatingAdmissionPolicyBinding most: " in talk
+    assert report["live"]["missing"] == []
     assert not [one for each in report["results"] for one in each["denials"] if one["policy"] == "most"]
 
 

@@ -1,6 +1,7 @@
 """Native policies of a cluster: what is listed of them and of their params, and what is named as missing."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from natives import binding, policy
@@ -19,8 +20,11 @@ OF_CONFIG_MAPS = policy("true", paramKind={"apiVersion": "v1", "kind": "ConfigMa
 NAMED = binding(paramRef={"name": "most", "namespace": "shop", "parameterNotFoundAction": "Deny"})
 
 
-def params(*natives: dict[str, Any], **answers: Any) -> tuple[NativeObjects, Scripted]:
-    found, server = NativeObjects(), Scripted({"/api/v1": CORE, "/apis/a.example.com/v1": LIMITS, **answers})
+def params(
+    *natives: dict[str, Any], of_cluster: Sequence[dict[str, Any]] = (), **answers: Any
+) -> tuple[NativeObjects, Scripted]:
+    found = NativeObjects([*of_cluster])
+    server = Scripted({"/api/v1": CORE, "/apis/a.example.com/v1": LIMITS, **answers})
     lister = Lister(cast("Client", server), QUICK)
     asyncio.run(list_params(lister, natives, found))
     return found, server
@@ -39,7 +43,8 @@ def test_policies_and_bindings_are_listed_and_a_kind_that_is_not_served_has_none
         ("ValidatingAdmissionPolicyBinding", "b"),
     ]
     path = f"{ADMISSION}/mutatingadmissionpolicybindings"
-    assert found.missing == [f"admissionregistration.k8s.io/v1 MutatingAdmissionPolicyBinding: {refused(path)}"]
+    said = f"not judged by: admissionregistration.k8s.io/v1 MutatingAdmissionPolicyBinding: {refused(path)}"
+    assert (found.talk, found.missing) == ([said], [])
 
 
 def test_params_are_asked_for_by_name_in_their_namespace_and_once() -> None:
@@ -73,7 +78,11 @@ def test_params_of_an_operators_kind_come_with_its_definition() -> None:
 def test_a_binding_whose_params_may_not_be_listed_is_named_and_not_judged() -> None:
     found, _ = params(OF_CONFIG_MAPS, NAMED, binding(name="again", **NAMED["spec"]))
     assert found.unjudged == {("ValidatingAdmissionPolicyBinding", "b"), ("ValidatingAdmissionPolicyBinding", "again")}
-    assert "v1 ConfigMap, params of ValidatingAdmissionPolicyBinding b, which is not judged: " in found.missing[0]
+    lead = "not judged by: v1 ConfigMap, params of ValidatingAdmissionPolicyBinding b: "
+    assert (found.missing[0].startswith(lead), found.talk) == (True, [])
+    of_cluster, _ = params(of_cluster=(OF_CONFIG_MAPS, NAMED))
+    assert (of_cluster.missing, of_cluster.talk[0].startswith(lead)) == ([], True)
+    assert NAMED not in of_cluster.documents
 
 
 def test_a_policy_without_params_asks_nothing() -> None:

@@ -28,7 +28,9 @@ class NativeObjects:
     """Native policies and bindings, params, and a CustomResourceDefinition for each kind of params that an operator
     defines."""
     missing: list[str] = field(default_factory=list)
-    """What could not be listed, with the reasons."""
+    """The params of policies of files that could not be listed, with the reasons."""
+    talk: list[str] = field(default_factory=list)
+    """Lines for the user about native policies of the cluster that could not be listed, or whose params could not."""
     unjudged: set[tuple[str, str]] = field(default_factory=set)
     """The (kind, name) of each binding whose params could not be listed."""
 
@@ -39,16 +41,19 @@ async def list_natives(lister: Lister, found: NativeObjects) -> None:
         try:
             listed = await lister.objects(Resource(plural_of(kind), collection_path(API_VERSION, plural_of(kind))))
         except ClusterError as error:
-            found.missing += [] if error.status == HTTPStatus.NOT_FOUND else [f"{API_VERSION} {kind}: {error}"]
+            if error.status != HTTPStatus.NOT_FOUND:
+                found.talk.append(f"not judged by: {API_VERSION} {kind}: {error}")
         else:
             found.documents += [{"apiVersion": API_VERSION, "kind": kind, **each} for each in listed]
 
 
-async def list_params(lister: Lister, natives: Sequence[Mapping[str, Any]], found: NativeObjects) -> None:
-    """Add the params to which the bindings among ``natives`` refer, and their kinds, to ``found``.
+async def list_params(lister: Lister, of_files: Sequence[Mapping[str, Any]], found: NativeObjects) -> None:
+    """Add the params to which bindings refer, and their kinds, to ``found``.
 
-    A binding whose params cannot be listed is removed from ``found``.
+    The bindings are those of the native policies ``of_files`` and those in ``found``. A binding whose params cannot be
+    listed is removed from ``found``.
     """
+    natives, own = [*of_files, *found.documents], {identity_of(each) for each in of_files}
     kinds = {identity_of(each): _param_kind(each) for each in natives}
     listed: dict[Resource, ClusterError | None] = {}
     for binding in natives:
@@ -62,7 +67,8 @@ async def list_params(lister: Lister, natives: Sequence[Mapping[str, Any]], foun
                 await _add(lister, served, _selected(served, binding), listed, found)
         except ClusterError as error:
             if error.status != HTTPStatus.NOT_FOUND:  # a kind that is not served is said for each workload
-                found.missing.append(f"{version} {wanted}, params of {kind} {name}, which is not judged: {error}")
+                said = f"{version} {wanted}, params of {kind} {name}: {error}"
+                (found.missing if (kind, name) in own else found.talk).append(f"not judged by: {said}")
                 found.unjudged.add((kind, name))
     found.documents = [each for each in found.documents if identity_of(each) not in found.unjudged]
 

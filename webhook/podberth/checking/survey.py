@@ -65,7 +65,7 @@ class SurveyedCluster:
             inventory = await take_inventory(lister, self.namespace, extra, nodes=nodes, params=params)
             natives = await _natives(policies, lister, objects=objects)
         names = ", ".join(inventory.unserved)
-        talk = (f"not served here, so there are none: {names}",) if names else ()
+        talk = (*((f"not served here, so there are none: {names}",) if names else ()), *natives.talk)
         gathered = replace(
             inventory.gathered,
             missing=(*inventory.gathered.missing, *natives.missing),
@@ -102,7 +102,7 @@ async def _natives(policies: Policies, lister: Lister, *, objects: bool) -> Nati
     found = NativeObjects()
     if objects:
         await list_natives(lister, found)
-    await list_params(lister, [*policies.natives(), *found.documents], found)
+    await list_params(lister, policies.natives(), found)
     return found
 
 
