@@ -136,7 +136,7 @@ class Judged:
 
 def _ours(report: Any) -> Mapping[tuple[str, ...], tuple[str, tuple[str, ...], bool]]:
     """Return the decisions on the objects themselves, in the same form."""
-    found = {}
+    found: dict[tuple[str, ...], tuple[str, tuple[str, ...], bool]] = {}
     for each in report["results"]:
         if each["path"] == "" and each["namespace"] in NAMESPACES:
             denial = "".join(one["message"] for one in each["denials"])

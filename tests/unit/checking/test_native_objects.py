@@ -1,7 +1,7 @@
 """Native policies of a cluster: what is listed of them and of their params, and what is named as missing."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from natives import binding, policy
@@ -21,10 +21,10 @@ NAMED = binding(paramRef={"name": "most", "namespace": "shop", "parameterNotFoun
 
 
 def params(
-    *natives: dict[str, Any], of_cluster: Sequence[dict[str, Any]] = (), **answers: Any
+    *natives: dict[str, Any], answers: Mapping[str, Any] | None = None, of_cluster: Sequence[dict[str, Any]] = ()
 ) -> tuple[NativeObjects, Scripted]:
     found = NativeObjects([*of_cluster])
-    server = Scripted({"/api/v1": CORE, "/apis/a.example.com/v1": LIMITS, **answers})
+    server = Scripted({"/api/v1": CORE, "/apis/a.example.com/v1": LIMITS, **(answers or {})})
     lister = Lister(cast("Client", server), QUICK)
     asyncio.run(list_params(lister, natives, found))
     return found, server
@@ -49,7 +49,9 @@ def test_policies_and_bindings_are_listed_and_a_kind_that_is_not_served_has_none
 
 def test_params_are_asked_for_by_name_in_their_namespace_and_once() -> None:
     path = "/api/v1/namespaces/shop/configmaps"
-    found, server = params(OF_CONFIG_MAPS, NAMED, binding(name="again", **NAMED["spec"]), **{path: listed("most")})
+    found, server = params(
+        OF_CONFIG_MAPS, NAMED, binding(name="again", **NAMED["spec"]), answers={path: listed("most")}
+    )
     asked = [query for to, query in server.asked if to == path]
     assert [each["fieldSelector"] for each in asked] == ["metadata.name=most"]
     assert [(each["kind"], each["metadata"]["name"]) for each in found.documents] == [("ConfigMap", "most")]
@@ -58,7 +60,7 @@ def test_params_are_asked_for_by_name_in_their_namespace_and_once() -> None:
 
 def test_params_without_a_namespace_or_by_labels_are_listed_whole() -> None:
     somewhere = binding(paramRef={"selector": {}, "parameterNotFoundAction": "Deny"})
-    found, server = params(OF_CONFIG_MAPS, somewhere, **{"/api/v1/configmaps": listed("a", "b")})
+    found, server = params(OF_CONFIG_MAPS, somewhere, answers={"/api/v1/configmaps": listed("a", "b")})
     assert "fieldSelector" not in dict(server.asked)["/api/v1/configmaps"]
     assert len(found.documents) == 2
 
@@ -66,7 +68,7 @@ def test_params_without_a_namespace_or_by_labels_are_listed_whole() -> None:
 def test_params_of_an_operators_kind_come_with_its_definition() -> None:
     judging = policy("true", paramKind={"apiVersion": "a.example.com/v1", "kind": "Limit"})
     bound = binding(paramRef={"name": "most", "parameterNotFoundAction": "Deny"})
-    found, _ = params(judging, bound, **{"/apis/a.example.com/v1/limits": listed("most")})
+    found, _ = params(judging, bound, answers={"/apis/a.example.com/v1/limits": listed("most")})
     _, definition = found.documents
     assert definition["kind"] == "CustomResourceDefinition"
     assert (definition["spec"]["scope"], definition["spec"]["names"]) == (

@@ -58,7 +58,7 @@ def condition(expression: str) -> list[Document]:
     return [{"name": "a", "expression": expression}]
 
 
-CASES = {
+CASES: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "unreachable spec.matchConditions[0].expression": ((NAMED,), {"matchConditions": condition("1 > 2")}),
     "always-true spec.matchConditions[0].expression": ((NAMED,), {"matchConditions": condition("1 < 2")}),
     "constant-validation spec.validations[0].expression": (("object.kind == 'a' || 1 < 2",), {}),
