@@ -59,6 +59,8 @@ class Gathered:
     """Whether no replica of podberth's controller runs, so that missing PodGroups are not made."""
     natives: Sequence[Document] = ()
     """The cluster's native policies and bindings, and the params of native policies, if they were listed apart."""
+    talk: Sequence[str] = ()
+    """Lines for the user about native policies that are not evaluated."""
     unjudged: Collection[tuple[str, str]] = ()
     """The (kind, name) of each binding that is not evaluated, because its params could not be listed; ``natives`` has
     none of these."""
@@ -129,6 +131,7 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
         talk=(
             policies.counted(snapshot),
             *(natives.talk() if natives else ()),
+            *gathered.talk,
             *_talk(request, parsed),
             *(() if objects.nodes else ("no node is known: placement is not checked; want Nodes in the snapshot",)),
             *map(str, problems),

@@ -65,11 +65,12 @@ class SurveyedCluster:
             inventory = await take_inventory(lister, self.namespace, extra, nodes=nodes, params=params)
             natives = await _natives(policies, lister, objects=objects)
         names = ", ".join(inventory.unserved)
-        talk = (*((f"not served here, so there are none: {names}",) if names else ()), *natives.talk)
+        talk = (f"not served here, so there are none: {names}",) if names else ()
         gathered = replace(
             inventory.gathered,
             missing=(*inventory.gathered.missing, *natives.missing),
             natives=natives.documents,
+            talk=natives.talk,
             unjudged=natives.unjudged,
         )
         judging = replace(judging, has_natives=any(map(is_native, natives.documents)))
