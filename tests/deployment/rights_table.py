@@ -235,6 +235,20 @@ ROWS: Final = (
         "validatingwebhookconfigurations.admissionregistration.k8s.io/podberth",
         "read which reviews are sent",
     ),
+    Row(
+        "podberth-audit",
+        "list",
+        " ".join(
+            f"{each}.admissionregistration.k8s.io"
+            for each in (
+                "mutatingadmissionpolicies",
+                "mutatingadmissionpolicybindings",
+                "validatingadmissionpolicies",
+                "validatingadmissionpolicybindings",
+            )
+        ),
+        "read what the cluster's native policies refuse",
+    ),
     Row("podberth-audit", "list", OPERATORS + OTHER_WORKLOADS, _READ),
     Row("podberth-audit", "list", "configmaps leases.coordination.k8s.io", "read params and nodes", OWN_NAMESPACE),
     Row(

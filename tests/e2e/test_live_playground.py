@@ -1,8 +1,9 @@
-"""The playground follows a real cluster: nodes, their topology, and what pods hold, with the rights of its page alone."""
+"""The playground follows a real cluster: nodes, their topology, and what pods hold, with its page's rights alone."""
 
 import asyncio
 import json
 import re
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,7 +60,7 @@ def test_what_pods_hold_is_read_and_nothing_else_about_them(plane: ControlPlane,
     assert "hunter2" not in text
     holdings = read_cluster(text, "default").holdings
     assert holdings is not None
-    assert sorted(use.free("nvidia.com/gpu") for use in holdings.nodes.values()) == [5, 8]
+    assert sorted(use.free_of("nvidia.com/gpu") for use in holdings.nodes.values()) == [5, 8]
 
 
 def test_the_page_gets_the_cluster_again_and_says_why_it_does_not(plane: ControlPlane, kubeconfig: Path) -> None:
@@ -81,7 +82,8 @@ def test_the_page_gets_the_cluster_again_and_says_why_it_does_not(plane: Control
     assert "gpu-0" in answer["text"]
     assert asyncio.run(answers(None))[:2] == (False, 404)
 
-    without = enter_with(plane, kubeconfig.parent, RIGHTS.replace("podberth-playground", "less").replace("nodes, ", ""), "less")
+    fewer = RIGHTS.replace("podberth-playground", "less").replace("nodes, ", "")
+    without = enter_with(plane, kubeconfig.parent, fewer, "less")
     with pytest.raises(ClusterError):
         asyncio.run(LiveCluster(kubeconfig=Kubeconfig((without,))).text())
     offered, status, answer = asyncio.run(answers(LiveCluster(kubeconfig=Kubeconfig((without,)))))

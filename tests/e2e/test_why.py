@@ -28,7 +28,7 @@ from podberth.cluster.why import read_picture
 from podberth.why.causes import answer
 from podberth.why.diagnosis import Answer
 
-from .access import enter_with
+from .access import enter_with, write_kubeconfig
 from .why_nodes import holders, nodes
 from .why_scenes import SCENES, Scene
 

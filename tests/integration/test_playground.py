@@ -15,12 +15,21 @@ from typing import Any
 import aiohttp
 import pytest
 
+from newer_schema import newer_schema
 from podberth.cli.main import main
 from podberth.playground.server import HEADERS, MAX_BODY_BYTES, Playground
-from podberth.playground.session import Session
+from podberth.playground.session import WORKLOAD, Session
 from podberth.playground.worker import MOST_WAITING, NoAnswerError, Worker
 from podberth.settings import Address
 
+TOLERANT = """\
+apiVersion: podberth.io/v1alpha1
+kind: GPUPolicy
+metadata: {name: tolerant}
+spec:
+  matchConditions: [{name: no-berth, expression: "!object.spec.?berth.hasValue()"}]
+  mutations: [{tolerations: topology.nodes(gpu).tolerations}]
+"""
 Client = Callable[[aiohttp.ClientSession, Playground], Awaitable[None]]
 CONTENT = {"session": Session().as_json()}
 # The largest bounded cluster with the largest text of pods takes seconds.
@@ -180,6 +189,21 @@ def test_a_process_that_ends_is_started_again() -> None:
     serve(client)
 
 
+def test_the_process_decides_with_the_files_about_the_cluster(tmp_path: Path) -> None:
+    names = tmp_path / "names.yaml"
+    names.write_text("tolerableTaints: [{key: example.com/accelerated}]\n")
+    cluster = "topology: [{shape: l4-1, taints: [{key: example.com/accelerated, effect: NoSchedule}]}]"
+    workload = WORKLOAD.replace("gpu: 4", "gpu: 1")
+    content = {"session": Session(policy=TOLERANT, workload=workload, cluster=cluster).as_json()}
+
+    async def client(_: aiohttp.ClientSession, playground: Playground) -> None:
+        found = json.loads(await playground.worker.ask("answer", content))
+        assert [each for each in found["marks"]["policy"] if each["level"] == "error"] == []
+        assert "example.com/accelerated" in "".join(found["diff"])
+
+    serve(client, Worker(conventions=names, pod_schema=newer_schema(tmp_path)))
+
+
 def test_a_page_that_is_closed_ends_its_answer() -> None:
     async def client(session: aiohttp.ClientSession, playground: Playground) -> None:
         headers = {"Origin": origin(playground)}
@@ -262,7 +286,8 @@ def test_the_page_begins_with_the_files_of_the_command(
         async with aiohttp.ClientSession() as session, session.get(f"{url}session") as response:
             return await response.json()
 
-    expected = {"version": 1, "policy": "a", "workload": "c", "cluster": "b", "namespace": "team"}
+    texts = {"policy": "a", "workload": "c", "cluster": "b"}
+    expected = {"version": 1, **texts, "namespace": "team", "live": False}
     assert asyncio.run(body()) == expected
 
 

@@ -16,6 +16,8 @@ from podberth.errors import ClusterError
 from podberth.facts.object_kinds import FOLLOWED
 from podberth.kube.api_path import collection_path
 from podberth.kube.documents import load_documents
+from podberth.native.documents import MODELS
+from podberth.native.resources import plural_of
 from podberth.workload.kinds import LINKS
 
 if TYPE_CHECKING:
@@ -304,6 +306,7 @@ def test_the_audit_may_list_what_is_listed_and_nothing_else() -> None:
     wanted = {(group, f"{kind.lower()}s") for group, kind in kinds_to_list() if group != "extensions"}
     links = {(group, f"{kind.lower()}s") for group, kind in LINKS}
     besides = {(each.group, each.plural) for each in FOLLOWED if each.role != "owner"}
-    assert granted == wanted | around | links | besides
+    natives = {("admissionregistration.k8s.io", plural_of(kind)) for kind in MODELS}
+    assert granted == wanted | around | links | besides | natives
     # A ProvisioningRequest is read for PodTemplates, which are not listed.
     assert {kind for _, kind in kinds_to_list()} >= REFERRED - {"ProvisioningRequest"}

@@ -1,14 +1,19 @@
 """``--pod-schema`` and ``--conventions`` mean the same to every command that decides."""
 
+import argparse
 import json
+from importlib import import_module
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from builders import gpu_pod
 from lint_findings import spec
 from newer_schema import newer_schema
-from podberth.cli.main import main
+from podberth import cli
+from podberth.cli.main import COMMANDS as COMMANDS_OF_PODBERTH
+from podberth.cli.main import Command, CommandModule, main
 from podberth.topology.shapes import simulate
 from snapshots import policy
 
@@ -25,6 +30,7 @@ COMMANDS = {
     "explain": ["explain", "pod.json", "--policies", "policies"],
     "convert": ["convert", "policies/p.yaml"],
 }
+DECIDING = ("serve", "check", "test", "lint", "lsp", "explain", "playground")
 
 
 @pytest.fixture
@@ -50,12 +56,21 @@ def test_a_policy_may_read_the_fields_of_the_given_schema(
     assert main([*COMMANDS[command], "--pod-schema", "openapi.json"]) == 0
 
 
+def test_every_command_that_decides_has_both_flags() -> None:
+    def deciding(command: Command) -> bool:
+        parser = argparse.ArgumentParser()
+        cast("CommandModule", import_module(command.module, cli.__name__)).configure(parser)
+        return {"--pod-schema", "--conventions"} <= {flag for each in parser._actions for flag in each.option_strings}
+
+    assert tuple(each.name for each in COMMANDS_OF_PODBERTH if deciding(each)) == DECIDING
+
+
 @pytest.mark.parametrize("flag", ["--pod-schema", "--conventions"])
-@pytest.mark.parametrize("command", ["lint", "test", "check", "explain"])
+@pytest.mark.parametrize("command", ["lint", "test", "check", "explain", "playground"])
 def test_a_file_that_is_not_there_is_named(
     command: str, flag: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*COMMANDS[command], flag, str(folder / "nowhere")]) == 2
+    assert main([*COMMANDS.get(command, [command]), flag, str(folder / "nowhere")]) == 2
     assert f"{flag}: {folder / 'nowhere'}: cannot be read" in capsys.readouterr().err
 
 

@@ -8,10 +8,12 @@ import yaml
 
 from converted import Both, back, cases, converted, random_pods, shipped_policies
 from natives import apply_configuration, json_patch, mutating
+from pages import ROOT
 from podberth.convert.patches import as_maps, as_object, as_patches, written_by_object, written_by_patches
 from podberth.convert.result import Converted
 from podberth.kube.schema import PodSchema
-from snapshots import policy
+from podberth.lint.runner import lint
+from snapshots import environment, policy
 
 SHIPPED = {name: (folder, text) for folder, name, text in shipped_policies()}
 SAID = [name for name, (_, text) in SHIPPED.items() if "MutatingAdmissionPolicy" in str(converted(text).documents)]
@@ -195,6 +197,27 @@ LABEL = apply_configuration("Object{metadata: Object.metadata{labels: {'a': 'b'}
 
 def native(*mutations: dict[str, Any]) -> Converted:
     return converted(yaml.safe_dump_all(mutating("m", *mutations, matchConstraints={"resourceRules": [PODS]})))
+
+
+FACTS = "gpu.kind == 'mig' ? gpu.vendor + string(gpu.count) : string(gpu.perContainer)"
+
+
+def compiled(*mutations: str) -> list[str]:
+    """Return the problems of the policies that come of these mutations, each of a GPUPolicy's mutations."""
+    some = "  scope: All\n  matchConditions: [{name: some, expression: gpu.count > 0}]\n  mutations:\n"
+    texts = [policy(f"p{number}", f"\n{some}  - {each}\n") for number, each in enumerate(mutations)]
+    files = [("p.yaml", yaml.safe_dump(document)) for text in texts for document in converted(text).documents]
+    return [each.problem.message for each in lint(files, environment()).findings if each.rule == "invalid"]
+
+
+def test_two_mutations_that_read_many_facts_are_beyond_the_bound_and_one_with_both_is_not() -> None:
+    first, second = f'a: "{FACTS}"', f'b: "{FACTS}"'
+    [beyond] = compiled(f"labels: {{{first}}}\n  - labels: {{{second}}}")
+    page = (ROOT / "docs" / "convert.md").read_text(encoding="utf-8")
+    said = beyond.partition("; ")[0]
+    assert f"`{said}`" in page
+    assert compiled(f"labels: {{{first}, {second}}}") == []
+    assert compiled(f"labels: {{{first}}}", f"labels: {{{second}}}") == []
 
 
 def test_a_native_policy_becomes_a_gpu_policy() -> None:

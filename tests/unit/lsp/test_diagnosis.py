@@ -89,8 +89,9 @@ def test_a_document_that_podberth_does_not_read_has_no_findings(text: str) -> No
 
 def test_native_policies_are_judged_too() -> None:
     text = VALIDATING.replace("RESOURCE", "pods") + "  validations:\n  - expression: object.metadata.name\n"
-    assert only(text).message == "got dyn, want bool"
-    assert part(text, only(text).range) == "object.metadata.name"
+    unbound, invalid = sorted(diagnosed(text), key=lambda each: each.level)
+    assert (unbound.rule, invalid.message) == ("unbound", "got dyn, want bool")
+    assert part(text, invalid.range) == "object.metadata.name"
 
 
 def test_a_suite_has_the_problems_of_its_parser() -> None:

@@ -10,7 +10,9 @@ import pytest
 
 from podberth.cel.engine import Environment
 from podberth.cli.main import main
+from podberth.conventions import Conventions
 from podberth.files.deadline import new_environment
+from podberth.files.naming import conventions_of
 from podberth.playground.answer import MOST_PODS, answer
 from podberth.playground.asking import Asking
 from podberth.playground.cluster import MAX_NODES
@@ -50,7 +52,9 @@ def environment() -> Environment:
 
 def answered(**texts: str) -> dict[str, Any]:
     """Return the answer to the example with other texts, as the page gets it."""
-    found: dict[str, Any] = json.loads(json.dumps(answer(Session(**texts), environment(), NOW), default=str))
+    found: dict[str, Any] = json.loads(
+        json.dumps(answer(Session(**texts), environment(), Conventions(), NOW), default=str)
+    )
     return found
 
 
@@ -233,6 +237,35 @@ def test_a_policy_that_does_not_compile_is_reported_even_if_lint_is_silenced(com
     assert (found["explained"][0]["policies"], found["tests"]["text"]) == ([], "")
 
 
+def test_the_clusters_own_names_decide() -> None:
+    policy = POLICY.split("spec:")[0] + "spec:\n  mutations: [{tolerations: topology.nodes(gpu).tolerations}]\n"
+    cluster = "topology: [{shape: l4-1, taints: [{key: example.com/accelerated, effect: NoSchedule}]}]"
+    names = conventions_of("tolerableTaints: [{key: example.com/accelerated}]", "names.yaml")
+    session = Session(policy=policy, workload=WORKLOAD.replace("gpu: 4", "gpu: 1"), cluster=cluster)
+
+    def fits(conventions: Conventions) -> tuple[str, list[str], bool]:
+        found = answer(session, environment(), conventions, NOW)
+        nodes = found["explained"][0]["nodes"]["after"]["fit"]
+        return found["results"][0]["verdict"], list(nodes), "example.com/accelerated" in found["tests"]["text"]
+
+    assert fits(Conventions())[:2] == ("unchanged", [])
+    verdict, nodes, tested = fits(names)
+    assert (verdict, len(nodes), tested) == ("mutated", 1, True)
+
+
+def test_lint_marks_a_level_that_is_not_the_clusters() -> None:
+    policy = (
+        POLICY.split("spec:")[0] + "spec: {mutations: [{topology: {level: \"'example.com/rack'\", mode: preferred}}]}\n"
+    )
+
+    def marks(conventions: Conventions) -> list[str]:
+        found = answer(Session(policy=policy), environment(), conventions, NOW)
+        return [each["source"] for each in found["marks"]["policy"]]
+
+    assert "unknown-level" in marks(Conventions())
+    assert "unknown-level" not in marks(conventions_of("levels: [example.com/rack]", "names.yaml"))
+
+
 def test_no_prefix_of_the_example_raises_an_error() -> None:
     for name, text in (("policy", POLICY), ("workload", WORKLOAD), ("cluster", CLUSTER)):
         for end in range(0, len(text), 7):
@@ -240,7 +273,7 @@ def test_no_prefix_of_the_example_raises_an_error() -> None:
 
 
 def test_completions_and_explanations_are_those_of_the_language_server() -> None:
-    asking = Asking(environment())
+    asking = Asking(environment(), Conventions())
     line = next(number for number, text in enumerate(POLICY.split("\n")) if "gpu.perContainer > 1" in text)
     column = POLICY.split("\n")[line].index("perContainer")
     request = {"session": Session().as_json(), "in": "policy", "line": line, "column": column + 3}

@@ -115,7 +115,7 @@ def test_all_accept_a_folder_with_native_policies_and_serve_says_who_judges_by_t
     ) in (0, 1)
 
     assert found == dict.fromkeys(found, True)
-    assert "live workloads are not judged by native policies: p" in capsys.readouterr().err
+    assert "and with 1 ValidatingAdmissionPolicy: p" in capsys.readouterr().err
     notes = [str(each) for each in FileSource(folder / "policies", None).load().snapshot.notes]
     assert [each.partition("ValidatingAdmissionPolicy ")[2] for each in notes] == [
         "p: the API server judges by it, and podberth does not serve it; kubectl apply it"

@@ -13,10 +13,10 @@ from ..kube.patch import Draft
 from ..kube.shape import shape_problems
 from ..mutation import record
 from ..policy.parse import ParsedPolicies, ParsedPolicy
-from .owners import TopOwner, TopOwners
+from .owners import TopOwner, TopOwners, as_created
 from .result import VERDICTS, Finding, Live, PolicyCount, Report, Result, Verdict, Wrote
 from .run import CheckSettings, check_object
-from .sources import Document
+from .sources import Document, without_place
 
 Supposition: TypeAlias = Literal["deny", "rolled-out"]
 SUPPOSITIONS: Final[tuple[Supposition, ...]] = get_args(Supposition)
@@ -54,22 +54,35 @@ def check_workload(
 
     ``known`` are further objects that the workload may refer to, such as a TrainingRuntime.
     """
-    found = check_object(owner.source, snapshot, settings, known)
-    pods = [Draft(pod) for pod in owner.pods if not shape_problems(pod)]
-    return tuple(_settled(each, pods) for each in found)
+    found = check_object(owner.source, snapshot, settings, known, unseen=owner.unseen)
+    sound = [pod for pod in owner.pods if not shape_problems(pod)]
+    held, none = frozenset[str](), frozenset[str]()
+    natives = frozenset(wrote.policy for each in found for wrote in each.wrote if wrote.native)
+    if natives and sound and settings.natives is not None:
+        created = (as_created(without_place("", pod)).content for pod in sound)
+        held = natives - settings.natives.writing_on(created)
+    pods = [Draft(pod) for pod in sound]
+    is_pod = owner.source.kind == "Pod"
+    return tuple(_settled(each, pods, held if each.path or is_pod else none) for each in found)
 
 
-def _settled(result: Result, pods: Sequence[Draft]) -> Result:
-    """Return a result without the policies' writes that any of the live pods ``pods`` already has.
+def has_effect(result: Result) -> bool:
+    """Return whether a policy has any effect on a live workload, or cannot be judged."""
+    return bool(result.denials or result.warnings or result.audits or result.errors or result.wrote)
 
-    A verdict "mutated" or "unchanged" is decided again: "mutated" if a policy has a write left, even if the write
-    changes no field of the workload's document.
+
+def _settled(result: Result, pods: Sequence[Draft], held: frozenset[str]) -> Result:
+    """Return a result without the policies' writes that the workload's live pods already have.
+
+    A write of a GPUPolicy is left out if any of ``pods`` has it, and a write of a native policy if the policy's name is
+    in ``held``. A verdict "mutated" or "unchanged" is decided again: "mutated" if a policy has a write left, even if
+    the write changes no field of the workload's document.
     """
     done = {
         each.policy: Finding(policy=each.policy, message="this is on its live pods already", field="", line=0)
         for each in result.wrote
         # ``recorded`` is empty if the record was too long to be written
-        if each.recorded and any(_holds(pod, each) for pod in pods)
+        if (each.policy in held if each.native else each.recorded and any(_holds(pod, each) for pod in pods))
     }
     left = tuple(each for each in result.wrote if each.policy not in done)
     policies = {each.policy for each in left} | ({_PODBERTH} if left else set())

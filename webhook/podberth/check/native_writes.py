@@ -4,7 +4,7 @@ The API server evaluates MutatingAdmissionPolicies before calling podberth. This
 evaluation (``native.mutating``) into changes of the document, and findings.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,9 +15,9 @@ from ..kube.paths import Path
 from ..native.cases import NativeDecision
 from ..native.mutating import Mutated
 from ..workload.templates import Template
-from .natives import Natives, finding
+from .natives import Natives, finding, lasting
 from .other_files import is_part_of_a_tool
-from .result import DocumentChange, Finding, Verdict
+from .result import DocumentChange, Finding, Verdict, Wrote
 from .sources import Source
 
 
@@ -59,6 +59,11 @@ class OnPod:
             Written(policy=each.policy, mutation="", reason=each.reason, patch=operations(each.before, each.after))
             for each in (self.mutated.writes if self.mutated else ())
         ]
+
+    @property
+    def wrote(self) -> tuple[Wrote, ...]:
+        """The writes of MutatingAdmissionPolicies on the pod that podberth does not undo."""
+        return wrote_by((each.policy, each.reason) for each in lasting(self.mutated.writes if self.mutated else ()))
 
     def asked_again(self, pod: dict[str, Any]) -> tuple[Finding, ...]:
         """Return an error for each MutatingAdmissionPolicy that would change ``pod`` when evaluated again.
@@ -106,6 +111,12 @@ def on_pod(natives: Natives | None, source: Source, template: Template) -> OnPod
     # No API server can decode the pod of a template with problems, so no policy is evaluated for it
     mutated = natives.mutated(template.pod) if natives and not template.problems else None
     return OnPod(natives, source, template.path, mutated)
+
+
+def wrote_by(writes: Iterable[tuple[str, str]]) -> tuple[Wrote, ...]:
+    """Return the writes of native policies; ``writes`` has (policy, reason) of each."""
+    found = dict.fromkeys(writes)
+    return tuple(Wrote(policy=policy, recorded={}, reason=reason, native=True) for policy, reason in found)
 
 
 def _said(source: Source, path: Path, decisions: Sequence[NativeDecision]) -> NativeFindings:

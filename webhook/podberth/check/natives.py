@@ -8,14 +8,17 @@ evaluates both for every object: for a workload itself, and for each pod of the 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ..admission.floor import without_floor
 from ..admission.snapshot import Snapshot
 from ..errors import Problem
 from ..kube.documents import PositionedDocument
+from ..kube.json_patch import same
 from ..kube.paths import Path
 from ..native.cases import NativeDecision
-from ..native.documents import Kinds, Located, identity_of, is_beside, is_native
+from ..native.documents import Kinds, Located, identity_of, is_beside, is_native, kinds_of_params
 from ..native.judge import NativeJudge, Surroundings
 from ..native.model import MUTATING
+from ..native.mutating import NativeWrite
 from .other_files import is_part_of_a_tool
 from .result import Finding, Result
 from .sources import Document, Source, SourceFile, without_place
@@ -35,6 +38,22 @@ class Beside:
     def located(self) -> list[Located]:
         """Return the native policies among the documents, each with the position in the file."""
         return [Located.of(file, each) for file, each in self.documents if is_native(each.document)]
+
+
+def natives_among(
+    files: Iterable[SourceFile],
+    beside: Beside,
+    documents: Sequence[Document],
+    snapshot: Snapshot,
+    about: Surroundings,
+) -> "Natives | None":
+    """Return the native policies of a check, with the params in ``files``; None if there are no native policies.
+
+    The other arguments are those of ``Natives``.
+    """
+    kinds = kinds_of_params([*beside.contents, *documents]) - {("", "ConfigMap")}
+    params = params_in(files, kinds) if kinds else ()
+    return natives_of(beside, [*documents, *params], snapshot, about)
 
 
 def params_in(files: Iterable[SourceFile], kinds: Kinds) -> Iterator[Document]:
@@ -81,6 +100,18 @@ class Natives:
         place = source if not source.root else without_place(source.file, source.content)
         located = Located(source.file, source.content, place.positions)
         return [replace(each, line=each.line or source.line()) for each in self._judge.compiled([located])[2]]
+
+    def writing_on(self, pods: Iterable[Document]) -> frozenset[str]:
+        """Return the names of the MutatingAdmissionPolicies that would change one of ``pods``.
+
+        ``pods`` are live pods without the fields that the cluster has set since their creation.
+        """
+        return frozenset(
+            each.policy
+            for pod in pods
+            if (mutated := self.mutated(pod)) is not None
+            for each in lasting(mutated.writes)
+        )
 
     def added(
         self, results: Sequence[Result], source: Source, pods: Mapping[Path, Document], content: Document
@@ -157,6 +188,11 @@ def natives_of(
     if not any(map(is_native, (*beside.contents, *documents))):
         return None
     return Natives(beside, documents, snapshot, about)
+
+
+def lasting(writes: Iterable[NativeWrite]) -> Iterator[NativeWrite]:
+    """Yield the writes that stay on a pod; podberth undoes the writes of the floor's native policies."""
+    return (each for each in writes if not same(without_floor(each.after), without_floor(each.before)))
 
 
 def finding(source: Source, path: Path, message: str, decision: NativeDecision | None = None) -> Finding:

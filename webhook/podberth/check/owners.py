@@ -12,6 +12,7 @@ from ..kube import pod as pods
 from ..kube.object_names import cron_job_of
 from ..kube.shape import registration_problems
 from ..kube.unchecked import at, list_at, text_at
+from ..native.documents import is_beside
 from ..policy.every_pod import VALIDATING, sends_namespace
 from ..workload.kinds import LINKS, TEMPLATES_ONLY, is_known, row_for
 from ..workload.owners import is_finished
@@ -24,7 +25,7 @@ _PODBERTH: Final = "podberth"
 _HASH: Final = "pod-template-hash"
 # Real chains of owners have four objects (AppWrapper, JobSet, Job, Pod). The limit ends circular references.
 _DEEPEST: Final = 10
-# Fields that an API server, a scheduler or a kubelet adds to a Pod after admission.
+# Fields that an API server, a scheduler or a kubelet adds to an object after admission.
 _LATER: Final = frozenset(
     {"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid", "deletionTimestamp"}
 )
@@ -39,6 +40,8 @@ class TopOwner:
     pods: tuple[Document, ...]
     """The live pods of the workload with the pods' state in the cluster; a Pod without an owner is itself the workload.
     """
+    unseen: bool = False
+    """Whether the API server calls podberth for no pod of the namespace, so that native policies alone decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class TopOwners:
     finished: int
     """The number of workloads that create no more pods."""
     exempt: int
-    """The number of workloads in namespaces for whose pods the API server does not call podberth."""
+    """The number of workloads that no policy judges, as the API server does not call podberth for their pods."""
     unknown: Mapping[str, int] = field(default_factory=dict)
     """The number of objects whose pods podberth cannot predict, by ``apiVersion kind``."""
 
@@ -65,8 +68,9 @@ def top_owners(
     """Return the objects among ``sources`` that are workloads.
 
     ``known`` are the documents that workloads may refer to. ``namespaces`` are the cluster's Namespaces by name.
-    Workloads in namespaces for which the API server does not call podberth are only counted: in exempt namespaces, and
-    in namespaces that podberth's ValidatingWebhookConfiguration leaves out, if the configuration is among ``sources``.
+    Workloads in namespaces for which the API server does not call podberth are only counted, unless there are native
+    policies: in exempt namespaces, and in namespaces that podberth's ValidatingWebhookConfiguration leaves out, if the
+    configuration is among ``sources``.
     """
     return _Owners(sources, settings, known).select(namespaces)
 
@@ -100,12 +104,20 @@ class _Owners:
                 live.setdefault(id(top), []).append(each.content)
         chosen = [each for each, top in tops if top is each and self._has_templates(each)]
         going = [each for each in chosen if not _ended(each.content)]
-        seen = [each for each in going if self._is_sent(each.namespace(self.settings.namespace), namespaces)]
+        every = [
+            TopOwner(
+                source=as_created(each),
+                pods=tuple(live.get(id(each), ())),
+                unseen=not self._is_sent(each.namespace(self.settings.namespace), namespaces),
+            )
+            for each in going
+        ]
+        judged = [each for each in every if self.settings.natives is not None or not each.unseen]
         return TopOwners(
-            owners=tuple(TopOwner(source=as_created(each), pods=tuple(live.get(id(each), ()))) for each in seen),
+            owners=tuple(judged),
             owned=sum(top is not each for each, top in tops),
             finished=len(chosen) - len(going),
-            exempt=len(going) - len(seen),
+            exempt=len(every) - len(judged),
             unknown=dict(sorted(self.unknown.items())),
         )
 
@@ -123,7 +135,7 @@ class _Owners:
         content = source.content
         if not is_known(content) and source.kind not in self.settings.template_paths:
             name = f"{source.api_version} {source.kind}".strip() or "without a kind"
-            if (source.api_version.rpartition("/")[0], source.kind) not in LINKS:
+            if (source.api_version.rpartition("/")[0], source.kind) not in LINKS and not is_beside(content):
                 self.unknown[name] = self.unknown.get(name, 0) + 1
             return False
         if source.kind in TEMPLATES_ONLY or not isinstance(content.get("metadata"), dict):
@@ -211,14 +223,16 @@ def _ended(content: Document) -> bool:
 
 
 def as_created(source: Source) -> Source:
-    """Return an object of the cluster as the user created it: a Pod without the fields that the cluster has set since.
+    """Return an object of the cluster as the user created it, without the fields that the cluster has set since.
+
+    An object other than a Pod keeps its uid, by which its pods' gangs are found.
 
     The object has no line numbers, because finding a line in the JSON of thousands of objects takes long.
     """
-    content = dict(source.content)
-    if source.kind == "Pod":
-        content.pop("status", None)
-        content["metadata"] = {key: value for key, value in pods.metadata(content).items() if key not in _LATER}
-        if isinstance(content.get("spec"), dict):
-            content["spec"] = {key: value for key, value in content["spec"].items() if key not in _LATER_OF_SPEC}
+    is_pod = source.kind == "Pod"
+    content = {key: value for key, value in source.content.items() if key != "status"}
+    later = _LATER if is_pod else _LATER - {"uid"}
+    content["metadata"] = {key: value for key, value in pods.metadata(content).items() if key not in later}
+    if is_pod and isinstance(content.get("spec"), dict):
+        content["spec"] = {key: value for key, value in content["spec"].items() if key not in _LATER_OF_SPEC}
     return without_place(source.file, content)

@@ -90,6 +90,8 @@ class Wrote:
     recorded: Mapping[str, Any] = field(hash=False)
     """The writes by concern (kind of mutation), as in the pod's record; empty if the record is too long to be kept."""
     reason: str
+    native: bool = False
+    """Whether the policy is a native policy, whose writes are in no record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

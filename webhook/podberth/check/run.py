@@ -23,7 +23,7 @@ from ..workload.projection import place_of
 from ..workload.templates import Template, templates
 from .decided import Decided, decide, unasked
 from .misshapen import misshapen
-from .native_writes import OnPod, on_object, on_pod
+from .native_writes import OnPod, on_object, on_pod, wrote_by
 from .natives import Natives
 from .numbers import advice, is_of_a_placeholder, numbers_in, place_of_number
 from .other_files import asserts, folded, is_foreign, is_other_data, is_part_of_a_tool, patch_result, skipped_file
@@ -125,10 +125,14 @@ def _judged(item: "_Object") -> list[Result]:
 
 
 def check_object(
-    source: Source, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document]
+    source: Source, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document], *, unseen: bool = False
 ) -> list[Result]:
-    """Return the results for an object of a cluster, decided on as if the object's pods were created now."""
-    return list(_Object(source, snapshot, settings, known, named=True, written=False).results())
+    """Return the results for an object of a cluster, decided on as if the object and its pods were created now.
+
+    ``unseen`` says that the API server calls podberth for no pod of the object's namespace, so that native policies
+    alone decide.
+    """
+    return _judged(_Object(source, snapshot, settings, known, named=True, written=False, unseen=unseen))
 
 
 @dataclass
@@ -142,6 +146,8 @@ class _Object:
     named: bool
     written: bool = True
     """Whether the object was written by a person, and not read from the API server."""
+    unseen: bool = False
+    """Whether the cluster's webhook configuration leaves out the object's namespace."""
     changes: tuple[DocumentChange, ...] = ()
     """The changes that ``content`` already has."""
     pods: dict[Path, dict[str, Any]] = field(default_factory=dict)
@@ -265,7 +271,8 @@ class _Object:
             return None
         content, changes, said = made
         verdict: Verdict = said.over or ("mutated" if changes else "unchanged")
-        result = self._result((), verdict, changes=changes, **said._asdict())
+        wrote = wrote_by((each.policy, each.reason) for each in changes)
+        result = self._result((), verdict, changes=changes, wrote=wrote, **said._asdict())
         self.content, self.changes = content, changes
         return result
 
@@ -274,7 +281,7 @@ class _Object:
     def _template(
         self, template: Template, unfilled: Sequence[Finding], refused: Sequence[Finding]
     ) -> tuple[Result, Patch]:
-        exempt = is_exempt(self.namespace, self.snapshot.facts.namespaces)
+        exempt = self.unseen or is_exempt(self.namespace, self.snapshot.facts.namespaces)
         if not exempt and (stopped := self._stopped(template, unfilled, refused)):
             return stopped, []
         first = on_pod(self.settings.natives, self.source, template)
@@ -321,7 +328,7 @@ class _Object:
         changes, unplaced = self._changes(template, decided)
         notes = (self._finding(note, ("metadata", "namespace")), *unplaced, *first.said.notes)
         verdict: Verdict = "mutated" if changes else "skipped"
-        return self._result(template.path, verdict, notes=notes, changes=changes), decided.patch
+        return self._result(template.path, verdict, notes=notes, changes=changes, wrote=first.wrote), decided.patch
 
     def _decided(self, template: Template, decided: Decided, first: OnPod) -> tuple[Result, Patch]:
         self._made.append((template, decided.pod))
@@ -345,7 +352,7 @@ class _Object:
                 audits=tuple(dict.fromkeys(each for each in found if each.action == "audit")),
                 notes=(*notes, *first.said.notes, *dict.fromkeys(excepted)),
                 changes=changes,
-                wrote=decided.wrote,
+                wrote=() if decided.denied else (*first.wrote, *decided.wrote),
                 held_back=decided.held_back,
             ),
             patch,

@@ -7,21 +7,27 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
-from ..check.live_workloads import Supposition, check_workload, live_report
+from ..admission.snapshot import Snapshot
+from ..check.live_workloads import Supposition, check_workload, has_effect, live_report
+from ..check.natives import Beside, Natives, natives_among
 from ..check.owners import top_owners
-from ..check.run import CheckSettings, unreadable
-from ..check.sources import SourceFile, read
+from ..check.run import CheckSettings, check_object, unreadable
+from ..check.sources import Document, SourceFile, read, without_place
 from ..check.surroundings import referred, surroundings, within
 from ..errors import Problem, UsageError
 from ..facts.cluster import ClusterFacts, collect
 from ..facts.object_kinds import kinds_of
 from ..files.cluster_files import ClusterFiles
 from ..files.manifests import find_manifests, read_manifest
-from ..native.documents import native_policies
+from ..native.documents import identity_of, is_native
+from ..native.judge import Surroundings
 from ..policy.parse import ParsedPolicies
 from .run import Done, Policies, about_exceptions
+
+CLUSTER: Final = "cluster"
+"""The name that messages have in place of a file's name if an object comes from a cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +55,13 @@ class Gathered:
     missing: Sequence[str] = ()
     is_makerless: bool = False
     """Whether no replica of podberth's controller runs, so that missing PodGroups are not made."""
+    natives: Sequence[Document] = ()
+    """The cluster's native policies and bindings, and the params of native policies, if they were listed apart."""
+    talk: Sequence[str] = ()
+    """Lines for the user about native policies that are not evaluated."""
+    unjudged: Collection[tuple[str, str]] = ()
+    """The (kind, name) of each binding that is not evaluated, because its params could not be listed; ``natives`` has
+    none of these."""
     now: datetime | None = None
     """The time with which the nodes' heartbeats are compared; None if no node is to be reported as stale."""
 
@@ -91,13 +104,22 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
     known = tuple(referred(around))
     whole = within(snapshot, around)
     sources = [each for file in gathered.files for each in file.sources]
+    natives = _natives(settings, parsed, gathered, around, whole)
+    settings = replace(settings, natives=natives)
+    problems = tuple(sorted([*problems, *(natives.problems if natives else ())]))
     tops = top_owners(sources, settings, known, whole.facts.namespaces)
-    unread = [*gathered.problems, *(each for file in gathered.files for each in file.problems)]
+    unread = [unreadable(each) for each in gathered.problems]
+    unread += [unreadable(each) for file in gathered.files for each in file.problems]
+    for each in (*sources, *(without_place(CLUSTER, each) for each in gathered.natives)):
+        if is_native(each.content):  # the API server has taken it, and podberth may be unable to compile it
+            unread += [result for result in check_object(each, whole, settings, known) if result.errors]
+    found = [(each, check_workload(each, whole, settings, known)) for each in tops.owners]
+    judged = [results for owner, results in found if not owner.unseen or any(map(has_effect, results))]
     report = live_report(
-        [check_workload(each, whole, settings, known) for each in tops.owners],
-        tops,
+        judged,
+        replace(tops, exempt=tops.exempt + len(found) - len(judged)),
         parsed.policies,
-        unread=[unreadable(each) for each in unread],
+        unread=unread,
         missing=gathered.missing,
     )
     return Done(
@@ -106,15 +128,25 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
         descriptions={each.name: each.source.spec.description for each in snapshot.policies},
         notes=(policies.counted(snapshot),),
         talk=(
+            *(natives.talk() if natives else ()),
+            *gathered.talk,
             *_talk(request, parsed),
             *(() if objects.nodes else ("no node is known: placement is not checked; want Nodes in the snapshot",)),
-            *_not_judged(parsed),
             *map(str, problems),
             *map(str, about_exceptions(parsed, request.now)),
             *objects.problems,
         ),
         broken_policies=any(each.file not in of_cluster for each in problems),
     )
+
+
+def _natives(
+    settings: CheckSettings, parsed: ParsedPolicies, gathered: Gathered, around: Sequence[Document], snapshot: Snapshot
+) -> Natives | None:
+    """Return the native policies of the policies' folder and of the cluster; None if there are none."""
+    beside = Beside(tuple(each for each in parsed.others if identity_of(each[1].document) not in gathered.unjudged))
+    about = Surroundings(namespace=settings.namespace, requester=settings.requester)
+    return natives_among(gathered.files, beside, [*around, *gathered.natives], snapshot, about)
 
 
 def _objects(request: LiveRequest, gathered: Gathered) -> ClusterFacts:
@@ -126,12 +158,6 @@ def _objects(request: LiveRequest, gathered: Gathered) -> ClusterFacts:
         listed=True,
         is_makerless=gathered.is_makerless,
     )
-
-
-def _not_judged(parsed: ParsedPolicies) -> list[str]:
-    """Return a line for the user about native policies in the files; empty if there are none."""
-    names = sorted({each.document["metadata"]["name"] for _, each in native_policies(parsed.others)})
-    return [f"live workloads are not judged by native policies: {', '.join(names)}"] if names else []
 
 
 def _talk(request: LiveRequest, parsed: ParsedPolicies) -> list[str]:

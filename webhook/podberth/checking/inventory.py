@@ -39,10 +39,8 @@ from ..kube.api_path import ApiPath, collection_path, version_path
 from ..policy.every_pod import VALIDATING
 from ..topology.heartbeats import is_stale
 from ..workload.kinds import KINDS, LINKS, TEMPLATES_ONLY
-from .against import Gathered
+from .against import CLUSTER, Gathered
 
-FILE: Final = "cluster"
-"""The name that messages have in place of a file's name if an object comes from a cluster."""
 # The token of the next page expires when etcd is compacted (kube-apiserver --etcd-compaction-interval, 5 minutes). A
 # list that has taken longer four times will always take longer.
 _TRIES: Final = 4
@@ -169,11 +167,12 @@ async def take_inventory(
             documents += [{"apiVersion": version, "kind": kind, **each} for each in kept]
     documents += await _registration(lister, missing)
     documents += [_discovered(each.version) for each in kinds if each.kind == "PodGroup"]
+    documents += [definition_of(each) for each in kinds if each.kind in extra]
     file = SourceFile(
-        name=FILE,
+        name=CLUSTER,
         text="",
         documents=(),
-        sources=tuple(without_place(FILE, each) for each in documents),
+        sources=tuple(without_place(CLUSTER, each) for each in documents),
         problems=(),
     )
     return Inventory(
@@ -221,6 +220,22 @@ def _discovered(version: str) -> Document:
         "groupVersion": version,
         "metadata": {"name": version},
         "resources": resources,
+    }
+
+
+def definition_of(served: ServedKind) -> Document:
+    """Return a CustomResourceDefinition for a kind as the API server serves it, as ``native.resources`` reads it."""
+    group, _, version = served.version.rpartition("/")
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{served.plural}.{group}"},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced" if served.namespaced else "Cluster",
+            "names": {"kind": served.kind, "plural": served.plural},
+            "versions": [{"name": version, "served": True}],
+        },
     }
 
 

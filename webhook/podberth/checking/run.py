@@ -30,7 +30,7 @@ from ..files.loading import read_policy_texts
 from ..files.manifests import STDIN, Listing, read_manifest
 from ..files.repository import charts, patches
 from ..kube.documents import load_documents
-from ..native.documents import kinds_of_params, others_of
+from ..native.documents import is_native, kinds_of_params, others_of
 from ..native.judge import Surroundings
 from ..policy.exceptions import of_unknown, without_effect
 from ..policy.parse import ParsedPolicies, parse_policies
@@ -105,6 +105,9 @@ class Policies:
     """Whether podberth ships all policies of the check; the tests of every release have compiled the shipped policies.
     """
 
+    has_natives: bool = False
+    """Whether the cluster has native policies by which the check judges, too."""
+
     def load(
         self, objects: ClusterFacts, as_if: Collection[Supposition], cluster_files: ClusterFiles, now: datetime
     ) -> tuple[Snapshot, ParsedPolicies, tuple[Problem, ...]]:
@@ -134,10 +137,14 @@ class Policies:
             parsed, snapshot, others = compiled()
             broken = (*broken, *others)
         problems = tuple(sorted({*self.problems, *broken}))
-        if not (snapshot.policies or snapshot.namespaced or problems or parsed.others):
+        if not (snapshot.policies or snapshot.namespaced or problems or parsed.others or self.has_natives):
             where = self.where.partition(" in ")[2] or self.where.strip()
             problems = (Problem(where, 0, 0, "", "got no policy, want GPUPolicy documents"),)
         return snapshot.at(now), parsed, problems
+
+    def natives(self) -> list[Document]:
+        """Return the native policies and bindings in the files."""
+        return [each.document for _, each in self._files.others if is_native(each.document)]
 
     def look_for_tenants_params(self) -> bool:
         """Return whether a policy has params in a namespace other than podberth's own."""

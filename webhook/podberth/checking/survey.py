@@ -9,9 +9,11 @@ from ..api.reflector import PAGE
 from ..check.result import Report, shown
 from ..cluster.layered_policies import OF_EXCEPTIONS, OF_NAMESPACED, OF_POLICIES, texts_of
 from ..errors import ClusterError
+from ..native.documents import is_native
 from ..words import counted
 from .against import Gathered
 from .inventory import Lister, take_inventory
+from .native_objects import NativeObjects, list_natives, list_params
 from .policy_reports import ReportWriter, dialect_of
 from .run import Policies
 
@@ -48,8 +50,8 @@ class SurveyedCluster:
             extra: kinds of workloads, such as "MyJob", that are listed besides the kinds that podberth knows.
             nodes: whether nodes and their topology are listed.
             policies: the policies from files.
-            objects: whether the cluster's GPUPolicies are read, too; a GPUPolicy replaces a policy in ``policies`` with
-                an equal name.
+            objects: whether the cluster's GPUPolicies and native policies are read, too; a GPUPolicy replaces a policy
+                in ``policies`` with an equal name.
             reports: whether PolicyReports are to be written, so that the cluster has to serve an API for PolicyReports.
 
         Raises:
@@ -63,9 +65,18 @@ class SurveyedCluster:
             judging = await _with_objects(policies, lister) if objects else policies
             params = judging.look_for_tenants_params()
             inventory = await take_inventory(lister, self.namespace, extra, nodes=nodes, params=params)
+            natives = await _natives(policies, lister, objects=objects)
         unserved = inventory.unserved
         notes = (f"not served here, so there are none: {counted(len(unserved), 'kind')}, {shown(unserved)}",)
-        return Survey(gathered=inventory.gathered, policies=judging, notes=notes if unserved else ())
+        gathered = replace(
+            inventory.gathered,
+            missing=(*inventory.gathered.missing, *natives.missing),
+            natives=natives.documents,
+            talk=natives.talk,
+            unjudged=natives.unjudged,
+        )
+        judging = replace(judging, has_natives=any(map(is_native, natives.documents)))
+        return Survey(gathered=gathered, policies=judging, notes=notes if unserved else ())
 
     async def write(self, report: Report) -> ReportWriter:
         """Write the findings to the cluster's PolicyReports; return the writer, which counts the written PolicyReports.
@@ -87,6 +98,15 @@ async def _with_objects(policies: Policies, lister: Lister) -> Policies:
     where = f"{policies.where}, and GPUPolicies of the cluster" if policies.where else " of the cluster"
     tested = policies.tested and not texts
     return replace(policies, objects=(*texts, *exceptions, *own), where=where, tested=tested)
+
+
+async def _natives(policies: Policies, lister: Lister, *, objects: bool) -> NativeObjects:
+    """Return the cluster's native policies, if ``objects`` is true, and the params of these and of ``policies``."""
+    found = NativeObjects()
+    if objects:
+        await list_natives(lister, found)
+    await list_params(lister, policies.natives(), found)
+    return found
 
 
 async def _listed(lister: Lister, resource: Resource, what: str) -> list[Document]:

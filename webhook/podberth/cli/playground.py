@@ -10,14 +10,17 @@ from pathlib import Path
 
 from ..errors import UsageError
 from ..files.reading import MAX_POLICY_BYTES, named_text
+from ..playground.live import LiveCluster
 from ..playground.server import Playground
 from ..playground.session import Session, session_of
+from ..playground.worker import Worker
 from ..settings import Address
 from . import access
 from .exitcodes import ExitCode
 from .output import talk
 
 _TEXTS = ("policy", "workload", "cluster")
+_ACCESS = {"--kubeconfig": "kubeconfig", "--context": "context"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +39,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="begin with these nodes: topology, objects and params as in tests.yaml, or what kubectl get "
         "nodes,configmaps -o yaml prints",
     )
+    parser.add_argument(
+        "--live", action="store_true", help="follow the nodes, and what pods hold, of a live cluster; reads alone"
+    )
+    access.add_kubeconfig(parser)
+    access.add_cluster_files(parser)
     parser.add_argument("--namespace", metavar="NAME", help="the namespace of objects that name none")
     parser.add_argument(
         "--address",
@@ -53,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve the page until a signal arrives, and return the exit code.
 
     Raises:
-        UsageError: a file cannot be used, or the address is not this machine's alone and --expose is missing.
+        UsageError: a file or a flag cannot be used, or the address is not this machine's alone and --expose is missing.
     """
     host = arguments.address.host
     if not _is_loopback(host):
@@ -61,7 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
             where = host or "every interface"
             raise UsageError(f"--address: got {where}, which other machines reach, want 127.0.0.1; or add --expose")
         talk(["warning: other machines reach this page, without TLS; whoever has its address may use it"])
-    asyncio.run(_serve(Playground(_session(arguments)), arguments.address))
+    playground = Playground(_session(arguments), _worker(arguments), live=_live(arguments))
+    asyncio.run(_serve(playground, arguments.address))
     return ExitCode.OK
 
 
@@ -92,6 +101,24 @@ def _session(arguments: argparse.Namespace) -> Session:
     if arguments.namespace is not None:
         texts["namespace"] = arguments.namespace
     return session_of({**session.as_json(), **texts})
+
+
+def _live(arguments: argparse.Namespace) -> LiveCluster | None:
+    """Return the cluster that the page follows; None without --live."""
+    if arguments.live:
+        return LiveCluster(kubeconfig=access.kubeconfig_of(arguments))
+    if given := [flag for flag, value in _ACCESS.items() if getattr(arguments, value)]:
+        raise UsageError(f"playground: got {', '.join(given)} without --live, want both")
+    return None
+
+
+def _worker(arguments: argparse.Namespace) -> Worker:
+    """Return the worker that decides with the files about the cluster; each is read once here, for its errors."""
+    if arguments.conventions is not None or arguments.pod_schema is not None:
+        files = access.cluster_files_of(arguments)
+        files.names()
+        files.environment()
+    return Worker(conventions=arguments.conventions, pod_schema=arguments.pod_schema)
 
 
 def _is_loopback(host: str) -> bool:

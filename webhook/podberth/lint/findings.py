@@ -15,6 +15,7 @@ from ..cel.tree import Tree, tree_of, walk
 from ..conventions import Conventions
 from ..errors import Problem
 from ..kube.paths import Path
+from ..native.documents import Located
 from ..policy.compile import CompiledMutation, CompiledPolicy
 from ..policy.expressions import Placed, expressions_of
 from ..policy.model import Leaf, Mutation, Spec, leaves_of
@@ -74,6 +75,12 @@ class Linted:
     def spec(self) -> Spec:
         """The policy's spec."""
         return self.parsed.policy.spec
+
+    @property
+    def resources(self) -> set[tuple[str, str]]:
+        """The (API group, resource) of each rule of the policy's matchConstraints, as they are written."""
+        rules = self.spec.match_constraints.resource_rules
+        return {(group, resource) for rule in rules for group in rule.api_groups for resource in rule.resources}
 
     @cached_property
     def places(self) -> Mapping[str, Path]:
@@ -189,14 +196,28 @@ class Library:
     """The problems of documents that could not be parsed and of policies that could not be compiled."""
     params: Mapping[tuple[str, str], Mapping[str, Any]]
     """The ConfigMaps in the policies' folders (params), by namespace and name."""
+    natives: tuple[Linted, ...] = ()
+    """The native policies that compile. Rules about mutations and about podberth's own fields do not read them."""
+    native_documents: tuple[Located, ...] = ()
+    """The native policies and bindings as they are written."""
     nodes: tuple[Node, ...] | None = None
     """The cluster's nodes; None if no cluster is known."""
     conventions: Conventions = field(default_factory=Conventions)
 
     @property
+    def every(self) -> tuple[Linted, ...]:
+        """The GPUPolicies and the native policies."""
+        return (*self.policies, *self.natives)
+
+    @property
+    def on_pods(self) -> tuple[Linted, ...]:
+        """The GPUPolicies, and the native policies about pods alone, whose object has the fields of a Pod."""
+        return (*self.policies, *(each for each in self.natives if each.resources == {("", "pods")}))
+
+    @property
     def applicable(self) -> Iterator[Linted]:
-        """Yield the policies whose matchConditions can be true of some pod."""
-        return (policy for policy in self.policies if policy.conditions.can_hold())
+        """Yield the policies whose matchConditions can be true of some object."""
+        return (policy for policy in self.every if policy.conditions.can_hold())
 
     @property
     def mutations(self) -> Iterator[LintedMutation]:

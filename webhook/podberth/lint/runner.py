@@ -107,9 +107,19 @@ def _library(
         )
         for each in (*compiled, *switched_off, *own)
     )
-    of_natives = NativeJudge(natives, environment, Surroundings()).problems if natives else ()
-    found = (*parsed.problems, *problems, *of_exceptions, *of_namespaces, *of_natives)
-    return Library(policies=policies, problems=found, params=parsed.params)
+    found = (*parsed.problems, *problems, *of_exceptions, *of_namespaces)
+    library = Library(policies=policies, problems=found, params=parsed.params, native_documents=tuple(natives))
+    return _with_natives(library, environment) if natives else library
+
+
+def _with_natives(library: Library, environment: Environment) -> Library:
+    """Return the library with the native policies that compile, and with the problems of the others."""
+    judge = NativeJudge(library.native_documents, environment, Surroundings())
+    linted = tuple(
+        Linted(parsed=each.policy.parsed, compiled=each.compiled, environment=judge.environment, tested=True)
+        for _, each in judge.bound
+    )
+    return replace(library, natives=linted, problems=(*library.problems, *judge.problems))
 
 
 def _unsilenced(findings: Iterable[LintFinding], texts: Iterable[tuple[str, str]]) -> tuple[list[LintFinding], int]:

@@ -16,7 +16,7 @@ from ..admission.reach import ReachableCluster
 from ..admission.snapshot import Snapshot, load_working
 from ..cel.engine import Environment
 from ..cel.trace import Tracer
-from ..check.natives import Beside, natives_of, params_in
+from ..check.natives import Beside, natives_among
 from ..check.report.patched import render
 from ..check.report.results import sentence, title
 from ..check.result import Result
@@ -31,7 +31,7 @@ from ..lint.findings import Level
 from ..lsp.answers.diagnosis import Linting, diagnose
 from ..lsp.answers.document import OpenDocument, is_judged
 from ..lsp.answers.text import Place, Range, Text
-from ..native.documents import kinds_of_params, others_of
+from ..native.documents import others_of
 from ..native.judge import REQUESTER, Surroundings
 from ..policy.parse import ParsedPolicies, parse_policies
 from ..topology.overview import overview
@@ -53,20 +53,21 @@ def units(text: str) -> int:
     return len(text.encode("utf-16-le", errors="surrogatepass")) // 2
 
 
-def answer(session: Session, environment: Environment, now: datetime) -> dict[str, Any]:
+def answer(session: Session, environment: Environment, conventions: Conventions, now: datetime) -> dict[str, Any]:
     """Return the answer to a session as JSON, which ``static/page.js`` shows.
 
-    ``environment`` is the CEL environment in which policies are compiled, and ``now`` the time for exceptions.
+    ``environment`` is the CEL environment in which policies are compiled, ``conventions`` has the cluster's own
+    names, and ``now`` is the time for exceptions.
     """
     cluster = read_cluster(session.cluster, session.namespace)
     texts = [(POLICY, session.policy)]
     parsed = parse_policies(texts, others_of(texts))
     parsed = replace(parsed, params=cluster.with_params(parsed, session.namespace))
-    marks = _marks_of_lint(session, environment, cluster)
+    marks = _marks_of_lint(session, environment, conventions, cluster)
     # What lint has compiled without an error is compiled again only where the workload needs it.
     is_linted = is_judged(session.policy) and "podberth-lint:" not in session.policy
     clean = is_linted and not parsed.problems and not any(each["level"] == "error" for each in marks)
-    snapshot, broken = load_working(parsed, cluster.facts, environment, Conventions(), checked=clean)
+    snapshot, broken = load_working(parsed, cluster.facts, environment, conventions, checked=clean)
     file = read(WORKLOAD, session.workload)
     decided = _decided(session, snapshot.at(now), parsed, file)
     explained = _Explained(session, decided.snapshot, cluster)
@@ -87,7 +88,7 @@ def answer(session: Session, environment: Environment, now: datetime) -> dict[st
         "diff": decided.diff,
         "explained": as_json(pods)["results"],
         "morePods": explained.more,
-        "map": _map(cluster),
+        "map": _map(cluster, conventions),
         "tests": {"text": tests, "failing": list(failing)},
     }
 
@@ -112,10 +113,8 @@ class _Decided:
 def _decided(session: Session, snapshot: Snapshot, parsed: ParsedPolicies, file: SourceFile) -> _Decided:
     beside = Beside(parsed.others)
     documents = surroundings([file], session.namespace)
-    kinds = kinds_of_params([*beside.contents, *documents]) - {("", "ConfigMap")}
-    params = list(params_in([file], kinds)) if kinds else []
     whole = within(snapshot, documents)
-    natives = natives_of(beside, [*documents, *params], whole, Surroundings(namespace=session.namespace))
+    natives = natives_among([file], beside, documents, whole, Surroundings(namespace=session.namespace))
     settings = CheckSettings(namespace=session.namespace, natives=natives)
     checked = check(file, whole, settings, tuple(referred(documents)))
     return _Decided(
@@ -157,7 +156,7 @@ class _Explained:
     def pods(self, file: SourceFile) -> Iterator[ExplainedPod]:
         """Yield the explanation of each pod; a pod that the API server would refuse has none."""
         nodes = self.cluster.facts.nodes
-        reach = ReachableCluster(nodes, Conventions(), self.cluster.holdings) if nodes else None
+        reach = ReachableCluster(nodes, self.snapshot.conventions, self.cluster.holdings) if nodes else None
         known = [each.content for each in file.sources]
         for source in file.sources:
             for template in templates(source.content, namespace=self.session.namespace, known=known):
@@ -191,10 +190,10 @@ class _Explained:
         yield explained
 
 
-def _map(cluster: SessionCluster) -> list[dict[str, Any]]:
+def _map(cluster: SessionCluster, conventions: Conventions) -> list[dict[str, Any]]:
     """Return the cluster's nodes by kind, each with the reason why it is transient (empty: it is not)."""
     found = []
-    for kind in overview(cluster.facts.nodes, Conventions(), cluster.holdings).kinds:
+    for kind in overview(cluster.facts.nodes, conventions, cluster.holdings).kinds:
         states = {name: reason for reason, names in kind.transient.items() for name in names}
         nodes = [{"name": name, "state": states.get(name, "")} for name in kind.names]
         found.append({"title": kind.kind.title, "nodes": nodes})
@@ -204,10 +203,12 @@ def _map(cluster: SessionCluster) -> list[dict[str, Any]]:
 # ---- marks in the texts ----------------------------------------------------------------------------------------------
 
 
-def _marks_of_lint(session: Session, environment: Environment, cluster: SessionCluster) -> list[dict[str, Any]]:
+def _marks_of_lint(
+    session: Session, environment: Environment, conventions: Conventions, cluster: SessionCluster
+) -> list[dict[str, Any]]:
     text = Text(session.policy)
     nodes = cluster.facts.nodes or None
-    linting = Linting(environment=environment, conventions=Conventions(), nodes=nodes, level=Level.NOTE)
+    linting = Linting(environment=environment, conventions=conventions, nodes=nodes, level=Level.NOTE)
     document = OpenDocument(POLICY, text, lambda: [(POLICY, text.content)])
     found = diagnose(document, _TESTS, linting)
     return [_range(text, each.range, str(each.level), each.rule, each.message) for each in found]

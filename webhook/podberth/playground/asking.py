@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from ..cel.engine import Environment
+from ..conventions import Conventions
 from ..errors import UsageError
 from ..lsp.answers.completion import complete
 from ..lsp.answers.document import OpenDocument, Question
@@ -17,11 +18,12 @@ from .session import session_of
 
 
 class Asking:
-    """Answers requests, one after the other, with one CEL environment."""
+    """Answers requests, one after the other, with one CEL environment and the names of one cluster."""
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, conventions: Conventions) -> None:
         """Create the object; only one thread may use it."""
         self._environment = environment
+        self._conventions = conventions
         self._checkers = Checkers(environment)
 
     def __call__(self, kind: str, request: Mapping[str, Any], now: datetime) -> Any:
@@ -32,7 +34,7 @@ class Asking:
         """
         session = session_of(request.get("session"))
         if kind == "answer":
-            return answer(session, self._environment, now)
+            return answer(session, self._environment, self._conventions, now)
         texts = {"policy": (POLICY, session.policy), "cluster": (CLUSTER, session.cluster)}
         line, column, where = (request.get(name) for name in ("line", "column", "in"))
         if not (isinstance(line, int) and isinstance(column, int) and isinstance(where, str)):

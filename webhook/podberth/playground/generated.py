@@ -72,7 +72,7 @@ def _run(suite: Mapping[str, Any], policies: ParsedPolicies, snapshot: Snapshot,
         return "; ".join(map(str, problems))
     observer = Observer()
     natives = SuiteNatives(parsed, policies, snapshot.environment, observer) if policies.others else None
-    settings = SuiteSettings(now=now, natives=natives, compiled=snapshot)
+    settings = SuiteSettings(now=now, conventions=snapshot.conventions, natives=natives, compiled=snapshot)
     return run_suite(parsed, policies, snapshot.environment, settings, observer)
 
 

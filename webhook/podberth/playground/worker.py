@@ -1,7 +1,7 @@
 """A process that computes answers, so that no policy can hang the page's server or take its memory.
 
 Parent and process speak over the process' standard input and output: each line is one JSON document. The process has
-no access to files for requests: it gets texts, and it answers texts.
+no access to files for requests: it gets texts, and it answers texts. The files about the cluster are read at its start.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 from ..errors import PodberthError
@@ -43,6 +44,10 @@ class Worker:
     """Starts the process when it is first needed, and again after it had to be ended."""
 
     patience_seconds: float = PATIENCE_SECONDS
+    conventions: Path | None = None
+    """The file of ``--conventions``."""
+    pod_schema: Path | None = None
+    """The file of ``--pod-schema``."""
     _process: asyncio.subprocess.Process | None = None
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _waiting: int = 0
@@ -111,6 +116,7 @@ class Worker:
                 "-P",  # a module in the user's folder is none of podberth's
                 "-m",
                 __name__,
+                *(str(each or "") for each in (self.conventions, self.pod_schema)),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 limit=MAX_ANSWER_BYTES,
@@ -119,9 +125,9 @@ class Worker:
         return self._process
 
 
-def main() -> None:
-    """Answer requests on standard input until it ends."""
-    from ..files.deadline import new_environment  # noqa: PLC0415 - the engine is not loaded into the server
+def main(conventions: str, pod_schema: str) -> None:
+    """Answer requests on standard input until it ends, with these files of the cluster; an empty name is no file."""
+    from ..files.cluster_files import ClusterFiles  # noqa: PLC0415 - the engine is not loaded into the server
     from .asking import Asking  # noqa: PLC0415 - as above
 
     _, most = resource.getrlimit(resource.RLIMIT_AS)
@@ -130,7 +136,10 @@ def main() -> None:
     # What a library prints must not be read as an answer.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    asking = Asking(new_environment())
+    files = ClusterFiles(
+        conventions=Path(conventions) if conventions else None, pod_schema=Path(pod_schema) if pod_schema else None
+    )
+    asking = Asking(files.environment(), files.names())
     for line in sys.stdin.buffer:
         message = json.loads(line)
         status, answer = 200, ""
@@ -159,4 +168,4 @@ def _finite(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -34,6 +34,7 @@ from . import (
     refused_value,
     reserved_key,
     split_policy,
+    unbound,
     unguarded_field,
     unknown_affinity,
     unknown_level,
@@ -45,6 +46,7 @@ from . import (
 
 RULES: tuple[LintRule, ...] = (
     LintRule(invalid, Level.ERROR),
+    LintRule(unbound, Level.WARNING),
     LintRule(unreachable, Level.WARNING),
     LintRule(always_true, Level.WARNING),
     LintRule(constant_validation, Level.WARNING),

@@ -35,7 +35,7 @@ _ORDERS: Final = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
 
 def check(library: Library) -> Iterator[Problem]:
     """Yield a problem for each ``<``, ``<=``, ``>`` or ``>=`` with an amount in a pod's limits or requests."""
-    for policy in library.policies:
+    for policy in library.on_pods:
         for path, part, scope in parts_of(policy):
             if isinstance(part, Call) and part.function in _ORDERS:
                 amounts = filter(None, (_amount(where(policy, side, scope)) for side in part.operands))

@@ -3,8 +3,7 @@
 The rule reports everything that `podberth serve` would refuse at its start: text that is not YAML, unknown fields and
 values, anything that ValidatingAdmissionPolicy refuses, an expression that does not parse or does not type-check, a
 policy above the limit of cost. Other rules read only policies that can be loaded. The rule also reports what the API
-server would refuse in a ValidatingAdmissionPolicy, a MutatingAdmissionPolicy or their bindings, which no other rule
-reads.
+server would refuse in a ValidatingAdmissionPolicy, a MutatingAdmissionPolicy or their bindings.
 
 Bad:
 

@@ -64,7 +64,7 @@ _PROFILES: Final = sorted({profile for table in TABLES for profile in table.rows
 
 def check(library: Library) -> Iterator[Problem]:
     """Yield a problem for each literal that the compared field never equals, and each unknown MIG profile."""
-    for policy in library.policies:
+    for policy in library.on_pods:
         for path, part, scope in parts_of(policy):
             if isinstance(part, Call):
                 for literal, message in (*_compared(policy, part, scope), *_profiles(policy, part, scope)):

@@ -42,7 +42,7 @@ _READERS: Final[Mapping[str, str]] = {
 
 def check(library: Library) -> Iterator[Problem]:
     """Yield a problem for each literal argument that the called function refuses."""
-    for policy in library.policies:
+    for policy in library.every:
         for path, part, _ in parts_of(policy):
             if isinstance(part, Call) and part.function in _READERS:
                 read, said = _refused(policy.environment, part)

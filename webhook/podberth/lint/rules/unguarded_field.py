@@ -67,11 +67,11 @@ def check(library: Library) -> Iterator[Problem]:
 
     Of nested fields, only the outermost is reported.
     """
-    for policy in library.policies:
+    for policy in library.on_pods:
         parts = [(path, part, scope) for path, part, scope in parts_of(policy) if path[-1] != "messageExpression"]
         asked = {found for _, part, scope in parts for found in _asked(policy, part, scope)} | _selected(policy)
         # When /validate gets the pod, the API server has already generated its name.
-        asked |= set() if policy.spec.mutations else {_NAME}
+        asked |= set() if policy.spec.mutations or policy.compiled.patches else {_NAME}
         seen: set[FieldPath] = set()
         for path, part, scope in parts:
             found = _read(policy, part, scope)

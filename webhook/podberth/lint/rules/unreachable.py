@@ -34,7 +34,7 @@ def check(library: Library) -> Iterator[Problem]:
 
     If all can be true, yield a problem for each condition ``when`` of a mutation that can never be true.
     """
-    for policy in library.policies:
+    for policy in library.every:
         found = list(_conditions(policy))
         yield from found or _whens(policy)
 

@@ -26,7 +26,7 @@ from ..findings import Library, Linted
 
 def check(library: Library) -> Iterator[Problem]:
     """Yield a problem for each variable that no condition, mutation, validation or audit annotation needs."""
-    for policy in library.policies:
+    for policy in library.every:
         used = _used(policy)
         for index, variable in enumerate(policy.spec.variables):
             if variable.name not in used:
