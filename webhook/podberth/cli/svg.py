@@ -40,9 +40,8 @@ def style() -> str:
     light = _rules(0)
     dark = _rules(1)
     font = "font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
-    return (
-        f"<style>.pb text{{{font}}}.pb .b{{font-weight:bold}}{light}@media(prefers-color-scheme:dark){{{dark}}}</style>"
-    )
+    night = f"@media screen and (prefers-color-scheme:dark){{{dark}}}"  # paper is white
+    return f"<style>.pb text{{{font}}}.pb .b{{font-weight:bold}}{light}{night}</style>"
 
 
 def _rules(column: int) -> str:

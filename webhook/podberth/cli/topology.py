@@ -7,20 +7,21 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Final, Literal
 
 from ..errors import UsageError
+from ..facts.bound_gangs import bound_gangs
 from ..facts.cluster import collect
 from ..facts.object_kinds import Document
 from ..facts.pseudonyms import anonymised
 from ..facts.trim import as_list, trim
 from ..facts.with_holdings import collect_with_holdings
 from ..files.cluster_documents import params_of, read_documents
-from ..files.manifests import STDIN
+from ..files.manifests import STDIN, find_manifests
 from ..files.naming import read_conventions
 from ..topology.cluster_difference import difference
 from ..topology.node import Node
@@ -28,6 +29,7 @@ from ..topology.node_picture import picture_of
 from ..topology.overview import overview
 from ..topology.shapes import SHAPES, simulate
 from .access import add_conventions, add_output, flag
+from .access import number as number_flag
 from .exitcodes import ExitCode
 from .output import talk, write, write_text
 from .topology_use import source_of_use
@@ -35,6 +37,7 @@ from .topology_use import source_of_use
 SHOW_FORMATS: Final = ("text", "json", "svg", "html")
 DIFF_FORMATS: Final = ("text", "json")
 _MOST_SIMULATED: Final = 10_000
+_DAY_SECONDS: Final = 86_400
 _COUNT: Final = re.compile("[1-9][0-9]{0,8}")
 _SNAPSHOT: Final = "what kubectl get nodes,configmaps --all-namespaces -o yaml prints: a file, a directory, or -"
 
@@ -57,6 +60,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=flag(_time),
         help="hold the agents' heartbeats (Leases in the snapshot) against this time, as 2026-01-31T12:00:00Z "
         "(default: nothing in a file is stale)",
+    )
+    show.add_argument("--cluster-name", metavar="NAME", default="", help="the cluster's name, for the heading")
+    show.add_argument(
+        "--refresh",
+        metavar="SECONDS",
+        type=number_flag(1, _DAY_SECONDS, "seconds from 1 on"),
+        default=0,
+        help="-o html of the cluster: the browser loads the page again after so many seconds (default: never)",
     )
     add_conventions(show)
     add_output(show, SHOW_FORMATS)
@@ -90,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _show(arguments: argparse.Namespace) -> int:
     conventions = read_conventions(arguments.conventions)
-    holdings, note = None, ""
+    holdings, note, gangs = None, "", ()
     if arguments.simulate is not None:
         nodes = nodes_of([document for pair in simulated(arguments.simulate) for document in pair], arguments.at)
     else:
@@ -98,13 +109,35 @@ def _show(arguments: argparse.Namespace) -> int:
         objects, holdings = collect_with_holdings(documents, now=arguments.at)
         talk([*objects.problems, *(holdings.problems if holdings else ())])
         nodes, note = objects.nodes, source_of_use(holdings)
+        gangs = bound_gangs(documents, objects)
     if arguments.node:
         node = _named(nodes, arguments.node)
         use = None if holdings is None else holdings.nodes[node.name]
         _print(arguments.output, "node", replace(picture_of(node, conventions, use), note=note))
     else:
-        _print(arguments.output, "cluster", replace(overview(nodes, conventions, holdings), note=note))
+        picture = replace(
+            overview(nodes, conventions, holdings, gangs),
+            note=note,
+            name=arguments.cluster_name,
+            moment=_moment(arguments.topology, arguments.at),
+            refresh_seconds=int(arguments.refresh),
+        )
+        _print(arguments.output, "cluster", picture)
     return ExitCode.OK
+
+
+def _moment(snapshot: str | None, at: datetime | None) -> str:
+    """Return the time of a snapshot as text: ``at`` if given, else the time of its newest file.
+
+    The time of standard input is the current time. Empty: there is no snapshot, because the nodes are simulated.
+    """
+    if snapshot is None:
+        return ""
+    if at is None:
+        files = [] if snapshot == STDIN else find_manifests([snapshot]).files
+        newest = max((Path(file).stat().st_mtime for file in files), default=None)
+        at = datetime.now(UTC) if newest is None else datetime.fromtimestamp(newest, UTC)
+    return f"snapshot of {at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _print(form: str, subject: Literal["node", "cluster", "difference"], found: object) -> None:

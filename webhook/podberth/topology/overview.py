@@ -103,6 +103,8 @@ class ClusterPicture:
     """The name of the cluster; empty: unknown."""
     moment: str = ""
     """The time of the snapshot, as text; empty: unknown."""
+    refresh_seconds: int = 0
+    """The seconds after which a browser loads the picture again; 0: it does not."""
 
     @property
     def title(self) -> str:
