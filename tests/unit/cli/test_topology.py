@@ -1,5 +1,6 @@
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from bench import clusters
 
 from builders import JSON, gpu_pod, pod
 from e2e.dra import GPU_DRIVER, resource_slice
@@ -18,6 +20,7 @@ from podberth.cli.main import main
 from podberth.cli.terminal import Terminal
 from podberth.cli.topology_text import show_cluster, show_difference, show_node
 from podberth.cli.topology_use import source_of_use
+from podberth.facts.bound_gangs import bound_gangs
 from podberth.facts.cluster import collect
 from podberth.files.loading import read_objects
 from podberth.topology.cluster_difference import difference
@@ -30,9 +33,11 @@ from topology_scenes import HOSTILE, LOST, ZONE, as_list, cluster, holders, host
 
 GOLDEN = Path(__file__).parent / "golden"
 ROOT = Path(__file__).parents[3]
-NODES = collect([*cluster(), *hostile()], now=None).nodes
+FACTS = collect([*cluster(), *hostile()], now=None)
+NODES = FACTS.nodes
 NAMED = {node.name: node for node in NODES}
 HELD = Holdings.of(NODES, holders())
+GANGS = bound_gangs(holders(), FACTS)
 Captured = pytest.CaptureFixture[str]
 
 
@@ -62,7 +67,8 @@ def drawn(what: str, width: int, *, colour: bool = False, encoding: str = "utf-8
     held = HELD if name != what else None
     note = "" if held is None else source_of_use(held)
     if name == "cluster":
-        show_cluster(replace(overview(NODES, holdings=held), note=note), terminal)
+        gangs = () if held is None else GANGS
+        show_cluster(replace(overview(NODES, holdings=held, gangs=gangs), note=note), terminal)
     elif what == "difference":
         show_difference(difference(NODES, changed()), terminal)
     else:
@@ -215,6 +221,27 @@ def test_json_of_a_cluster_has_what_is_used_and_free(held: Path, capsys: Capture
     }
 
 
+def test_json_of_a_cluster_has_models_and_gangs(held: Path, capsys: Captured) -> None:
+    run("show", "--topology", held, "-o", "json")
+    found = json.loads(capsys.readouterr().out)
+    first = found["models"][0]
+    assert (first["model"], first["nodes"], first["devices"]) == ("NVIDIA-H100-80GB-HBM3", 9, 80)
+    use = {"used": 26, "free": 35, "freeUnhealthy": 10, "mostFree": 8, "outOfUse": 11}
+    assert first["units"] == [{"unit": "whole", "resource": "nvidia.com/gpu", "amount": 72, "use": use}]
+    assert found["gangs"] == [
+        {
+            "namespace": "default",
+            "name": "train",
+            "source": "label",
+            "size": 4,
+            "nodes": {"h100-0": 1, "h100-3": 1, "h100-5": 1},
+            "devices": 21,
+            "within": {"level": "topology.kubernetes.io/region", "domain": "us-east-1"},
+            "over": {"level": ZONE, "domains": {"zone-b": 2, "zone-a": 1}},
+        }
+    ]
+
+
 def test_json_of_a_node_has_who_holds_what(held: Path, capsys: Captured) -> None:
     run("show", "large", "--topology", held, "-o", "json")
     found = json.loads(capsys.readouterr().out)
@@ -255,13 +282,56 @@ def test_without_pods_json_has_null_for_what_is_free(snapshot: Path, capsys: Cap
 def test_html_has_the_tables_of_the_text(held: Path, capsys: Captured) -> None:
     run("show", "--topology", held, "-o", "html")
     shown = capsys.readouterr().out
-    assert "<h2>used and free, by kind</h2>" in shown
+    assert ">used and free, by kind</h2>" in shown
     assert "<td>33 (+10)</td>" in shown
     assert "free on all: 33 nvidia.com/gpu" in shown
     run("show", "h100-5", "--topology", held, "-o", "html")
     shown = capsys.readouterr().out
     assert "<td>nvidia.com/gpu</td><td>8</td><td>default/train-2</td>" in shown
     assert "pods hold 8 nvidia.com/gpu, but 7 are allocatable: devices were lost" in shown
+
+
+def test_a_page_has_the_cluster_s_name_and_the_time_of_its_snapshot(snapshot: Path, capsys: Captured) -> None:
+    os.utime(snapshot, (1_767_225_600, 1_767_225_600))
+    run("show", "--topology", snapshot, "-o", "html", "--cluster-name", "a<b")
+    page = capsys.readouterr().out
+    assert "<h1>GPU topology of a&lt;b</h1>\n<p>snapshot of 2026-01-01 00:00 UTC</p>" in page
+    assert 'http-equiv="refresh"' not in page
+    run("show", "--topology", snapshot.parent, "--at", "2026-02-01T01:00:00+01:00", "-o", "svg", "--cluster-name", "b")
+    picture = capsys.readouterr().out
+    assert ">GPU topology of b</text>" in picture
+    assert ">snapshot of 2026-02-01 00:00 UTC; 12 nodes" in picture
+    run("show", "--topology", snapshot, "--cluster-name", "c")
+    assert capsys.readouterr().out.startswith("c: 12 nodes, ")
+    run("show", "--simulate", "l4-1", "-o", "html")
+    assert "snapshot of" not in capsys.readouterr().out
+
+
+def test_standard_input_is_of_now(snapshot: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    before = datetime.now(UTC).replace(second=0, microsecond=0)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(snapshot.read_bytes())))
+    run("show", "--topology", "-", "-o", "html")
+    found = re.search(r"snapshot of (.+) UTC", capsys.readouterr().out)
+    assert found is not None
+    assert before <= datetime.fromisoformat(found[1]).replace(tzinfo=UTC) <= datetime.now(UTC)
+
+
+def test_a_page_may_be_loaded_again(snapshot: Path, capsys: Captured) -> None:
+    run("show", "--topology", snapshot, "-o", "html", "--refresh", "30")
+    assert '<meta http-equiv="refresh" content="30">' in capsys.readouterr().out
+    run("show", "--topology", snapshot, "-o", "html", "--refresh", "0", code=2)
+    assert "--refresh: got '0', want seconds from 1 to 86400" in capsys.readouterr().err
+
+
+def test_a_page_of_many_nodes_has_each_node_once_in_its_domain_and_is_small(tmp_path: Path, capsys: Captured) -> None:
+    """Nodes with equal devices and state share a row, so a page takes less than 200 bytes for each node."""
+    clusters.write(tmp_path / "big.json", 2_000, 100)
+    run("show", "--topology", tmp_path / "big.json", "-o", "html")
+    page = capsys.readouterr().out
+    assert len(page) < 200 * 2_000
+    tree = page[page.index(">nodes by domain</h2>") : page.index(">kinds of nodes</h2>")]
+    assert sorted(re.findall(r"node-\d{5}", tree)) == [f"node-{number:05d}" for number in range(2_000)]
+    assert "80 more</summary>" in page
 
 
 def test_a_pod_that_cannot_be_read_is_said(tmp_path: Path, capsys: Captured) -> None:

@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     show.add_argument(
         "--refresh",
         metavar="SECONDS",
-        type=number_flag(1, _DAY_SECONDS, "seconds from 1 on"),
+        type=number_flag(1, _DAY_SECONDS, f"seconds from 1 to {_DAY_SECONDS}"),
         default=0,
         help="-o html of the cluster: the browser loads the page again after so many seconds (default: never)",
     )
@@ -101,22 +101,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _show(arguments: argparse.Namespace) -> int:
     conventions = read_conventions(arguments.conventions)
-    holdings, note, gangs = None, "", ()
     if arguments.simulate is not None:
-        nodes = nodes_of([document for pair in simulated(arguments.simulate) for document in pair], arguments.at)
+        documents = [document for pair in simulated(arguments.simulate) for document in pair]
     else:
         documents = read_documents([arguments.topology], sys.stdin.buffer)
-        objects, holdings = collect_with_holdings(documents, now=arguments.at)
-        talk([*objects.problems, *(holdings.problems if holdings else ())])
-        nodes, note = objects.nodes, source_of_use(holdings)
-        gangs = bound_gangs(documents, objects)
+    objects, holdings = collect_with_holdings(documents, now=arguments.at)
+    talk([*objects.problems, *(holdings.problems if holdings else ())])
+    nodes, note = objects.nodes, "" if arguments.topology is None else source_of_use(holdings)
     if arguments.node:
         node = _named(nodes, arguments.node)
         use = None if holdings is None else holdings.nodes[node.name]
         _print(arguments.output, "node", replace(picture_of(node, conventions, use), note=note))
     else:
         picture = replace(
-            overview(nodes, conventions, holdings, gangs),
+            overview(nodes, conventions, holdings, bound_gangs(documents, objects)),
             note=note,
             name=arguments.cluster_name,
             moment=_moment(arguments.topology, arguments.at),

@@ -278,7 +278,7 @@ def _offers(each: KindCount) -> str:
 
 
 def _title(each: KindCount) -> str:
-    places = ", ".join(f"{place} ({count})" if place else f"no zone ({count})" for place, count in each.where[:4])
+    places = ", ".join(f"{place or 'no zone'} ({count:,})" for place, count in each.where[:4])
     return f"{counted(each.count, 'node')}: {each.kind.title}; {places}"
 
 
@@ -305,7 +305,7 @@ def _level(level: LevelSummary, parts: list[str], top: float) -> float:
     for number, (domain, nodes, tip) in enumerate(shown):
         width = room * nodes / total
         parts.append(box(x, top + 18, width - 2, _LEVEL_BAR, f"part{number % 2 + 1}", tip=tip))
-        label = fitted(f"{domain} ({nodes})", width - 10, 11)
+        label = fitted(f"{domain} ({nodes:,})", width - 10, 11, keeps_end=True)
         if len(label) > 2:  # noqa: PLR2004 - a letter and an ellipsis say nothing
             parts.append(text(x + (width - 2) / 2, top + 37, label, size=11, anchor="middle"))
         x += width

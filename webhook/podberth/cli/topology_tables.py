@@ -197,7 +197,7 @@ def cluster_sections(cluster: ClusterPicture) -> Iterator[TableSection]:
         yield TableSection("gangs on nodes", (head, *map(_gang_row, cluster.gangs)), is_long=True)
     taints = Counter(taint for each in cluster.kinds for taint in each.kind.taints for _ in each.names)
     if taints:
-        rows = ((each.key, each.value, each.effect, str(taints[each])) for each in sorted(taints))
+        rows = ((each.key, each.value, each.effect, f"{taints[each]:,}") for each in sorted(taints))
         yield TableSection("taints", (("key", "value", "effect", "nodes"), *rows))
     for level in cluster.levels:
         yield _level_section(level)
@@ -213,7 +213,7 @@ def _models(models: Iterable[ModelTotal]) -> TableSection:
     has_use = any(unit.use for each in models for unit in each.units)
     nothing = [("nothing", "0", *(("0", "0", "0") if has_use else ()))]
     head = ("model", "nodes", "GPUs", "offered as", "number", *(("used", "free", "out of use") if has_use else ()))
-    rows = (
+    rows: Iterator[Row] = (
         (
             each.model or "unknown",
             f"{each.nodes:,}",
@@ -234,15 +234,20 @@ def _unit_cells(unit: UnitTotal) -> tuple[str, ...]:
 def _gang_row(each: GangSpread) -> Row:
     gang = each.gang
     level, domains = each.over or ("", ())
-    shown = [f"  {domain or 'without the label'} ({pods})" for domain, pods in domains[:_MOST_PARTS]]
+    shown = [f"  {domain or 'without the label'} ({pods:,})" for domain, pods in domains[:_MOST_PARTS]]
     return (
         (f"{gang.namespace}/{gang.name}", *(() if gang.source == "label" else (f"  {gang.source}",))),
-        f"{len(gang.nodes)} of {gang.size}" if gang.size else str(len(gang.nodes)),
-        str(gang.devices),
-        str(len(set(gang.nodes))),
-        (each.within[1], f"  {each.within[0]}") if each.within else "",
-        (f"{level}: {len(domains)}", *shown, *rest_of(len(domains), _MOST_PARTS)) if each.over else "",
+        f"{len(gang.nodes):,} of {gang.size:,}" if gang.size else f"{len(gang.nodes):,}",
+        f"{gang.devices:,}",
+        f"{len(set(gang.nodes)):,}",
+        f"{_last(each.within[0])} {each.within[1]}" if each.within else "",
+        (f"{_last(level)}: {len(domains):,}", *shown, *rest_of(len(domains), _MOST_PARTS)) if each.over else "",
     )
+
+
+def _last(level: str) -> str:
+    """Return the last part of a level's key, which is short enough for a table: ``zone``, ``gpu.clique``."""
+    return level.rpartition("/")[2]
 
 
 def _kind_row(each: KindCount) -> Row:
@@ -256,19 +261,19 @@ def _kind_row(each: KindCount) -> Row:
     )
     unhealthy = (Span(f"  {len(names)} {reason}", "yellow") for reason, names in each.transient.items())
     return (
-        str(each.count),
+        f"{each.count:,}",
         (kind.machine or "no GPU is known", *links, *layouts, *unhealthy),
-        tuple(f"{amount} {resource}" for resource, amount in kind.offers) or "nothing",
-        tuple(f"{_short(place) or 'no zone'} ({count})" for place, count in each.where[:MOST_LISTED]),
+        tuple(f"{amount:,} {resource}" for resource, amount in kind.offers) or "nothing",
+        tuple(f"{_short(place) or 'no zone'} ({count:,})" for place, count in each.where[:MOST_LISTED]),
     )
 
 
 def _use_row(each: KindCount, use: Mapping[str, Tally]) -> Row:
     return (
-        str(each.count),
+        f"{each.count:,}",
         each.kind.machine or "no GPU is known",
         tuple(use),
-        tuple(str(tally.used) for tally in use.values()),
+        tuple(f"{tally.used:,}" for tally in use.values()),
         tuple(free_and_more(tally) for tally in use.values()),
         tuple(f"{tally.most} at most" for tally in use.values()),
     )
@@ -281,10 +286,12 @@ def _short(place: str) -> str:
 
 def _level_section(level: LevelSummary) -> TableSection:
     sizes = Counter(nodes for _, nodes, _ in level.domains)
-    spread = ", ".join(f"{count} of {counted(size, 'node')}" for size, count in sorted(sizes.items(), reverse=True)[:4])
+    spread = ", ".join(
+        f"{count:,} of {counted(size, 'node')}" for size, count in sorted(sizes.items(), reverse=True)[:4]
+    )
     use = level.use or {}
     rows = [
-        (domain, str(nodes), str(devices), *((str(use[domain].used), free_and_more(use[domain])) if use else ()))
+        (domain, f"{nodes:,}", f"{devices:,}", *((f"{use[domain].used:,}", free_and_more(use[domain])) if use else ()))
         for domain, nodes, devices in sorted(level.domains, key=lambda one: (-one[1], one[0]))
     ]
     more = (
