@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..conventions import Conventions
-from ..wellknown import HOSTNAME_LABEL
 from .holdings import Holdings, Tally
 from .node import Node, Transient
 from .node_picture import machine_of
@@ -43,21 +41,21 @@ class DomainTree:
 
 
 def domain_tree(
-    nodes: Iterable[Node], conventions: Conventions | None = None, holdings: Holdings | None = None
+    nodes: Sequence[Node],
+    levels: Sequence[str],
+    holdings: Holdings | None = None,
+    path: tuple[tuple[str, str], ...] = (),
 ) -> DomainTree:
-    """Return the whole cluster as one domain, with the domains of all levels inside it down to the nodes.
+    """Return a domain with the domains of narrower levels inside it, down to the nodes.
 
     Nodes without the label of a level are a domain of their own beside the level's other domains.
+
+    Args:
+        nodes: the nodes of the domain, in the order in which the result lists them.
+        levels: the labels of the narrower levels, widest first.
+        holdings: the use of the nodes; None: the snapshot has no Pods.
+        path: the level and the name of the domain; empty for the whole cluster.
     """
-    known = sorted(nodes, key=lambda node: node.name)
-    levels = [key for key in (conventions or Conventions()).levels if key != HOSTNAME_LABEL]
-    return _tree(known, [key for key in levels if any(node.labels.get(key) for node in known)], (), holdings)
-
-
-def _tree(
-    nodes: Sequence[Node], levels: Sequence[str], path: tuple[tuple[str, str], ...], holdings: Holdings | None
-) -> DomainTree:
-    """Return the domain ``path``; ``levels`` are narrower, and one that does not divide the nodes extends the path."""
     inner: tuple[DomainTree, ...] = ()
     for at, level in enumerate(levels):
         parts: dict[str, list[Node]] = {}
@@ -65,7 +63,7 @@ def _tree(
             parts.setdefault(node.labels.get(level, ""), []).append(node)
         if len(parts) > 1:
             ordered = sorted(parts, key=lambda name: (not name, name))
-            inner = tuple(_tree(parts[name], levels[at + 1 :], ((level, name),), holdings) for name in ordered)
+            inner = tuple(domain_tree(parts[name], levels[at + 1 :], holdings, ((level, name),)) for name in ordered)
             break
         path = (*path, *((level, name) for name in parts if name))
     return DomainTree(

@@ -1,11 +1,9 @@
 """The domains over which the running pods of each gang are spread."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..conventions import Conventions
-from ..wellknown import HOSTNAME_LABEL
 from .node import Node
 
 
@@ -39,15 +37,9 @@ class GangSpread:
     """
 
 
-def spreads(
-    gangs: Iterable[BoundGang], nodes: Iterable[Node], conventions: Conventions | None = None
-) -> tuple[GangSpread, ...]:
-    """Return the spread of each gang: gangs with most devices first.
-
-    The hostname is no level here: most gangs have several nodes.
-    """
+def spreads(gangs: Iterable[BoundGang], nodes: Iterable[Node], levels: Sequence[str]) -> tuple[GangSpread, ...]:
+    """Return the spread of each gang over the levels, widest first: gangs with most devices first."""
     labels = {node.name: node.labels for node in nodes}
-    levels = [key for key in (conventions or Conventions()).levels if key != HOSTNAME_LABEL]
     ordered = sorted(gangs, key=lambda each: (-each.devices, -len(each.nodes), each.namespace, each.name))
     return tuple(_spread(each, labels, levels) for each in ordered)
 

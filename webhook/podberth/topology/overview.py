@@ -140,12 +140,14 @@ def overview(
     for node in known:
         kinds.setdefault(kind_of(node), []).append(node)
     counted = sorted(kinds.items(), key=lambda item: (not item[0].offers, -len(item[1]), item[0]))
-    levels = (_level(key, known, holdings) for key in conventions.levels if key != HOSTNAME_LABEL)
+    levels = [
+        key for key in conventions.levels if key != HOSTNAME_LABEL and any(node.labels.get(key) for node in known)
+    ]
     return ClusterPicture(
         nodes=len(known),
         described=sum(node.topology is not None for node in known),
         kinds=tuple(_count(kind, members, holdings) for kind, members in counted),
-        levels=tuple(level for level in levels if level.domains),
+        levels=tuple(_level(key, known, holdings) for key in levels),
         unhealthy=tuple((node.name, node.transient) for node in known if node.transient),
         ill=tuple(
             (node.name, gpu.index, gpu.problem)
@@ -154,8 +156,8 @@ def overview(
             if gpu.problem
         ),
         models=totals(known, holdings),
-        tree=domain_tree(known, conventions, holdings),
-        gangs=spreads(gangs, known, conventions),
+        tree=domain_tree(known, levels, holdings),
+        gangs=spreads(gangs, known, levels),
     )
 
 
