@@ -13,6 +13,7 @@ class BoundGang:
 
     namespace: str
     name: str
+    """The name of the gang's owner, such as the Job; else the name by which podberth distinguishes gangs."""
     source: str
     """The kind that defines the gang, such as Job; ``label`` for podberth's label."""
     size: int
