@@ -300,6 +300,7 @@ def test_the_picture_of_the_documentation_is_of_this_page(browser: str, tmp_path
             ("gpu-t4-shared-2", 3, "nvidia.com/gpu"),
         )
     ]
+    pods[-1]["metadata"]["namespace"] = "team-b"
     nodes = cluster_of_shapes.nodes()
     nodes = [
         {**node, "spec": {**node.get("spec", {}), "unschedulable": node["metadata"]["name"] == "gpu-h100-16"}}
