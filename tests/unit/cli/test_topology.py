@@ -234,10 +234,10 @@ def test_json_of_a_cluster_has_models_and_gangs(held: Path, capsys: Captured) ->
             "name": "train",
             "source": "label",
             "size": 4,
-            "nodes": {"h100-0": 1, "h100-3": 1, "h100-5": 1},
+            "nodes": [{"node": f"h100-{number}", "pods": 1} for number in (0, 3, 5)],
             "devices": 21,
             "within": {"level": "topology.kubernetes.io/region", "domain": "us-east-1"},
-            "over": {"level": ZONE, "domains": {"zone-b": 2, "zone-a": 1}},
+            "over": {"level": ZONE, "domains": [{"domain": "zone-b", "pods": 2}, {"domain": "zone-a", "pods": 1}]},
         }
     ]
 

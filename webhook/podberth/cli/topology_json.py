@@ -128,10 +128,12 @@ def _gang(each: GangSpread) -> dict[str, Any]:
         "name": gang.name,
         "source": gang.source,
         "size": gang.size,
-        "nodes": Counter(gang.nodes),
+        "nodes": [{"node": node, "pods": pods} for node, pods in sorted(Counter(gang.nodes).items())],
         "devices": gang.devices,
         "within": {"level": within, "domain": domain} if within else None,
-        "over": {"level": level, "domains": dict(domains)} if level else None,
+        "over": {"level": level, "domains": [{"domain": name, "pods": pods} for name, pods in domains]}
+        if level
+        else None,
     }
 
 

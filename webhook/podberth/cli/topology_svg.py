@@ -292,25 +292,28 @@ def _level(level: LevelSummary, parts: list[str], top: float) -> float:
     total = sum(nodes for _, nodes, _ in ordered)
     wide = sum(room * nodes / total >= _NARROWEST for _, nodes, _ in ordered)
     rest = sum(nodes for _, nodes, _ in ordered[wide:])
+    free = {} if level.use is None else {domain: f", {tally.free:,} free" for domain, tally in level.use.items()}
     shown = [
-        (domain, nodes, f"{domain}: {counted(nodes, 'node')}, {counted(devices, 'device')}{_free_in(domain, level)}")
+        (
+            f"{domain} ({nodes:,})",
+            free.get(domain, ""),
+            nodes,
+            f"{domain}: {counted(nodes, 'node')}, {counted(devices, 'device')}{free.get(domain, '')}",
+        )
         for domain, nodes, devices in ordered[:wide]
     ]
     if rest:
         others = f"{len(ordered) - wide:,} {'more domains' if wide else 'domains'}"
-        shown.append((others, rest, f"{others}: {counted(rest, 'node')}"))
+        shown.append((f"{others} ({rest:,})", "", rest, f"{others}: {counted(rest, 'node')}"))
     words = f"{level.key}: {counted(len(level.domains), 'domain')}"
     parts.append(text(_MARGIN, top + 10, fitted(words, room, 12), "faint", size=12))
     x = float(_MARGIN)
-    for number, (domain, nodes, tip) in enumerate(shown):
+    for number, (label, more, nodes, tip) in enumerate(shown):
         width = room * nodes / total
         parts.append(box(x, top + 18, width - 2, _LEVEL_BAR, f"part{number % 2 + 1}", tip=tip))
-        label = fitted(f"{domain} ({nodes:,})", width - 10, 11, keeps_end=True)
-        if len(label) > 2:  # noqa: PLR2004 - a letter and an ellipsis say nothing
-            parts.append(text(x + (width - 2) / 2, top + 37, label, size=11, anchor="middle"))
+        whole = f"{label}{more}" if fits(f"{label}{more}", width - 10, 11) else label
+        words = fitted(whole, width - 10, 11, keeps_end=True)
+        if len(words) > 2:  # noqa: PLR2004 - a letter and an ellipsis say nothing
+            parts.append(text(x + (width - 2) / 2, top + 37, words, size=11, anchor="middle"))
         x += width
     return top + 18 + _LEVEL_BAR + _GAP
-
-
-def _free_in(domain: str, level: LevelSummary) -> str:
-    return "" if level.use is None else f", {level.use[domain].free:,} of them free"
