@@ -1,5 +1,7 @@
 """The gangs that have pods on nodes, as a snapshot has them."""
 
+from typing import Any
+
 from builders import JSON, gpu_pod, job_pod, owned
 from podberth.facts.bound_gangs import bound_gangs
 from podberth.facts.cluster import collect
@@ -19,7 +21,7 @@ def found(*documents: JSON) -> tuple[BoundGang, ...]:
     return bound_gangs(given, collect(given, now=None))
 
 
-def labelled(name: str, **fields: object) -> JSON:
+def labelled(name: str, **fields: Any) -> JSON:
     return gpu_pod(2, name=name, labels={GANG_LABEL: "train"}, **fields)
 
 
