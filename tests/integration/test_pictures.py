@@ -179,6 +179,7 @@ def test_the_page_of_a_cluster_has_a_heading_for_each_part_and_the_state_of_each
         assert headings[:3] == ["GPU topology", "GPUs by model", "nodes by domain"]
         assert {"gangs on nodes", "unhealthy nodes", "unhealthy GPUs"} <= set(headings)
         assert {("link", name) for name in headings[1:]} <= set(names)
+        assert {("region", "picture"), ("group", "GPUs by model"), ("group", "nodes of leaf-0")} <= set(names)
         assert {("cell", "default/train"), ("cell", "3 of 4"), ("cell", "MIG 1g.5gb MIG 2g.10gb MIG 3g.20gb")} & set(
             names
         )

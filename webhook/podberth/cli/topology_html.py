@@ -96,10 +96,10 @@ def _page(
 
 
 def _table_section(section: TableSection) -> Iterator[str]:
-    yield from _table(section.first)
+    yield from _table(section.first, section.title)
     if section.rest:
         yield f"<details><summary>{len(section.rest):,} more</summary>\n"
-        yield from _table((section.rows[0], *section.rest))
+        yield from _table((section.rows[0], *section.rest), f"{section.title}, the others")
         yield "</details>\n"
     yield from (f"<p>{safe(line)}</p>\n" for line in section.more)
 
@@ -116,7 +116,7 @@ def _domain(tree: DomainTree, *, is_open: bool, is_small: bool) -> Iterator[str]
         yield from _domain(each, is_open=False, is_small=is_small)
     if tree.equal:
         head = ("nodes", "devices of each", "state", *(("used and free of each",) if tree.use else ()))
-        yield from _table((head, *map(_equal_row, tree.equal)))
+        yield from _table((head, *map(_equal_row, tree.equal)), f"nodes of {name}")
     yield "</details>\n"
 
 
@@ -131,9 +131,10 @@ def _equal_row(each: EqualNodes) -> Row:
     )
 
 
-def _table(rows: Sequence[Row]) -> Iterator[str]:
+def _table(rows: Sequence[Row], label: str) -> Iterator[str]:
+    """Yield the HTML of a table that scrolls by keyboard, too; ``label`` is its name for screen readers."""
     head, *body = rows
-    yield '<div class="wide" tabindex="0"><table>\n'
+    yield f'<div class="wide" tabindex="0" role="group" aria-label="{safe(label)}"><table>\n'
     yield f"<thead><tr>{''.join(_cells(head, 'th'))}</tr></thead>\n<tbody>\n"
     yield from (f"<tr>{''.join(_cells(row, 'td'))}</tr>\n" for row in body)
     yield "</tbody></table></div>\n"
