@@ -311,7 +311,8 @@ def _level(level: LevelSummary, parts: list[str], top: float) -> float:
     for number, (label, more, nodes, tip) in enumerate(shown):
         width = room * nodes / total
         parts.append(box(x, top + 18, width - 2, _LEVEL_BAR, f"part{number % 2 + 1}", tip=tip))
-        whole = f"{label}{more}" if fits(f"{label}{more}", width - 10, 11) else label
+        # The free devices take at most the half of the text that is kept of its end.
+        whole = f"{label}{more}" if fits(f"{more}…{more}", width - 10, 11) else label
         words = fitted(whole, width - 10, 11, keeps_end=True)
         if len(words) > 2:  # noqa: PLR2004 - a letter and an ellipsis say nothing
             parts.append(text(x + (width - 2) / 2, top + 37, words, size=11, anchor="middle"))
