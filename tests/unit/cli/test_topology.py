@@ -18,6 +18,7 @@ from e2e.dra import GPU_DRIVER, resource_slice
 from node_builders import node_manifest
 from podberth.cli.main import main
 from podberth.cli.terminal import Terminal
+from podberth.cli.topology_svg import cluster_svg
 from podberth.cli.topology_text import show_cluster, show_difference, show_node
 from podberth.cli.topology_use import source_of_use
 from podberth.facts.bound_gangs import bound_gangs
@@ -25,6 +26,7 @@ from podberth.facts.cluster import collect
 from podberth.files.loading import read_objects
 from podberth.topology.cluster_difference import difference
 from podberth.topology.holdings import Holdings
+from podberth.topology.node import Node
 from podberth.topology.node_picture import picture_of
 from podberth.topology.overview import overview
 from podberth.topology.shapes import SHAPES, simulate
@@ -156,6 +158,24 @@ def test_svg_is_well_formed_and_holds_what_documents_say_as_text(name: str, snap
         *("x", "y", "rx", "font-size", "text-anchor"),
     }
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
+def level_bars(domains: int, name: str) -> list[str]:
+    """Return the texts of the bar of a level with so many domains of one node, of which pods hold nothing."""
+    clique = "nvidia.com/gpu.clique"
+    known = [
+        Node(name=f"n{at}", labels={clique: f"{name}{at}"}, allocatable={"amd.com/gpu": 8}) for at in range(domains)
+    ]
+    texts = re.findall("<text [^>]*>([^<]*)</text>", cluster_svg(overview(known, holdings=Holdings.of(known, ()))))
+    return texts[texts.index(f"{clique}: {domains} domains") + 1 :]
+
+
+def test_a_bar_has_the_end_of_a_long_domain_and_its_free_devices() -> None:
+    assert level_bars(4, "a" * 40) == [f"{'a' * 16}…aa{at} (1), 8 free" for at in range(4)]
+
+
+def test_domains_that_are_too_narrow_to_be_seen_are_one() -> None:
+    assert level_bars(200, "a") == ["200 domains (200)"]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
