@@ -8,6 +8,7 @@ import asyncio
 import base64
 import os
 import shutil
+import struct
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -118,6 +119,19 @@ class Page:
             case "Runtime.exceptionThrown" | "Runtime.consoleAPICalled" | "Page.javascriptDialogOpening":
                 self.said.append(str(message["params"]))
         return message
+
+
+def compare_picture(picture: bytes, kept: Path) -> None:
+    """Compare the size of a picture with that of the documentation; PODBERTH_PICTURES=1 replaces the latter."""
+    if os.environ.get("PODBERTH_PICTURES"):
+        kept.write_bytes(picture)
+    assert _size(picture) == _size(kept.read_bytes())
+
+
+def _size(picture: bytes) -> tuple[int, int]:
+    """Return (width, height) of a PNG in pixels."""
+    width, height = struct.unpack(">II", picture[16:24])
+    return width, height
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from builders import JSON, gpu_pod
 from podberth.topology.codec import decode_topology, encode_topology
 from podberth.topology.node import Links, NodeTopology
 from podberth.topology.shapes import simulate
+from podberth.wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
 
 HOSTILE = "<script>alert(1)</script>\"'&]]>-->\x1b[31m\u202e##[error]"
 ZONE, LEAF = "topology.kubernetes.io/zone", "network.topology.nvidia.com/leaf"
@@ -82,7 +83,10 @@ def hostile() -> list[JSON]:
 
 
 def holders() -> list[JSON]:
-    """Return pods on these nodes: they hold GPUs, slices and one GPU that is lost; one pod has ended."""
+    """Return pods on these nodes: they hold GPUs, slices and one GPU that is lost; one pod has ended.
+
+    Three pods are of a gang of four, which is spread over two zones.
+    """
     held = (
         ("h100-0", 7, "train-0"),
         ("h100-3", 6, "train-1"),
@@ -92,8 +96,11 @@ def holders() -> list[JSON]:
     )
     slices = gpu_pod(3, resource="nvidia.com/mig-1g.5gb", name="notebook", nodeName="mig")
     slices["metadata"]["namespace"] = "team-b"
+    pods = [gpu_pod(gpus, name=name, nodeName=node) for node, gpus, name in held]
+    for each in pods[:3]:
+        each["metadata"] |= {"labels": {GANG_LABEL: "train"}, "annotations": {GANG_SIZE_ANNOTATION: "4"}}
     ended = {**gpu_pod(1, name="done", nodeName="h100-0"), "status": {"phase": "Succeeded"}}
-    return [*(gpu_pod(gpus, name=name, nodeName=node) for node, gpus, name in held), slices, ended]
+    return [*pods, slices, ended]
 
 
 def as_list(documents: Sequence[JSON]) -> JSON:

@@ -1,14 +1,12 @@
 """The page of ``podberth playground`` in a real browser: typing, errors, undo, the keyboard, colours and windows."""
 
 import asyncio
-import os
-import struct
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from browser import Page, browsing, running
+from browser import Page, browsing, compare_picture, running
 from podberth.playground.server import Playground
 from podberth.playground.session import CLUSTER, POLICY, Session
 from podberth.settings import Address
@@ -221,15 +219,6 @@ def test_hostile_texts_are_shown_as_they_are(browser: str) -> None:
 def test_the_picture_of_the_documentation_is_of_this_page(browser: str) -> None:
     async def look(page: Page, _: Playground) -> None:
         await page.ask("document.querySelector('#state').textContent = 'answered'")
-        picture = await page.picture()
-        if os.environ.get("PODBERTH_PICTURES"):
-            PICTURE.write_bytes(picture)
-        assert size(picture) == size(PICTURE.read_bytes())
+        compare_picture(await page.picture(), PICTURE)
 
     browse(browser, look)
-
-
-def size(picture: bytes) -> tuple[int, int]:
-    """Return (width, height) of a PNG in pixels."""
-    width, height = struct.unpack(">II", picture[16:24])
-    return width, height

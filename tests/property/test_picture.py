@@ -10,6 +10,7 @@ from podberth.check.report.styled_lines import visible
 from podberth.cli.topology_html import cluster_html, node_html
 from podberth.cli.topology_svg import cluster_svg, node_svg
 from podberth.topology.cluster_difference import difference
+from podberth.topology.domain_tree import DomainTree
 from podberth.topology.holdings import BoundPod, Holdings, uses_of
 from podberth.topology.node import Gpu, Links, MigInstance, MigOffer, Node, NodeTopology, Taint
 from podberth.topology.node_picture import picture_of
@@ -109,8 +110,20 @@ def test_every_cluster_can_be_drawn_and_counts_every_node_once(known: list[Node]
     assert sum(each.count for each in picture.kinds) == len(known) == picture.nodes
     for level in picture.levels:
         assert sum(count for _, count, _ in level.domains) == sum(bool(node.labels.get(level.key)) for node in known)
+    assert sorted(placed(picture.tree)) == sorted(node.name for node in known)
+    assert sum(each.nodes for each in picture.models) <= len(known)
+    for unit in (unit for each in picture.models for unit in each.units):
+        assert unit.use is not None
+        assert unit.use.used + unit.use.free + unit.out_of_use == unit.amount
     ET.fromstring(cluster_svg(picture))  # noqa: S314 - our own output
     assert "<&" not in cluster_html(picture)
+
+
+def placed(tree: DomainTree) -> list[str]:
+    """Return the names of all nodes in a tree of domains."""
+    inner = [name for each in tree.inner for name in placed(each)]
+    assert tree.nodes == len(inner) or not tree.inner
+    return inner + [name for each in tree.equal for name in each.names]
 
 
 @given(CLUSTERS, CLUSTERS)

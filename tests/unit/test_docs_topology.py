@@ -12,6 +12,7 @@ from pages import page, rows, spans
 from podberth.cli import topology
 from podberth.cli.main import main
 from podberth.cli.topology_json import cluster_json, difference_json, node_json
+from podberth.facts.bound_gangs import bound_gangs
 from podberth.facts.cluster import collect
 from podberth.topology.cluster_difference import KindDifference, difference
 from podberth.topology.holdings import Holdings
@@ -20,7 +21,8 @@ from podberth.topology.overview import overview
 from topology_scenes import cluster, holders
 
 TOPOLOGY = page("docs/topology.md")
-NODES = collect(cluster(), now=None).nodes
+FACTS = collect(cluster(), now=None)
+NODES = FACTS.nodes
 HELD = Holdings.of(NODES, holders())
 
 
@@ -70,7 +72,7 @@ def test_every_field_of_json_is_named() -> None:
     after = [node for node in NODES if node.name != "mig"]
     for answer in (
         *(node_json(picture_of(node, use=HELD.nodes[node.name])) for node in NODES),
-        cluster_json(overview(NODES, holdings=HELD)),
+        cluster_json(overview(NODES, holdings=HELD, gangs=bound_gangs(holders(), FACTS))),
         difference_json(difference(NODES, after)),
         difference_json(difference(after, NODES)),
         difference_json(

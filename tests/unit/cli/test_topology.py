@@ -1,5 +1,6 @@
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -10,18 +11,22 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from bench import clusters
 
 from builders import JSON, gpu_pod, pod
 from e2e.dra import GPU_DRIVER, resource_slice
 from node_builders import node_manifest
 from podberth.cli.main import main
 from podberth.cli.terminal import Terminal
+from podberth.cli.topology_svg import cluster_svg
 from podberth.cli.topology_text import show_cluster, show_difference, show_node
 from podberth.cli.topology_use import source_of_use
+from podberth.facts.bound_gangs import bound_gangs
 from podberth.facts.cluster import collect
 from podberth.files.loading import read_objects
 from podberth.topology.cluster_difference import difference
 from podberth.topology.holdings import Holdings
+from podberth.topology.node import Node
 from podberth.topology.node_picture import picture_of
 from podberth.topology.overview import overview
 from podberth.topology.shapes import SHAPES, simulate
@@ -30,9 +35,11 @@ from topology_scenes import HOSTILE, LOST, ZONE, as_list, cluster, holders, host
 
 GOLDEN = Path(__file__).parent / "golden"
 ROOT = Path(__file__).parents[3]
-NODES = collect([*cluster(), *hostile()], now=None).nodes
+FACTS = collect([*cluster(), *hostile()], now=None)
+NODES = FACTS.nodes
 NAMED = {node.name: node for node in NODES}
 HELD = Holdings.of(NODES, holders())
+GANGS = bound_gangs(holders(), FACTS)
 Captured = pytest.CaptureFixture[str]
 
 
@@ -62,7 +69,8 @@ def drawn(what: str, width: int, *, colour: bool = False, encoding: str = "utf-8
     held = HELD if name != what else None
     note = "" if held is None else source_of_use(held)
     if name == "cluster":
-        show_cluster(replace(overview(NODES, holdings=held), note=note), terminal)
+        gangs = () if held is None else GANGS
+        show_cluster(replace(overview(NODES, holdings=held, gangs=gangs), note=note), terminal)
     elif what == "difference":
         show_difference(difference(NODES, changed()), terminal)
     else:
@@ -152,6 +160,24 @@ def test_svg_is_well_formed_and_holds_what_documents_say_as_text(name: str, snap
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
 
 
+def level_bars(domains: int, name: str) -> list[str]:
+    """Return the texts of the bar of a level with so many domains of one node, of which pods hold nothing."""
+    clique = "nvidia.com/gpu.clique"
+    known = [
+        Node(name=f"n{at}", labels={clique: f"{name}{at}"}, allocatable={"amd.com/gpu": 8}) for at in range(domains)
+    ]
+    texts = re.findall("<text [^>]*>([^<]*)</text>", cluster_svg(overview(known, holdings=Holdings.of(known, ()))))
+    return texts[texts.index(f"{clique}: {domains} domains") + 1 :]
+
+
+def test_a_bar_has_the_end_of_a_long_domain_and_its_free_devices() -> None:
+    assert level_bars(4, "a" * 40) == [f"{'a' * 16}…aa{at} (1), 8 free" for at in range(4)]
+
+
+def test_domains_that_are_too_narrow_to_be_seen_are_one() -> None:
+    assert level_bars(200, "a") == ["200 domains (200)"]
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("form", ["text", "json", "svg", "html"])
 def test_every_shape_can_be_shown(shape: str, form: str, capsys: Captured) -> None:
@@ -215,6 +241,27 @@ def test_json_of_a_cluster_has_what_is_used_and_free(held: Path, capsys: Capture
     }
 
 
+def test_json_of_a_cluster_has_models_and_gangs(held: Path, capsys: Captured) -> None:
+    run("show", "--topology", held, "-o", "json")
+    found = json.loads(capsys.readouterr().out)
+    first = found["models"][0]
+    assert (first["model"], first["nodes"], first["devices"]) == ("NVIDIA-H100-80GB-HBM3", 9, 80)
+    use = {"used": 26, "free": 35, "freeUnhealthy": 10, "mostFree": 8, "outOfUse": 11}
+    assert first["units"] == [{"unit": "whole", "resource": "nvidia.com/gpu", "amount": 72, "use": use}]
+    assert found["gangs"] == [
+        {
+            "namespace": "default",
+            "name": "train",
+            "source": "label",
+            "size": 4,
+            "nodes": [{"node": f"h100-{number}", "pods": 1} for number in (0, 3, 5)],
+            "devices": 21,
+            "within": {"level": "topology.kubernetes.io/region", "domain": "us-east-1"},
+            "over": {"level": ZONE, "domains": [{"domain": "zone-b", "pods": 2}, {"domain": "zone-a", "pods": 1}]},
+        }
+    ]
+
+
 def test_json_of_a_node_has_who_holds_what(held: Path, capsys: Captured) -> None:
     run("show", "large", "--topology", held, "-o", "json")
     found = json.loads(capsys.readouterr().out)
@@ -255,13 +302,56 @@ def test_without_pods_json_has_null_for_what_is_free(snapshot: Path, capsys: Cap
 def test_html_has_the_tables_of_the_text(held: Path, capsys: Captured) -> None:
     run("show", "--topology", held, "-o", "html")
     shown = capsys.readouterr().out
-    assert "<h2>used and free, by kind</h2>" in shown
+    assert ">used and free, by kind</h2>" in shown
     assert "<td>33 (+10)</td>" in shown
     assert "free on all: 33 nvidia.com/gpu" in shown
     run("show", "h100-5", "--topology", held, "-o", "html")
     shown = capsys.readouterr().out
     assert "<td>nvidia.com/gpu</td><td>8</td><td>default/train-2</td>" in shown
     assert "pods hold 8 nvidia.com/gpu, but 7 are allocatable: devices were lost" in shown
+
+
+def test_a_page_has_the_cluster_s_name_and_the_time_of_its_snapshot(snapshot: Path, capsys: Captured) -> None:
+    os.utime(snapshot, (1_767_225_600, 1_767_225_600))
+    run("show", "--topology", snapshot, "-o", "html", "--cluster-name", "a<b")
+    page = capsys.readouterr().out
+    assert "<h1>GPU topology of a&lt;b</h1>\n<p>snapshot of 2026-01-01 00:00 UTC</p>" in page
+    assert 'http-equiv="refresh"' not in page
+    run("show", "--topology", snapshot.parent, "--at", "2026-02-01T01:00:00+01:00", "-o", "svg", "--cluster-name", "b")
+    picture = capsys.readouterr().out
+    assert ">GPU topology of b</text>" in picture
+    assert ">snapshot of 2026-02-01 00:00 UTC; 12 nodes" in picture
+    run("show", "--topology", snapshot, "--cluster-name", "c")
+    assert capsys.readouterr().out.startswith("c: 12 nodes, ")
+    run("show", "--simulate", "l4-1", "-o", "html")
+    assert "snapshot of" not in capsys.readouterr().out
+
+
+def test_standard_input_is_of_now(snapshot: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    before = datetime.now(UTC).replace(second=0, microsecond=0)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(snapshot.read_bytes())))
+    run("show", "--topology", "-", "-o", "html")
+    found = re.search(r"snapshot of (.+) UTC", capsys.readouterr().out)
+    assert found is not None
+    assert before <= datetime.fromisoformat(found[1]).replace(tzinfo=UTC) <= datetime.now(UTC)
+
+
+def test_a_page_may_be_loaded_again(snapshot: Path, capsys: Captured) -> None:
+    run("show", "--topology", snapshot, "-o", "html", "--refresh", "30")
+    assert '<meta http-equiv="refresh" content="30">' in capsys.readouterr().out
+    run("show", "--topology", snapshot, "-o", "html", "--refresh", "0", code=2)
+    assert "--refresh: got '0', want seconds from 1 to 86400" in capsys.readouterr().err
+
+
+def test_a_page_of_many_nodes_has_each_node_once_in_its_domain_and_is_small(tmp_path: Path, capsys: Captured) -> None:
+    """Nodes with equal devices and state share a row, so a page takes less than 200 bytes for each node."""
+    clusters.write(tmp_path / "big.json", 2_000, 100)
+    run("show", "--topology", tmp_path / "big.json", "-o", "html")
+    page = capsys.readouterr().out
+    assert len(page) < 200 * 2_000
+    tree = page[page.index(">nodes by domain</h2>") : page.index(">kinds of nodes</h2>")]
+    assert sorted(re.findall(r"node-\d{5}", tree)) == [f"node-{number:05d}" for number in range(2_000)]
+    assert "80 more</summary>" in page
 
 
 def test_a_pod_that_cannot_be_read_is_said(tmp_path: Path, capsys: Captured) -> None:

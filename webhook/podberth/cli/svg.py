@@ -40,9 +40,8 @@ def style() -> str:
     light = _rules(0)
     dark = _rules(1)
     font = "font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
-    return (
-        f"<style>.pb text{{{font}}}.pb .b{{font-weight:bold}}{light}@media(prefers-color-scheme:dark){{{dark}}}</style>"
-    )
+    night = f"@media screen and (prefers-color-scheme:dark){{{dark}}}"  # paper is white
+    return f"<style>.pb text{{{font}}}.pb .b{{font-weight:bold}}{light}{night}</style>"
 
 
 def _rules(column: int) -> str:
@@ -61,11 +60,17 @@ def fits(text: str, room: float, size: float) -> bool:
     return len(visible(text)) * size * FONT_WIDTH <= room
 
 
-def fitted(text: str, room: float, size: float) -> str:
-    """Return a text, truncated to fit into ``room`` pixels at font size ``size``."""
+def fitted(text: str, room: float, size: float, *, keeps_end: bool = False) -> str:
+    """Return a text, truncated to fit into ``room`` pixels at font size ``size``.
+
+    With ``keeps_end``, the text is truncated in its middle: identifiers often differ at their ends alone.
+    """
     most = max(int(room / (size * FONT_WIDTH)), 0)
     shown = visible(text)
-    return shown if len(shown) <= most else shown[: max(most - 1, 0)] + "…" if most else ""
+    if len(shown) <= most:
+        return shown
+    end = (most - 1) // 2 if keeps_end else 0
+    return f"{shown[: max(most - 1 - end, 0)]}…{shown[len(shown) - end :]}" if most else ""
 
 
 def text(x: float, y: float, words: str, look: str = "ink", *, size: float = 13, anchor: str = "start") -> str:

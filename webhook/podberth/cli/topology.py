@@ -5,26 +5,28 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Final, Literal
 
 from ..errors import UsageError
+from ..facts.bound_gangs import bound_gangs
 from ..facts.cluster import collect
 from ..facts.object_kinds import Document
 from ..facts.pseudonyms import anonymised
 from ..facts.trim import as_list, trim
 from ..facts.with_holdings import collect_with_holdings
 from ..files.cluster_documents import params_of, read_documents
-from ..files.manifests import STDIN
+from ..files.manifests import STDIN, find_manifests
 from ..files.naming import read_conventions
 from ..topology.cluster_difference import difference
 from ..topology.node import Node
 from ..topology.node_picture import picture_of
 from ..topology.overview import overview
 from .access import add_conventions, add_output, flag
+from .access import number as number_flag
 from .exitcodes import ExitCode
 from .output import talk, write, write_text
 from .simulated import add_simulate, documents_of
@@ -32,6 +34,7 @@ from .topology_use import source_of_use
 
 SHOW_FORMATS: Final = ("text", "json", "svg", "html")
 DIFF_FORMATS: Final = ("text", "json")
+_DAY_SECONDS: Final = 86_400
 _SNAPSHOT: Final = "what kubectl get nodes,configmaps --all-namespaces -o yaml prints: a file, a directory, or -"
 
 
@@ -51,6 +54,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=flag(_time),
         help="hold the agents' heartbeats (Leases in the snapshot) against this time, as 2026-01-31T12:00:00Z "
         "(default: nothing in a file is stale)",
+    )
+    show.add_argument("--cluster-name", metavar="NAME", default="", help="the cluster's name, for the heading")
+    show.add_argument(
+        "--refresh",
+        metavar="SECONDS",
+        type=number_flag(1, _DAY_SECONDS, f"seconds from 1 to {_DAY_SECONDS}"),
+        default=0,
+        help="-o html of the cluster: the browser loads the page again after so many seconds (default: never)",
     )
     add_conventions(show)
     add_output(show, SHOW_FORMATS)
@@ -84,21 +95,41 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _show(arguments: argparse.Namespace) -> int:
     conventions = read_conventions(arguments.conventions)
-    holdings, note = None, ""
     if arguments.simulate is not None:
-        nodes = nodes_of(documents_of(arguments.simulate), arguments.at)
+        documents: Sequence[Document] = documents_of(arguments.simulate)
     else:
         documents = read_documents([arguments.topology], sys.stdin.buffer)
-        objects, holdings = collect_with_holdings(documents, now=arguments.at)
-        talk([*objects.problems, *(holdings.problems if holdings else ())])
-        nodes, note = objects.nodes, source_of_use(holdings)
+    objects, holdings = collect_with_holdings(documents, now=arguments.at)
+    talk([*objects.problems, *(holdings.problems if holdings else ())])
+    nodes, note = objects.nodes, "" if arguments.topology is None else source_of_use(holdings)
     if arguments.node:
         node = _named(nodes, arguments.node)
         use = None if holdings is None else holdings.nodes[node.name]
         _print(arguments.output, "node", replace(picture_of(node, conventions, use), note=note))
     else:
-        _print(arguments.output, "cluster", replace(overview(nodes, conventions, holdings), note=note))
+        picture = replace(
+            overview(nodes, conventions, holdings, bound_gangs(documents, objects)),
+            note=note,
+            name=arguments.cluster_name,
+            moment=_moment(arguments.topology, arguments.at),
+            refresh_seconds=int(arguments.refresh),
+        )
+        _print(arguments.output, "cluster", picture)
     return ExitCode.OK
+
+
+def _moment(snapshot: str | None, at: datetime | None) -> str:
+    """Return the time of a snapshot as text: ``at`` if given, else the time of its newest file.
+
+    The time of standard input is the current time. Empty: there is no snapshot, because the nodes are simulated.
+    """
+    if snapshot is None:
+        return ""
+    if at is None:
+        files = [] if snapshot == STDIN else find_manifests([snapshot]).files
+        newest = max((Path(file).stat().st_mtime for file in files), default=None)
+        at = datetime.now(UTC) if newest is None else datetime.fromtimestamp(newest, UTC)
+    return f"snapshot of {at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _print(form: str, subject: Literal["node", "cluster", "difference"], found: object) -> None:

@@ -1,13 +1,16 @@
 """The JSON output of ``podberth topology``. Within ``v1`` fields may be added, but no field is removed or redefined."""
 
+from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
 from ..topology.cluster_difference import Difference
 from ..topology.device_use import DeviceUse
+from ..topology.gang_spread import GangSpread
 from ..topology.holdings import Tally
 from ..topology.node_picture import GpuPicture, NodePicture
 from ..topology.overview import ClusterPicture, MachineSummary
+from ..topology.totals import ModelTotal
 
 _VERSION = "podberth.io/topology-report/v1"
 
@@ -66,6 +69,7 @@ def cluster_json(cluster: ClusterPicture) -> dict[str, Any]:
         "schema": _VERSION,
         "nodes": cluster.nodes,
         "documents": cluster.described,
+        "models": [_model(each) for each in cluster.models],
         "kinds": [
             {
                 **_kind(each.kind),
@@ -94,8 +98,42 @@ def cluster_json(cluster: ClusterPicture) -> dict[str, Any]:
             }
             for level in cluster.levels
         ],
+        "gangs": [_gang(each) for each in cluster.gangs],
         "transient": dict(cluster.unhealthy),
         "problems": [{"node": node, "gpu": gpu, "problem": problem} for node, gpu, problem in cluster.ill],
+    }
+
+
+def _model(each: ModelTotal) -> dict[str, Any]:
+    return {
+        "model": each.model,
+        "nodes": each.nodes,
+        "devices": each.devices,
+        "units": [
+            {
+                "unit": unit.unit,
+                "resource": unit.resource,
+                "amount": unit.amount,
+                "use": None if unit.use is None else {**_tally(unit.use), "outOfUse": unit.out_of_use},
+            }
+            for unit in each.units
+        ],
+    }
+
+
+def _gang(each: GangSpread) -> dict[str, Any]:
+    gang, (within, domain), (level, domains) = each.gang, each.within or ("", ""), each.over or ("", ())
+    return {
+        "namespace": gang.namespace,
+        "name": gang.name,
+        "source": gang.source,
+        "size": gang.size,
+        "nodes": [{"node": node, "pods": pods} for node, pods in sorted(Counter(gang.nodes).items())],
+        "devices": gang.devices,
+        "within": {"level": within, "domain": domain} if within else None,
+        "over": {"level": level, "domains": [{"domain": name, "pods": pods} for name, pods in domains]}
+        if level
+        else None,
     }
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from ..topology.node_picture import GpuPicture, NodePicture
 from ..topology.overview import ClusterPicture, KindCount, LevelSummary
+from ..topology.totals import ModelTotal
 from ..words import counted
 from .svg import box, drawing, fits, fitted, text
 from .topology_tables import facts, state_of, summary
@@ -31,10 +32,13 @@ _LINKS: Final = (("NV", "near"), ("XGMI", "near"), ("PIX", "mid"), ("PXB", "mid"
 _LEGEND: Final = (("near", "NVLink"), ("mid", "PCIe"), ("far", "between CPUs or PCIe roots"))
 
 
-def node_svg(node: NodePicture) -> str:
-    """Return the SVG picture of a node: the GPUs by NUMA node with their MIG slices, and the link matrix."""
+def node_svg(node: NodePicture, *, has_heading: bool = True) -> str:
+    """Return the SVG picture of a node: the GPUs by NUMA node with their MIG slices, and the link matrix.
+
+    Without ``has_heading``, the page around the picture has the heading.
+    """
     parts: list[str] = []
-    y = _header(node, parts)
+    y = _facts(node, parts, _heading(node, parts) if has_heading else 4.0)
     if node.gpus:
         y = _gpus(node, parts, y)
     if node.levels:
@@ -44,14 +48,20 @@ def node_svg(node: NodePicture) -> str:
     return drawing(_WIDTH, y + _MARGIN - _GAP, f"Node {node.name}: {state}", said, parts)
 
 
-def _header(node: NodePicture, parts: list[str]) -> float:
+def _heading(node: NodePicture, parts: list[str]) -> float:
+    """Append the name and the state of a node to ``parts``; return the y coordinate below them."""
     state = state_of(node.transient)
     room = _WIDTH - 2 * _MARGIN
     parts += [
         text(_MARGIN, 42, fitted(node.name, room - 200, 20), "ink b", size=20),
         text(_WIDTH - _MARGIN, 42, state.text, f"{_LOOKS[state.style]} b", size=15, anchor="end"),
     ]
-    y = 44.0
+    return 44.0
+
+
+def _facts(node: NodePicture, parts: list[str], y: float) -> float:
+    """Append a line for each fact about a node to ``parts``; return the y coordinate below the lines."""
+    room = _WIDTH - 2 * _MARGIN
     for what, words in facts(node):
         y += 20
         parts += [
@@ -147,7 +157,7 @@ def _matrix(node: NodePicture, parts: list[str], top: float) -> float:
 def _legend(entries: Iterable[tuple[str, str]], x: float, y: float) -> Iterator[str]:
     """Yield the SVG elements of a legend: coloured squares with the meaning of each colour, side by side."""
     for look, words in entries:
-        yield box(x, y - 10, 12, 12, look)
+        yield from _square(x, y - 10, look)
         yield text(x + 18, y, words, "faint", size=11)
         x += 40 + 7 * len(words)
 
@@ -155,23 +165,39 @@ def _legend(entries: Iterable[tuple[str, str]], x: float, y: float) -> Iterator[
 _SQUARE: Final = 14
 _MOST_SQUARES: Final = 600
 """The maximum number of squares for one kind of node; if there are more nodes, a square stands for several."""
-_MOST_DOMAINS: Final = 60
 _TITLE: Final = 13
 _STATES: Final = (("good", "healthy"), ("warn", "unhealthy"), ("ill", "GPU unhealthy"))
 _MARKS: Final = {"warn": "-", "ill": "!"}
+"""The texts on squares of nodes, so that states are visible without colours, too."""
 _LEVEL_BAR: Final = 30
+_NARROWEST: Final = 6
+"""The smallest width in pixels of a domain in the bar of its level; narrower domains are drawn as one."""
+_MODEL: Final = 370
+"""The width in pixels of the name of a model with its unit, to the left of the bar of its use."""
+_USES: Final = (("whole", "used"), ("free line", "free"), ("bad", "out of use"))
 
 
-def cluster_svg(cluster: ClusterPicture) -> str:
-    """Return the SVG picture of a cluster: a square for each node, grouped by kind, and the domains of each level."""
+def cluster_svg(cluster: ClusterPicture, *, has_heading: bool = True) -> str:
+    """Return the SVG picture of a cluster.
+
+    The picture has a bar for the accelerators of each model, a square for each node, grouped by kind, and the domains
+    of each level. Without ``has_heading``, the page around the picture has the heading.
+    """
     said = summary(cluster)
     room = _WIDTH - 2 * _MARGIN
-    parts = [
-        text(_MARGIN, 42, "GPU topology", "ink b", size=20),
-        text(_MARGIN, 64, fitted(said, room, 13), "faint"),
-        *_legend(_STATES, _WIDTH - _MARGIN - 300, 42),
-    ]
-    y = 84.0
+    parts: list[str] = []
+    y = float(_MARGIN)
+    if has_heading:
+        below = f"{cluster.moment}; {said}" if cluster.moment else said
+        parts += [
+            text(_MARGIN, 42, fitted(cluster.title, room, 20), "ink b", size=20),
+            text(_MARGIN, 64, fitted(below, room, 13), "faint"),
+        ]
+        y = 84.0
+    y = _models(cluster.models, parts, y)
+    if cluster.kinds:
+        parts += [text(_MARGIN, y + 12, "Nodes by kind", "ink b"), *_legend(_STATES, _MARGIN + 190, y + 12)]
+        y += 26
     ill = {name for name, _, _ in cluster.ill}
     for each in cluster.kinds:
         y = _kind(each, ill, parts, y)
@@ -181,7 +207,34 @@ def cluster_svg(cluster: ClusterPicture) -> str:
     for level in cluster.levels:
         y = _level(level, parts, y)
     kinds = "; ".join(f"{counted(each.count, 'node')} of {each.kind.title}" for each in cluster.kinds)
-    return drawing(_WIDTH, y + _MARGIN - _GAP / 2, "GPU topology", f"{said}. {kinds}", parts)
+    return drawing(_WIDTH, y + _MARGIN - _GAP / 2, cluster.title, f"{said}. {kinds}", parts)
+
+
+def _models(models: Iterable[ModelTotal], parts: list[str], top: float) -> float:
+    """Append a bar for each model and unit to ``parts``; return the y coordinate below the bars."""
+    rows = [(each.model or "unknown model", unit) for each in models for unit in each.units]
+    if not rows:
+        return top
+    parts.append(text(_MARGIN, top + 12, "GPUs by model", "ink b"))
+    if any(unit.use for _, unit in rows):
+        parts += _legend(_USES, _MARGIN + 190, top + 12)
+    top += 26
+    for model, unit in rows:
+        label = f"{model}, {unit.unit}: {unit.amount:,}"
+        parts.append(text(_MARGIN, top + _BASE, fitted(label, _MODEL - 10, 12), size=12))
+        x, room = float(_MARGIN + _MODEL), _WIDTH - 2 * _MARGIN - _MODEL
+        numbers = (unit.use.used, unit.use.free, unit.out_of_use) if unit.use else (unit.amount,)
+        total = max(sum(numbers), 1)
+        for number, (look, meaning) in zip(numbers, _USES, strict=False):
+            said = f"{number:,} {meaning if unit.use else 'offered'}"
+            width = room * number / total
+            if number:
+                parts.append(box(x, top, width - 2, _BAR, look, tip=f"{label}; {said}"))
+                words = next((each for each in (said, f"{number:,}") if fits(each, width - 6, 11)), "")
+                parts.append(text(x + width / 2 - 1, top + _BASE, words, size=11, anchor="middle"))
+            x += width
+        top += _BAR + 6
+    return top + _GAP
 
 
 def _kind(each: KindCount, ill: set[str], parts: list[str], top: float) -> float:
@@ -206,20 +259,26 @@ def _kind(each: KindCount, ill: set[str], parts: list[str], top: float) -> float
         x, y = _MARGIN + 14 + number % across * _SQUARE, top + 48 + number // across * _SQUARE
         look = "ill" if ill.intersection(names) else "warn" if state.keys() & set(names) else "good"
         tip = f"{names[0]}: {state.get(names[0], 'healthy')}" if len(names) == 1 else f"{names[0]} to {names[-1]}"
-        parts.append(box(x, y, _SQUARE - 3, _SQUARE - 3, look, tip=tip))
-        if look != "good":  # visible without colours, too
-            parts.append(text(x + (_SQUARE - 3) / 2, y + 9, _MARKS[look], "paper b", size=9, anchor="middle"))
+        parts += _square(x, y, look, tip)
     return top + height + _GAP / 2
 
 
+def _square(x: float, y: float, look: str, tip: str = "") -> Iterator[str]:
+    """Yield the SVG elements of a square with the text of its state, if any."""
+    side = _SQUARE - 3
+    yield box(x, y, side, side, look, tip=tip)
+    if look in _MARKS:
+        yield text(x + side / 2, y + 9, _MARKS[look], "paper b", size=9, anchor="middle")
+
+
 def _offers(each: KindCount) -> str:
-    offers = ", ".join(f"{amount} {resource}" for resource, amount in each.kind.offers)
-    free = ", ".join(f"{tally.free} {resource}" for resource, tally in (each.use or {}).items())
+    offers = ", ".join(f"{amount:,} {resource}" for resource, amount in each.kind.offers)
+    free = ", ".join(f"{tally.free:,} {resource}" for resource, tally in (each.use or {}).items())
     return f"each offers {offers or 'nothing'}{f'; free on all: {free}' if free else ''}"
 
 
 def _title(each: KindCount) -> str:
-    places = ", ".join(f"{place} ({count})" if place else f"no zone ({count})" for place, count in each.where[:4])
+    places = ", ".join(f"{place or 'no zone'} ({count:,})" for place, count in each.where[:4])
     return f"{counted(each.count, 'node')}: {each.kind.title}; {places}"
 
 
@@ -230,27 +289,32 @@ def _level(level: LevelSummary, parts: list[str], top: float) -> float:
     """
     room = _WIDTH - 2 * _MARGIN
     ordered = sorted(level.domains, key=lambda one: (-one[1], one[0]))
-    rest = sum(nodes for _, nodes, _ in ordered[_MOST_DOMAINS:])
+    total = sum(nodes for _, nodes, _ in ordered)
+    wide = sum(room * nodes / total >= _NARROWEST for _, nodes, _ in ordered)
+    rest = sum(nodes for _, nodes, _ in ordered[wide:])
+    free = {} if level.use is None else {domain: f", {tally.free:,} free" for domain, tally in level.use.items()}
     shown = [
-        (domain, nodes, f"{domain}: {counted(nodes, 'node')}, {counted(devices, 'device')}{_free_in(domain, level)}")
-        for domain, nodes, devices in ordered[:_MOST_DOMAINS]
+        (
+            f"{domain} ({nodes:,})",
+            free.get(domain, ""),
+            nodes,
+            f"{domain}: {counted(nodes, 'node')}, {counted(devices, 'device')}{free.get(domain, '')}",
+        )
+        for domain, nodes, devices in ordered[:wide]
     ]
     if rest:
-        others = f"{len(ordered) - _MOST_DOMAINS} more domains"
-        shown.append((others, rest, f"{others}: {counted(rest, 'node')}"))
-    total = sum(nodes for _, nodes, _ in shown)
+        others = f"{len(ordered) - wide:,} {'more domains' if wide else 'domains'}"
+        shown.append((f"{others} ({rest:,})", "", rest, f"{others}: {counted(rest, 'node')}"))
     words = f"{level.key}: {counted(len(level.domains), 'domain')}"
     parts.append(text(_MARGIN, top + 10, fitted(words, room, 12), "faint", size=12))
     x = float(_MARGIN)
-    for number, (domain, nodes, tip) in enumerate(shown):
+    for number, (label, more, nodes, tip) in enumerate(shown):
         width = room * nodes / total
         parts.append(box(x, top + 18, width - 2, _LEVEL_BAR, f"part{number % 2 + 1}", tip=tip))
-        label = fitted(f"{domain} ({nodes})", width - 10, 11)
-        if len(label) > 2:  # noqa: PLR2004 - a letter and an ellipsis say nothing
-            parts.append(text(x + (width - 2) / 2, top + 37, label, size=11, anchor="middle"))
+        # The free devices take at most the half of the text that is kept of its end.
+        whole = f"{label}{more}" if fits(f"{more}…{more}", width - 10, 11) else label
+        words = fitted(whole, width - 10, 11, keeps_end=True)
+        if len(words) > 2:  # noqa: PLR2004 - a letter and an ellipsis say nothing
+            parts.append(text(x + (width - 2) / 2, top + 37, words, size=11, anchor="middle"))
         x += width
     return top + 18 + _LEVEL_BAR + _GAP
-
-
-def _free_in(domain: str, level: LevelSummary) -> str:
-    return "" if level.use is None else f", {level.use[domain].free} of them free"

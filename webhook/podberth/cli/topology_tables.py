@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from ..check.report.styled_lines import Span
+from ..topology.gang_spread import GangSpread
 from ..topology.holdings import NodeUse, Tally
 from ..topology.node_picture import GpuPicture, NodePicture
 from ..topology.overview import ClusterPicture, KindCount, LevelSummary
+from ..topology.totals import ModelTotal, UnitTotal
 from ..words import counted
 from .topology_use import beyond, brackets, free_and_more, free_text
 
@@ -20,6 +22,8 @@ _MIB_PER_GIB: Final = 1024
 _LONGEST_PLACE: Final = 25  # northamerica-northeast1-a
 # The most domains of a level, unhealthy nodes and the like that a reader can take in.
 MOST_LISTED: Final = 20
+_MOST_PARTS: Final = 4
+"""The most domains of one gang in a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,18 @@ class TableSection:
     title: str
     rows: tuple[Row, ...]
     more: tuple[str, ...] = ()
+    is_long: bool = False
+    """Whether the reader first gets ``MOST_LISTED`` rows, and the others only on request or not at all."""
+
+    @property
+    def first(self) -> tuple[Row, ...]:
+        """The head, and the rows that the reader gets first."""
+        return self.rows[: MOST_LISTED + 1] if self.is_long else self.rows
+
+    @property
+    def rest(self) -> tuple[Row, ...]:
+        """The rows after ``first``."""
+        return self.rows[len(self.first) :]
 
 
 def ranges(numbers: Iterable[int]) -> str:
@@ -114,7 +130,7 @@ def _holders(use: NodeUse) -> Iterator[TableSection]:
         for one in each.holders
     ]
     if rows:
-        yield TableSection("held by", (("resource", "number", "pod"), *rows[:MOST_LISTED]), _rest(len(rows)))
+        yield TableSection("held by", (("resource", "number", "pod"), *rows), is_long=True)
 
 
 def _gpu_row(each: GpuPicture) -> Row:
@@ -155,14 +171,19 @@ def room_of(gpu: GpuPicture) -> str:
 def summary(cluster: ClusterPicture) -> str:
     """Return one line with the number of nodes and the number of unhealthy nodes."""
     unhealthy = len(cluster.unhealthy)
-    health = f"{unhealthy} unhealthy" if unhealthy else "all healthy"
+    health = f"{unhealthy:,} unhealthy" if unhealthy else "all healthy"
     if not cluster.nodes:
         return "no node is known"
-    return f"{counted(cluster.nodes, 'node')}, {cluster.described} with a topology document; {health}"
+    return f"{counted(cluster.nodes, 'node')}, {cluster.described:,} with a topology document; {health}"
 
 
 def cluster_sections(cluster: ClusterPicture) -> Iterator[TableSection]:
-    """Yield the tables about a cluster: kinds of nodes, used devices, taints, levels, unhealthy nodes and GPUs."""
+    """Yield the tables about a cluster.
+
+    The tables are about models, kinds of nodes, used devices, gangs, taints, levels, and unhealthy nodes and GPUs.
+    """
+    if cluster.models:
+        yield _models(cluster.models)
     if cluster.kinds:
         head: Row = ("nodes", "kind", "each offers", "where")
         yield TableSection("kinds of nodes", (head, *map(_kind_row, cluster.kinds)))
@@ -171,18 +192,62 @@ def cluster_sections(cluster: ClusterPicture) -> Iterator[TableSection]:
         head = ("nodes", "kind", "resource", "used", "free", "on one node")
         more = brackets(tally for _, use in used for tally in use.values())
         yield TableSection("used and free, by kind", (head, *(_use_row(each, use) for each, use in used)), more)
+    if cluster.gangs:
+        head = ("gang", "pods", "devices", "nodes", "all within", "divided at")
+        yield TableSection("gangs on nodes", (head, *map(_gang_row, cluster.gangs)), is_long=True)
     taints = Counter(taint for each in cluster.kinds for taint in each.kind.taints for _ in each.names)
     if taints:
-        rows = ((each.key, each.value, each.effect, str(taints[each])) for each in sorted(taints))
+        rows = ((each.key, each.value, each.effect, f"{taints[each]:,}") for each in sorted(taints))
         yield TableSection("taints", (("key", "value", "effect", "nodes"), *rows))
     for level in cluster.levels:
         yield _level_section(level)
     if cluster.unhealthy:
-        unhealthy: list[Row] = [(name, Span(reason, "yellow")) for name, reason in cluster.unhealthy[:MOST_LISTED]]
-        yield TableSection("unhealthy nodes", (("node", "why"), *unhealthy), _rest(len(cluster.unhealthy)))
+        unhealthy: list[Row] = [(name, Span(reason, "yellow")) for name, reason in cluster.unhealthy]
+        yield TableSection("unhealthy nodes", (("node", "why"), *unhealthy), is_long=True)
     if cluster.ill:
         ill: list[Row] = [(name, str(gpu), Span(problem, "bold red")) for name, gpu, problem in cluster.ill]
-        yield TableSection("unhealthy GPUs", (("node", "GPU", "why"), *ill[:MOST_LISTED]), _rest(len(ill)))
+        yield TableSection("unhealthy GPUs", (("node", "GPU", "why"), *ill), is_long=True)
+
+
+def _models(models: Iterable[ModelTotal]) -> TableSection:
+    has_use = any(unit.use for each in models for unit in each.units)
+    nothing = [("nothing", "0", *(("0", "0", "0") if has_use else ()))]
+    head = ("model", "nodes", "GPUs", "offered as", "number", *(("used", "free", "out of use") if has_use else ()))
+    rows: Iterator[Row] = (
+        (
+            each.model or "unknown",
+            f"{each.nodes:,}",
+            f"{each.devices:,}" if each.devices else "unknown",
+            # One cell for each column, with a line for each unit.
+            *zip(*(list(map(_unit_cells, each.units)) or nothing), strict=True),
+        )
+        for each in models
+    )
+    return TableSection("GPUs by model", (head, *rows))
+
+
+def _unit_cells(unit: UnitTotal) -> tuple[str, ...]:
+    numbers = () if unit.use is None else (unit.use.used, unit.use.free, unit.out_of_use)
+    return unit.unit, *(f"{number:,}" for number in (unit.amount, *numbers))
+
+
+def _gang_row(each: GangSpread) -> Row:
+    gang = each.gang
+    level, domains = each.over or ("", ())
+    shown = [f"  {domain or 'without the label'} ({pods:,})" for domain, pods in domains[:_MOST_PARTS]]
+    return (
+        (f"{gang.namespace}/{gang.name}", *(() if gang.source == "label" else (f"  {gang.source}",))),
+        f"{len(gang.nodes):,} of {gang.size:,}" if gang.size else f"{len(gang.nodes):,}",
+        f"{gang.devices:,}",
+        f"{len(set(gang.nodes)):,}",
+        f"{_last(each.within[0])} {each.within[1]}" if each.within else "",
+        (f"{_last(level)}: {len(domains):,}", *shown, *rest_of(len(domains), _MOST_PARTS)) if each.over else "",
+    )
+
+
+def _last(level: str) -> str:
+    """Return the last part of a level's key, which is short enough for a table: ``zone``, ``gpu.clique``."""
+    return level.rpartition("/")[2]
 
 
 def _kind_row(each: KindCount) -> Row:
@@ -196,19 +261,19 @@ def _kind_row(each: KindCount) -> Row:
     )
     unhealthy = (Span(f"  {len(names)} {reason}", "yellow") for reason, names in each.transient.items())
     return (
-        str(each.count),
+        f"{each.count:,}",
         (kind.machine or "no GPU is known", *links, *layouts, *unhealthy),
-        tuple(f"{amount} {resource}" for resource, amount in kind.offers) or "nothing",
-        tuple(f"{_short(place) or 'no zone'} ({count})" for place, count in each.where[:MOST_LISTED]),
+        tuple(f"{amount:,} {resource}" for resource, amount in kind.offers) or "nothing",
+        tuple(f"{_short(place) or 'no zone'} ({count:,})" for place, count in each.where[:MOST_LISTED]),
     )
 
 
 def _use_row(each: KindCount, use: Mapping[str, Tally]) -> Row:
     return (
-        str(each.count),
+        f"{each.count:,}",
         each.kind.machine or "no GPU is known",
         tuple(use),
-        tuple(str(tally.used) for tally in use.values()),
+        tuple(f"{tally.used:,}" for tally in use.values()),
         tuple(free_and_more(tally) for tally in use.values()),
         tuple(f"{tally.most} at most" for tally in use.values()),
     )
@@ -221,21 +286,23 @@ def _short(place: str) -> str:
 
 def _level_section(level: LevelSummary) -> TableSection:
     sizes = Counter(nodes for _, nodes, _ in level.domains)
-    spread = ", ".join(f"{count} of {counted(size, 'node')}" for size, count in sorted(sizes.items(), reverse=True)[:4])
+    spread = ", ".join(
+        f"{count:,} of {counted(size, 'node')}" for size, count in sorted(sizes.items(), reverse=True)[:4]
+    )
     use = level.use or {}
-    shown = sorted(level.domains, key=lambda one: (-one[1], one[0]))[:MOST_LISTED]
     rows = [
-        (domain, str(nodes), str(devices), *((str(use[domain].used), free_and_more(use[domain])) if use else ()))
-        for domain, nodes, devices in shown
+        (domain, f"{nodes:,}", f"{devices:,}", *((f"{use[domain].used:,}", free_and_more(use[domain])) if use else ()))
+        for domain, nodes, devices in sorted(level.domains, key=lambda one: (-one[1], one[0]))
     ]
-    rest = _rest(len(level.domains))
     more = (
-        *((f"{rest[0]}; domains: {spread}",) if rest else ()),
+        *((f"domains: {spread}",) if len(rows) > MOST_LISTED else ()),
         *((f"{counted(level.outside, 'node')} with devices without this label",) if level.outside else ()),
     )
     head = ("domain", "nodes", "devices", *(("used", "free") if use else ()))
-    return TableSection(f"{level.key}: {counted(len(level.domains), 'domain')}", (head, *rows), more)
+    title = f"{level.key}: {counted(len(level.domains), 'domain')}"
+    return TableSection(title, (head, *rows), more, is_long=True)
 
 
-def _rest(total: int) -> tuple[str, ...]:
-    return (f"and {total - MOST_LISTED} more",) if total > MOST_LISTED else ()
+def rest_of(total: int, shown: int) -> tuple[str, ...]:
+    """Return a tuple with the line about the entries of a list that are not shown; empty if all are shown."""
+    return (f"and {total - shown:,} more",) if total > shown else ()

@@ -18,6 +18,7 @@ from .topology_tables import (
     cuts,
     facts,
     node_sections,
+    rest_of,
     room_of,
     state_of,
     summary,
@@ -54,7 +55,7 @@ def show_node(node: NodePicture, terminal: Terminal) -> None:
 
 def show_cluster(cluster: ClusterPicture, terminal: Terminal) -> None:
     """Print a cluster's nodes by kind, taints, levels, and unhealthy nodes and GPUs as text."""
-    terminal.line(summary(cluster), "bold")
+    terminal.line(f"{cluster.name}: {summary(cluster)}" if cluster.name else summary(cluster), "bold")
     for section in cluster_sections(cluster):
         _show_section(section, terminal)
     _show_note(cluster.note, terminal)
@@ -68,8 +69,8 @@ def _show_note(note: str, terminal: Terminal) -> None:
 
 def _show_section(section: TableSection, terminal: Terminal) -> None:
     terminal.heading(visible(section.title))
-    terminal.table([row for stacked in section.rows for row in _unstacked(stacked)])
-    for line in section.more:
+    terminal.table([row for stacked in section.first for row in _unstacked(stacked)])
+    for line in (*rest_of(len(section.rows), len(section.first)), *section.more):
         terminal.line(line, "dim")
 
 

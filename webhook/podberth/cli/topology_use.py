@@ -51,7 +51,7 @@ def _free_of(device: DeviceUse, use: NodeUse) -> str:
 
 def free_and_more(tally: Tally) -> str:
     """Return the number of free units of several nodes as text, such as "33 (+17)": 17 more are on unhealthy nodes."""
-    return f"{tally.free} (+{tally.free_unhealthy})" if tally.free_unhealthy else str(tally.free)
+    return f"{tally.free:,} (+{tally.free_unhealthy:,})" if tally.free_unhealthy else f"{tally.free:,}"
 
 
 def brackets(tallies: Iterable[Tally]) -> tuple[str, ...]:

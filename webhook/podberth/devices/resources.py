@@ -193,6 +193,12 @@ def recognise(resource: str) -> Accelerator | None:
     return None
 
 
+def is_counted(resource: str) -> bool:
+    """Return whether one unit of a resource is an accelerator, or a part of one."""
+    known = recognise(resource)
+    return known is not None and known.kind in COUNTED_KINDS
+
+
 def _recognise_mig(resource: str) -> Accelerator:
     """Return the accelerator that a MIG resource name means.
 

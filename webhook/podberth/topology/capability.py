@@ -197,14 +197,14 @@ def _profile_memory(node: Node, profile: str, labelled: int) -> int:
     if listed and all(listed):
         return min(listed)
     cut = [gpu for gpu in node.topology.gpus if gpu.mig_enabled] if node.topology else []
-    models = {(gpu.product, gpu.pci_id) for gpu in cut} or {(_product(node), "")}
+    models = {(gpu.product, gpu.pci_id) for gpu in cut} or {(product_of(node), "")}
     return labelled or min(mig.memory_mib(profile, mig.table_for(product, pci_id)) for product, pci_id in models)
 
 
 def _models(node: Node) -> tuple[MigTable, ...]:
     gpus, offers = (node.topology.gpus, node.topology.mig_offers) if node.topology else ((), ())
     found: set[MigTable] = set()
-    for product, pci_id in {(gpu.product, gpu.pci_id) for gpu in gpus} or {(_product(node), "")}:
+    for product, pci_id in {(gpu.product, gpu.pci_id) for gpu in gpus} or {(product_of(node), "")}:
         live = live_table(product, pci_id, offers)
         if live is not None:
             found.add(live)
@@ -222,13 +222,13 @@ def live_table(product: str, pci_id: str, offers: Iterable[MigOffer]) -> MigTabl
 
 
 def _has_accelerators(node: Node) -> bool:
-    if _product(node) or (node.topology is not None and node.topology.gpus):
+    if product_of(node) or (node.topology is not None and node.topology.gpus):
         return True
     found = map(recognise, node.durable)
     return any(each is not None and each.kind in COUNTED_KINDS for each in found)
 
 
-def _product(node: Node) -> str:
+def product_of(node: Node) -> str:
     """Return the product name of the node's GPUs from GFD's or GKE's label; empty if the node has neither label."""
     return node.labels.get(_PRODUCT) or node.labels.get(_GKE_ACCELERATOR, "")
 

@@ -230,7 +230,7 @@ def _use(node: Node, pods: Iterable[BoundPod], claimed: tuple[DeviceUse, ...]) -
     devices = tuple(
         DeviceUse(
             resource=resource,
-            kind=_kind(resource, known, capability),
+            kind=kind_on(capability, resource, known),
             allocatable=node.allocatable.get(resource, 0),
             holders=tuple(sorted(holders.get(resource, ()), key=lambda each: (-each.units, each))),
         )
@@ -241,7 +241,11 @@ def _use(node: Node, pods: Iterable[BoundPod], claimed: tuple[DeviceUse, ...]) -
     return NodeUse(devices=devices, claimed=claimed, linked=linked, is_healthy=not node.transient)
 
 
-def _kind(resource: str, known: Accelerator, capability: Capability) -> AcceleratorKind:
+def kind_on(capability: Capability, resource: str, known: Accelerator) -> AcceleratorKind:
+    """Return the meaning of one unit of a resource on a node.
+
+    ``capability`` is that of the node, and ``known`` is what the name of the resource says.
+    """
     if resource in capability.shares:
         return "shared"
     # Under MIG strategy single a MIG instance has the name of a whole GPU.

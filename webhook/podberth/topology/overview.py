@@ -9,11 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..conventions import Conventions
-from ..devices.resources import COUNTED_KINDS, recognise
+from ..devices.resources import is_counted
 from ..wellknown import HOSTNAME_LABEL
+from .domain_tree import DomainTree, domain_tree
+from .gang_spread import BoundGang, GangSpread, spreads
 from .holdings import Holdings, NodeUse, Tally
 from .node import PASSING_TAINTS, Node, Taint
 from .node_picture import UNCUT, layout_of, machine_of, shape_of
+from .totals import ModelTotal, totals
 
 # The place of a kind is the first of these that any of its nodes carries.
 _WHERE = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
@@ -88,8 +91,25 @@ class ClusterPicture:
     """The name and the reason of each transient node, sorted by name."""
     ill: tuple[tuple[str, int, str], ...]
     """The node, the GPU's index and the problem, for each unhealthy GPU."""
+    models: tuple[ModelTotal, ...]
+    """The accelerators of the cluster by model."""
+    tree: DomainTree
+    """The whole cluster, with the domains of all levels inside it down to the nodes."""
+    gangs: tuple[GangSpread, ...]
+    """The gangs that have pods on nodes, gangs with most devices first."""
     note: str = ""
     """A line about the picture as a whole; empty: there is none."""
+    name: str = ""
+    """The name of the cluster; empty: unknown."""
+    moment: str = ""
+    """The time of the snapshot, as text; empty: unknown."""
+    refresh_seconds: int = 0
+    """The seconds after which a browser loads the picture again; 0: it does not."""
+
+    @property
+    def title(self) -> str:
+        """The heading of the picture."""
+        return f"GPU topology of {self.name}" if self.name else "GPU topology"
 
 
 def kind_of(node: Node) -> MachineSummary:
@@ -105,21 +125,29 @@ def kind_of(node: Node) -> MachineSummary:
 
 
 def overview(
-    nodes: Iterable[Node], conventions: Conventions | None = None, holdings: Holdings | None = None
+    nodes: Iterable[Node],
+    conventions: Conventions | None = None,
+    holdings: Holdings | None = None,
+    gangs: Iterable[BoundGang] = (),
 ) -> ClusterPicture:
-    """Return the overview of a cluster's nodes; with ``holdings``, also which accelerators are free."""
+    """Return the overview of a cluster's nodes; with ``holdings``, also which accelerators are free.
+
+    ``gangs`` are the gangs that have pods on the nodes.
+    """
     conventions = conventions or Conventions()
     known = sorted(nodes, key=lambda node: node.name)
     kinds: dict[MachineSummary, list[Node]] = {}
     for node in known:
         kinds.setdefault(kind_of(node), []).append(node)
     counted = sorted(kinds.items(), key=lambda item: (not item[0].offers, -len(item[1]), item[0]))
-    levels = (_level(key, known, holdings) for key in conventions.levels if key != HOSTNAME_LABEL)
+    levels = [
+        key for key in conventions.levels if key != HOSTNAME_LABEL and any(node.labels.get(key) for node in known)
+    ]
     return ClusterPicture(
         nodes=len(known),
         described=sum(node.topology is not None for node in known),
         kinds=tuple(_count(kind, members, holdings) for kind, members in counted),
-        levels=tuple(level for level in levels if level.domains),
+        levels=tuple(_level(key, known, holdings) for key in levels),
         unhealthy=tuple((node.name, node.transient) for node in known if node.transient),
         ill=tuple(
             (node.name, gpu.index, gpu.problem)
@@ -127,6 +155,9 @@ def overview(
             for gpu in (node.topology.gpus if node.topology else ())
             if gpu.problem
         ),
+        models=totals(known, holdings),
+        tree=domain_tree(known, levels, holdings),
+        gangs=spreads(gangs, known, levels),
     )
 
 
@@ -190,5 +221,4 @@ def _level(key: str, nodes: Iterable[Node], holdings: Holdings | None) -> LevelS
 
 
 def _devices(node: Node) -> int:
-    found = ((recognise(name), amount) for name, amount in node.durable.items())
-    return sum(amount for known, amount in found if known is not None and known.kind in COUNTED_KINDS)
+    return sum(amount for name, amount in node.durable.items() if is_counted(name))
