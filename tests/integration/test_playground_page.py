@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 from browser import Page, browsing, compare_picture, running
+from podberth.playground.live import LiveCluster
 from podberth.playground.server import Playground
 from podberth.playground.session import CLUSTER, POLICY, Session
 from podberth.settings import Address
 
 PICTURE = Path(__file__).parents[2] / "docs" / "playground.png"
 ANSWERED = "document.querySelector('#state').textContent.startsWith('answered')"
+# The page reads a live cluster every ten seconds.
+_FOLLOWED_SECONDS = 11
 Look = Callable[[Page, Playground], Awaitable[None]]
 
 
@@ -22,9 +25,27 @@ def browser(chromium: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield address
 
 
-def browse(address: str, look: Look, *, session: Session | None = None, width: int = 1280, dark: bool = False) -> None:
+class Changing(LiveCluster):
+    """A cluster with one machine more each time that it is read."""
+
+    machines = 0
+
+    async def text(self) -> str:
+        type(self).machines += 1
+        return f"topology: [{{shape: hgx-h100-8, count: {self.machines}}}]\n"
+
+
+def browse(
+    address: str,
+    look: Look,
+    *,
+    session: Session | None = None,
+    live: LiveCluster | None = None,
+    width: int = 1280,
+    dark: bool = False,
+) -> None:
     async def body() -> None:
-        playground = Playground(session or Session())
+        playground = Playground(session or Session(), live=live)
         await playground.start(Address("127.0.0.1", 0))
         try:
             async with browsing(address) as page:
@@ -67,6 +88,28 @@ def test_typing_gives_the_next_answer_and_undo_the_one_before(browser: str) -> N
         assert await page.ask("document.querySelector('#pod').options.length") == 2
         await page.press("z", control=True)
         await page.until("!document.querySelector('#results').innerText.includes('second')")
+
+    browse(browser, look)
+
+
+def test_a_live_cluster_is_followed_until_the_user_unticks_it(browser: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        counted = "document.querySelector('#map').innerText.includes('of {} nodes fit before')"
+        assert await page.ask("document.querySelector('#live').hidden") is False
+        await page.until(counted.format(1))
+        await page.until(counted.format(2))
+        await page.ask("document.querySelector('#follow').click()")
+        seen = Changing.machines
+        await asyncio.sleep(_FOLLOWED_SECONDS)
+        assert Changing.machines == seen
+        assert page.said == []
+
+    browse(browser, look, live=Changing(kubeconfig=None))
+
+
+def test_without_a_live_cluster_nothing_offers_to_follow_one(browser: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        assert await page.ask("document.querySelector('#live').hidden") is True
 
     browse(browser, look)
 
