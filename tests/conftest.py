@@ -40,6 +40,7 @@ _GO_PROGRAMS = {
     "crane": ("crane",),
     "helm": ("helm",),
     "kubeconform": ("kubeconform",),
+    "krew": ("krew",),
     "kubelet_program": ("kubelet",),
     "operator_programs": ("trainer", "training-operator"),
     "prometheus_program": ("prometheus",),
@@ -56,7 +57,8 @@ _CONTAINERD = "containerd, and root to run it (Debian: apt-get install container
 _SKOPEO = "skopeo (Debian: apt-get install skopeo)"
 _RELEASE = "Kubernetes"
 _NPM = "npm and its registry (Debian: apt-get install npm)"
-_PERMITTED = (_SHARED_DATA, _BROWSER, _NPM, _RELEASE)
+_ZSH = "zsh (Debian: apt-get install zsh)"
+_PERMITTED = (_SHARED_DATA, _BROWSER, _NPM, _RELEASE, _ZSH)
 # How long an example takes is bench/'s affair: a busy machine is slow. CI=true has other defaults, which stay.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
@@ -78,6 +80,14 @@ def chromium() -> Path:
     found = find_browser()
     assert found is not None
     return found
+
+
+@pytest.fixture(scope="session")
+def zsh() -> Path:
+    """Return zsh, in which completion is tried."""
+    found = shutil.which("zsh")
+    assert found is not None
+    return Path(found)
 
 
 @pytest.fixture(scope="session")
@@ -212,7 +222,7 @@ def _need(item: pytest.Item, *, without: bool) -> str:
     """Return what a test needs that is not here; empty if nothing."""
     if without and _uses_control_plane(item):
         return _CONTROL_PLANE
-    if lack := _lacks_for_pages(getattr(item, "fixturenames", ())):
+    if lack := _lacks_for_programs(getattr(item, "fixturenames", ())):
         return lack
     if lack := _GO if any(map(missing, _go_programs(item))) else _lacks_for_images(getattr(item, "fixturenames", ())):
         return lack
@@ -230,10 +240,12 @@ def _go_programs(item: pytest.Item) -> list[str]:
     return [name for fixture in getattr(item, "fixturenames", ()) for name in _GO_PROGRAMS.get(fixture, ())]
 
 
-def _lacks_for_pages(fixtures: Collection[str]) -> str:
-    """Return what a test of pages needs that is not here; empty if nothing."""
+def _lacks_for_programs(fixtures: Collection[str]) -> str:
+    """Return what a test of pages or of a shell needs that is not here; empty if nothing."""
     if "chromium" in fixtures and find_browser() is None:
         return _BROWSER
+    if "zsh" in fixtures and shutil.which("zsh") is None:
+        return _ZSH
     return _NPM if "npm" in fixtures and shutil.which("npm") is None else ""
 
 

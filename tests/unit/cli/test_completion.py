@@ -2,6 +2,7 @@
 
 import os
 import pty
+import select
 import shutil
 import subprocess
 import termios
@@ -12,6 +13,8 @@ import pytest
 from podberth.cli.completion import SHELLS, grammars
 from podberth.cli.main import COMMANDS, main, parser_of_everything
 
+# A busy machine starts a zsh in a few seconds.
+_PATIENCE_SECONDS = 30.0
 _ASK = """
 source {script}
 COMP_WORDS=({words})
@@ -107,6 +110,43 @@ def test_zsh_gets_the_functions_of_bash_and_fish_a_line_for_each_word_and_flag(
     flags = sum(len(grammar.flags) + len(grammar.words) for grammar in grammars(parser_of_everything()))
     assert sum(line.startswith("complete -c podberth -n ") for line in lines) == flags
     assert "complete -c podberth -n '__podberth_at lint' -l topology -r -F" in "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("podberth li", "podberth lint"),
+        ("podberth policies show gpu-", "podberth policies show gpu-tolerations"),
+        ("podberth check -o ju", "podberth check -o junit"),
+        ("podberth check --simulate t4", "podberth check --simulate t4-shared"),
+    ],
+)
+def test_a_zsh_completes_what_is_typed(
+    typed: str, completed: str, zsh: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["completion", "zsh"]) == 0
+    (tmp_path / "script").write_text(capsys.readouterr().out, encoding="utf-8")
+    terminal, other = pty.openpty()
+    environ = {"PS1": "> ", "TERM": "dumb", "HOME": str(tmp_path)}
+    shell = subprocess.Popen([zsh, "-f", "-i", "+m"], stdin=other, stdout=other, stderr=other, env=environ)
+    os.close(other)
+    try:
+        os.write(terminal, f"autoload -U compinit; compinit -u -D; source {tmp_path}/script; echo r''eady\n".encode())
+        _read_until(terminal, "ready")
+        os.write(terminal, f"{typed}\t".encode())
+        assert completed in _read_until(terminal, completed)
+    finally:
+        shell.kill()
+        shell.wait()
+        os.close(terminal)
+
+
+def _read_until(terminal: int, text: str) -> str:
+    """Return what the terminal shows, up to the text; less if it shows nothing more for a while."""
+    shown = ""
+    while text not in shown and select.select([terminal], [], [], _PATIENCE_SECONDS)[0]:
+        shown += os.read(terminal, 65536).decode(errors="replace")
+    return shown
 
 
 @pytest.mark.parametrize("shell", [each for each in SHELLS if shutil.which(each)])

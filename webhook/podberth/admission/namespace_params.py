@@ -12,6 +12,7 @@ from typing import Final
 import orjson
 
 from ..kube.pod_limits import ENTRIES
+from ..kube.scalars import kind_of
 from ..kube.unchecked import at, mapping_at, text_at
 from ..policy.evaluate import Params
 from ..wellknown import NAMESPACE, PARAMS_LABEL
@@ -101,8 +102,8 @@ def _misshapen(config_map: Params) -> str:
         if held is None:
             continue
         if not isinstance(held, Mapping):
-            return f"{'.'.join(path)}: got {type(held).__name__}, want a map of strings"
+            return f"{'.'.join(path)}: got {kind_of(held)}, want a map of strings"
         wrong = next((key for key, value in held.items() if not isinstance(value, str)), None)
         if wrong is not None:
-            return f"{'.'.join((*path, str(wrong)))}: got {type(held[wrong]).__name__}, want a string"
+            return f"{'.'.join((*path, str(wrong)))}: got {kind_of(held[wrong])}, want a string"
     return ""

@@ -12,6 +12,7 @@ from typing import Any, Final
 from ..kinds.places import PLACEHOLDER_HASH, PLACEHOLDER_UID
 from ..kube.namespaces import with_name_label
 from ..kube.quantity import write_quantities
+from ..kube.scalars import kind_of
 from ..kube.shape import metadata_problems, template_problems
 from ..workload.defaults import apply_pod_defaults, apply_template_defaults
 from .created_pod import complete_pod
@@ -48,7 +49,7 @@ def as_received(document: Mapping[str, Any], kind: ResourceKind, namespace: str)
     if kind.built_in:
         made = _as_decoded(made)
     if default is not None and not isinstance(made.setdefault("spec", {}), dict):
-        return made, [f"spec: got {type(made['spec']).__name__}, want an object"]
+        return made, [f"spec: got {kind_of(made['spec'])}, want an object"]
     metadata = made.get("metadata") or {}
     made["metadata"] = {key: value for key, value in metadata.items() if value not in (None, {}, [], "")}
     if kind.namespaced:

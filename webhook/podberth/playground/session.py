@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
 from ..errors import UsageError
+from ..kube.scalars import kind_of
 
 VERSION: Final = 1
 """The version of the file; it grows with an incompatible change."""
@@ -82,7 +83,7 @@ def session_of(document: object) -> Session:
     for name in (each.name for each in fields(Session)):
         text = document.get(name, getattr(Session(), name))
         if not isinstance(text, str):
-            raise UsageError(f"session: {name}: got {type(text).__name__}, want a string")
+            raise UsageError(f"session: {name}: got {kind_of(text)}, want a string")
         if len(text) > MOST_CHARACTERS[name]:
             got = f"got {len(text):,} characters, want {MOST_CHARACTERS[name]:,} at most"
             raise UsageError(f"session: {name}: {got}")

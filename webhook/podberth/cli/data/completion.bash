@@ -7,7 +7,7 @@ _podberth() {
     elif [[ $before == "=" ]]; then
         before="${COMP_WORDS[COMP_CWORD-2]}"
     fi
-    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    for word in "${COMP_WORDS[@]:1:$((COMP_CWORD-1))}"; do
         case "$command $word" in
             @commands@) command="${command:+$command }$word" ;;
         esac
