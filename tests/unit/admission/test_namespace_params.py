@@ -115,8 +115,8 @@ BEYOND = {
         [limits("a", f"limits-{number}", most="x" * (MOST_BYTES - 500)) for number in range(10)],
         f"bytes of ConfigMaps with the label of params, want {MOST_BYTES_OF_NAMESPACE:,} at most; delete some",
     ),
-    "no text": ([{**limits("a"), "data": {"most": 8}}], "ConfigMap a/limits: data.most: got int, want a string"),
-    "no map": ([{**limits("a"), "data": ["most"]}], "ConfigMap a/limits: data: got list, want a map of strings"),
+    "no text": ([{**limits("a"), "data": {"most": 8}}], "ConfigMap a/limits: data.most: got a number, want a string"),
+    "no map": ([{**limits("a"), "data": ["most"]}], "ConfigMap a/limits: data: got a list, want a map of strings"),
 }
 
 
