@@ -238,6 +238,8 @@ def test_it_may_do_what_it_watches_and_nothing_else() -> None:
 
 PAGES = (
     "docs/install.md",
+    "docs/install-reference.md",
+    "docs/native-differences.md",
     "docs/status.md",
     "docs/why.md",
     "README.md",
