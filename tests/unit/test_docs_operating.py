@@ -251,6 +251,7 @@ PAGES = (
     "docs/operating.md",
     "docs/never-lost.md",
     "docs/check.md",
+    "docs/commands.md",
     "docs/topology.md",
     "docs/plan.md",
     "docs/agent.md",
