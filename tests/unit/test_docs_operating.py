@@ -256,6 +256,7 @@ PAGES = (
     "docs/plan.md",
     "docs/agent.md",
     "docs/controller.md",
+    "docs/controller-reference.md",
     "docs/adr/README.md",
     "docs/policies/README.md",
     "examples/README.md",
