@@ -103,7 +103,7 @@ def test_every_word_that_is_seen_is_said(said_by_us: str) -> None:
 def test_every_alert_of_the_gpus_has_a_row() -> None:
     rules = page("manifests/components/gpu-metrics/prometheus-rule.yaml")
     alerts = re.findall(r"^    - alert: (\w+)$", rules, flags=re.MULTILINE)
-    section = TROUBLES.partition("\n## An alert of GPUs or agents\n")[2]
+    section = page("docs/install-reference.md").partition("\n### Alerts of GPUs and agents\n")[2]
     assert alerts
     assert set(alerts) <= rows(section).keys()
 
