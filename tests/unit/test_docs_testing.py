@@ -16,9 +16,9 @@ from podberth.cli.main import main
 from podberth.suite.case_file import Case, Suite, SuiteCluster, Verdict, parse_suite
 
 TESTING, COMMANDS = page("docs/testing.md"), page("docs/commands.md")
-FIELDS = rows(TESTING.partition("\n## Fields of tests.yaml\n")[2].partition("\n## ")[0])
+FIELDS = rows(COMMANDS.partition("\n### Fields of tests.yaml\n")[2].partition("\n## ")[0])
 SECTIONS = {
-    "test": COMMANDS.partition("\n## podberth test\n")[2].partition("\n## ")[0],
+    "test": COMMANDS.partition("\n## podberth test\n")[2].partition("\n### ")[0],
     "explain": COMMANDS.partition("\n## podberth explain\n")[2].partition("\n## ")[0],
 }
 (EXAMPLE,) = re.findall(r"^```yaml\n(.*?)^```", TESTING, re.MULTILINE | re.DOTALL)
