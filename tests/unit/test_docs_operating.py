@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from builders import JSON, pod, review
-from pages import OPERATING, OPERATING_ROWS, POLICY, POLICY_ROWS, README, ROOT, labels_of_metrics, page, rows, spans
+from pages import OPERATING, OPERATING_ROWS, POLICY, POLICY_ROWS, ROOT, labels_of_metrics, page, rows, spans
 from podberth.admission import decide
 from podberth.admission.notices import _REASONS
 from podberth.admission.outcome import Action
@@ -319,11 +319,6 @@ def test_every_heading_is_in_the_pages_contents() -> None:
     for text in (POLICY, OPERATING):
         listed = re.findall(r"^- \[(.+)\]\(#", text, re.MULTILINE)
         assert listed == re.findall(r"^## (.+)$", text, re.MULTILINE)
-
-
-def test_the_readmes_policies_are_those_in_the_folder() -> None:
-    folders = {path.name for path in (ROOT / "policies").iterdir() if path.is_dir()}
-    assert set(re.findall(r"^\| \[([\w-]+)\]\(policies/\1/policy\.yaml\)", README, re.MULTILINE)) == folders
 
 
 def test_every_decision_is_in_the_index_under_its_title() -> None:
