@@ -32,7 +32,7 @@ ON_RELEASES: Final[Mapping[str, tuple[str, ...]]] = {
     "kinds that are not served": ("e2e/test_not_served", "e2e/test_served_kinds"),
     "agents": ("e2e/agent",),
 }
-"""What runs below tests/ on the older releases, by what it shows, in the words of docs/install.md ("Versions")."""
+"""What runs below tests/ on the older releases, in the words of docs/install-reference.md ("Versions")."""
 ON_PYTHONS: Final = ("tests/unit", "tests/property", "tests/conformance")
 
 

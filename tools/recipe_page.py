@@ -9,8 +9,6 @@ from pathlib import Path
 
 from generated import main, spliced
 
-from podberth.policy.parse import parse_policies
-
 ROOT = Path(__file__).parents[1]
 PAGE = "docs/recipes.md"
 FOLDER = ROOT / "docs" / "recipes"
@@ -41,10 +39,9 @@ SECTIONS = {
 
 def _recipe(name: str) -> str:
     text = (FOLDER / name / "policy.yaml").read_text(encoding="utf-8")
-    [policy] = parse_policies([("policy.yaml", text)]).policies
     return (
-        f"### {name}\n\n{policy.policy.spec.description} [Its tests](recipes/{name}/tests.yaml).\n\n"
-        f"```yaml recipes/{name}/policy.yaml\n{text.rstrip()}\n```\n"
+        f"### {name}\n\n```yaml recipes/{name}/policy.yaml\n{text.rstrip()}\n```\n\n"
+        f"[Its tests](recipes/{name}/tests.yaml)\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""docs/install.md: its commands work, in the order that they stand in, and its tables are the files."""
+"""docs/install.md: its commands work in their order; the tables of install-reference.md are the files."""
 
 import re
 import shutil
@@ -17,13 +17,13 @@ from podberth.kube.documents import load_documents
 from .operated import blocks, typed
 from .rendering import COMPONENTS, MANIFESTS, OVERLAYS, documents, only
 
-INSTALL = page("docs/install.md")
+INSTALL, REFERENCE = page("docs/install.md"), page("docs/install-reference.md")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", INSTALL, re.MULTILINE | re.DOTALL)
 
 
 def table(first: str) -> dict[str, list[str]]:
     """Return the rows of the table whose first column is so named."""
-    _, _, rest = INSTALL.partition(f"\n| {first} |")
+    _, _, rest = f"{INSTALL}{REFERENCE}".partition(f"\n| {first} |")
     found = rows(rest.partition("\n\n")[0])
     return {key: cells for key, cells in found.items() if not key.startswith("---")}
 

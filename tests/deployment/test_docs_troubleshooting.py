@@ -1,4 +1,4 @@
-"""docs/troubleshooting.md: what it says that one sees is what is said.
+"""docs/troubleshooting.md, and that of agents: what they say that one sees is what is said.
 
 What the API server, kubectl and controllers say is provoked (PROVOKED); what podberth says is found in its code, in its
 policies, or in the messages of its guards.
@@ -26,6 +26,7 @@ from .operated import CREATIONS, SECONDS, Operated, blocks, operated
 from .rendering import composed
 
 TROUBLES = page("docs/troubleshooting.md")
+OF_AGENTS = page("docs/agent.md").partition("\n## An agent does not run, or publishes nothing\n")[2]
 ELLIPSIS = "…"
 # Said by the API server, by kubectl or by a controller; each is provoked by a test below.
 REFUSED = "connect: connection refused"
@@ -61,7 +62,7 @@ def seen() -> list[str]:
     """Return the words of the page that somebody is said to see: the spans of the tables' first columns."""
     found: list[str] = []
     within = False
-    for line in TROUBLES.splitlines():
+    for line in f"{TROUBLES}\n{OF_AGENTS}".splitlines():
         within = line.startswith("|") and (within or line.startswith("| you see |"))
         if within:
             found += re.findall(r"`([^`]+)`", line.split(" | ")[0])
@@ -103,7 +104,7 @@ def test_every_word_that_is_seen_is_said(said_by_us: str) -> None:
 def test_every_alert_of_the_gpus_has_a_row() -> None:
     rules = page("manifests/components/gpu-metrics/prometheus-rule.yaml")
     alerts = re.findall(r"^    - alert: (\w+)$", rules, flags=re.MULTILINE)
-    section = TROUBLES.partition("\n## An alert of GPUs or agents\n")[2]
+    section = page("docs/install-reference.md").partition("\n### Alerts of GPUs and agents\n")[2]
     assert alerts
     assert set(alerts) <= rows(section).keys()
 

@@ -79,5 +79,5 @@ def test_every_expression_of_the_dashboard_is_promql(promtool: Path, expression:
 
 
 def test_every_alert_has_its_paragraph() -> None:
-    section = page("docs/install.md").partition("\n## Alerts\n")[2].partition("\n## ")[0]
+    section = page("docs/install-reference.md").partition("\n## Alerts\n")[2].partition("\n### ")[0]
     assert {each["alert"] for each in ALERTS} == set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))

@@ -1,4 +1,4 @@
-"""The API server shows podberth a client certificate, and nobody else is answered: the steps of docs/install.md."""
+"""The API server shows podberth a client certificate, and nobody else is answered: see docs/install-reference.md."""
 
 import base64
 import http.client
@@ -27,7 +27,7 @@ from .replicas import SECONDS, Replica, marked, marking
 
 _FILES = ROOT / "certs" / "client-auth"
 _COMPONENT = ROOT / "manifests" / "components" / "client-auth" / "kustomization.yaml"
-_SECTION = page("docs/install.md").partition("\n## Only the API server may ask\n")[2].partition("\n## ")[0]
+_SECTION = page("docs/install-reference.md").partition("\n## Only the API server may ask\n")[2].partition("\n## ")[0]
 _ON_A_NODE = "/etc/kubernetes/podberth"
 
 

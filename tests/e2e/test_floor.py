@@ -236,7 +236,7 @@ def test_with_podberth_there_is_no_difference(stage: Stage) -> None:
 def idle(binding: Document) -> Document:
     """Return a binding that matches nothing.
 
-    Without any binding the API server would stop to follow params, and never start again (docs/native-policies.md).
+    Without any binding the API server would stop to follow params, and never start again (docs/native-differences.md).
     """
     return {
         **binding,

@@ -1,4 +1,4 @@
-"""docs/check.md says what the code says: flags, verdicts, exit codes, the fields of the JSON."""
+"""docs/check.md and its pages of reference say what the code says: flags, verdicts, exit codes, fields of the JSON."""
 
 import argparse
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from checking import one
-from pages import ROOT, page, rows, spans
+from pages import page, rows, spans
 from podberth.check.live_workloads import live_report
 from podberth.check.owners import TopOwners
 from podberth.check.result import VERDICTS
@@ -15,8 +15,8 @@ from podberth.cli.formats import FORMATS
 from podberth.policy.parse import parse_policies
 from snapshots import policy
 
-PAGE = page("docs/check.md")
-ROWS = rows(PAGE)
+FORMATS_PAGE = page("docs/check-formats.md")
+ROWS = rows(page("docs/commands.md").partition("\n## podberth test\n")[0] + page("docs/check.md"))
 POLICY = policy("p", "\n  mutations:\n  - labels: {a: \"'b'\"}")
 
 
@@ -52,9 +52,8 @@ def test_formats_verdicts_and_codes_are_named() -> None:
 def test_every_field_of_the_json_is_named() -> None:
     result = one("apiVersion: v1\nkind: Pod\nspec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}")
     document = live_report([(result,)], TopOwners((), 0, 0, 0), parse_policies([("p", POLICY)]).policies).as_json()
-    section = spans(PAGE.partition("## The JSON")[2])
+    section = spans(FORMATS_PAGE.partition("## The JSON")[2])
     assert document.keys() - {"results"} | {"results[]", "live.policies[]"} <= section
     assert {*document["live"], *document["live"]["policies"][0]} - {"policies"} <= section
     assert {f"results[].{name}" for name in document["results"][0]} <= section
     assert {*document["results"][0]["changes"][0], "message", "field", "line"} <= section
-    assert (ROOT / "docs" / "check-formats.md").exists()

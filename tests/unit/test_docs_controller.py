@@ -1,4 +1,4 @@
-"""docs/controller.md says what the code says: flags, metrics, reasons of Events, systems."""
+"""docs/controller.md and controller-reference.md say what the code says: flags, metrics, reasons of Events, systems."""
 
 import argparse
 import re
@@ -15,7 +15,7 @@ from podberth.topology.pod_groups import POD_GROUP_KINDS
 from podberth.workload.owners import LOOKED_UP
 from podberth.workload.stages import STAGES
 
-PAGE = page("docs/controller.md")
+PAGE = page("docs/controller.md") + page("docs/controller-reference.md")
 
 
 def section(title: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from builders import JSON, pod, review
-from pages import OPERATING, OPERATING_ROWS, POLICY, POLICY_ROWS, README, ROOT, labels_of_metrics, page, rows, spans
+from pages import OPERATING, OPERATING_ROWS, POLICY, POLICY_ROWS, ROOT, labels_of_metrics, page, rows, spans
 from podberth.admission import decide
 from podberth.admission.notices import _REASONS
 from podberth.admission.outcome import Action
@@ -171,6 +171,41 @@ def test_every_exit_code_has_a_row(code: ExitCode) -> None:
     assert str(int(code)) in OPERATING_ROWS
 
 
+def test_every_port_that_network_policies_let_through_is_in_the_table() -> None:
+    table = OPERATING.partition("\n| from | to | port |")[2].partition("\n\n")[0]
+    ports = {word for line in table.splitlines()[2:] for word in re.findall(r"\b\d{2,5}\b", line.split(" | ")[2])}
+    files = [*(ROOT / "manifests").glob("base/*.yaml"), *(ROOT / "manifests").glob("components/*/*.yaml")]
+    policies = [
+        each.document
+        for file in files
+        if "kind: NetworkPolicy" in file.read_text()
+        for each in load_documents(file.read_text(), file.name)[0]
+        if each.document["kind"] == "NetworkPolicy"
+    ]
+    named = {"webhook": 9443, "metrics": 8080}
+    rules = [rule for each in policies for way in ("ingress", "egress") for rule in each["spec"].get(way, ())]
+    allowed = {str(named.get(port["port"], port["port"])) for rule in rules for port in rule["ports"]}
+    assert len(policies) == 5
+    assert allowed <= ports
+
+
+def test_the_requests_in_what_it_costs_are_those_of_the_manifests() -> None:
+    table = rows(OPERATING.partition("\n## What it costs\n")[2].partition("\n\n## ")[0])
+    files = {
+        "webhook": "base/deployment.yaml",
+        "agent": "base/daemonset.yaml",
+        "controller": "components/controller/deployment.yaml",
+        "audit": "components/audit/cron-job.yaml",
+    }
+    for part, file in files.items():
+        text = (ROOT / "manifests" / file).read_text(encoding="utf-8")
+        [(cpu, memory, limit)] = re.findall(
+            r"requests: \{cpu: (\w+), memory: (\d+Mi)\}\n *limits: \{memory: (\d+[GM]i)\}", text
+        )
+        shown = re.sub(r"([GM]i)\b", r" \1B", f"{cpu}, {memory}; {limit}")
+        assert next(cells[1] for key, cells in table.items() if key.startswith(part)) == shown
+
+
 def webhooks() -> list[JSON]:
     files = sorted((ROOT / "manifests" / "base").glob("*-webhook.yaml"))
     documents = [each.document for file in files for each in load_documents(file.read_text(), file.name)[0]]
@@ -238,6 +273,8 @@ def test_it_may_do_what_it_watches_and_nothing_else() -> None:
 
 PAGES = (
     "docs/install.md",
+    "docs/install-reference.md",
+    "docs/native-differences.md",
     "docs/status.md",
     "docs/why.md",
     "README.md",
@@ -249,10 +286,12 @@ PAGES = (
     "docs/operating.md",
     "docs/never-lost.md",
     "docs/check.md",
+    "docs/commands.md",
     "docs/topology.md",
     "docs/plan.md",
     "docs/agent.md",
     "docs/controller.md",
+    "docs/controller-reference.md",
     "docs/adr/README.md",
     "docs/policies/README.md",
     "examples/README.md",
@@ -280,11 +319,6 @@ def test_every_heading_is_in_the_pages_contents() -> None:
     for text in (POLICY, OPERATING):
         listed = re.findall(r"^- \[(.+)\]\(#", text, re.MULTILINE)
         assert listed == re.findall(r"^## (.+)$", text, re.MULTILINE)
-
-
-def test_the_readmes_policies_are_those_in_the_folder() -> None:
-    folders = {path.name for path in (ROOT / "policies").iterdir() if path.is_dir()}
-    assert set(re.findall(r"^\| \[([\w-]+)\]\(policies/\1/policy\.yaml\)", README, re.MULTILINE)) == folders
 
 
 def test_every_decision_is_in_the_index_under_its_title() -> None:

@@ -1,4 +1,4 @@
-"""docs/testing.md says what the code says: fields of a suite, flags; its example is a suite that passes."""
+"""docs/testing.md and docs/commands.md say what the code says: fields, flags; the example is a suite that passes."""
 
 import argparse
 import json
@@ -15,11 +15,11 @@ from podberth.cli import explain, test
 from podberth.cli.main import main
 from podberth.suite.case_file import Case, Suite, SuiteCluster, Verdict, parse_suite
 
-TESTING = page("docs/testing.md")
-FIELDS = rows(TESTING.partition("\n## Fields of tests.yaml\n")[2].partition("\n## ")[0])
+TESTING, COMMANDS = page("docs/testing.md"), page("docs/commands.md")
+FIELDS = rows(COMMANDS.partition("\n### Fields of tests.yaml\n")[2].partition("\n## ")[0])
 SECTIONS = {
-    "test": TESTING.partition("\n## Flags of podberth test\n")[2].partition("\n## ")[0],
-    "explain": TESTING.partition("\n## podberth explain\n")[2],
+    "test": COMMANDS.partition("\n## podberth test\n")[2].partition("\n### ")[0],
+    "explain": COMMANDS.partition("\n## podberth explain\n")[2].partition("\n## ")[0],
 }
 (EXAMPLE,) = re.findall(r"^```yaml\n(.*?)^```", TESTING, re.MULTILINE | re.DOTALL)
 

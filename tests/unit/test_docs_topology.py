@@ -68,7 +68,7 @@ def keys(value: Any) -> Iterator[str]:
 
 
 def test_every_field_of_json_is_named() -> None:
-    documented = spans(section("JSON"))
+    documented = spans(page("docs/commands.md").partition("\n## The JSON of topology\n")[2].partition("\n## ")[0])
     after = [node for node in NODES if node.name != "mig"]
     for answer in (
         *(node_json(picture_of(node, use=HELD.nodes[node.name])) for node in NODES),

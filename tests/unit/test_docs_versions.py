@@ -1,4 +1,4 @@
-"""docs/install.md, "Versions": the releases and the tests on them are those of `make test-versions`."""
+"""docs/install-reference.md, "Versions": the releases and the tests on them are those of `make test-versions`."""
 
 import tomllib
 
@@ -8,7 +8,7 @@ from controlplane.build import RELEASE_VARIABLE, RELEASES, kubernetes_version
 from pages import ROOT, page, rows
 from versions import ON_RELEASES, PYTHONS, files
 
-SECTION = page("docs/install.md").partition("\n## Versions\n")[2].partition("\n## ")[0]
+SECTION = page("docs/install-reference.md").partition("\n## Versions\n")[2].partition("\n## ")[0]
 RELEASES_TABLE, _, PYTHONS_TABLE = SECTION.partition("\n| Python |")
 
 

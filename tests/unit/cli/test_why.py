@@ -93,7 +93,7 @@ def test_the_page_has_a_row_for_each_cause_and_no_other() -> None:
     sources = (ROOT / "webhook" / "podberth" / "why").glob("*.py")
     named = {name for each in sources for name in re.findall(r'cause="([^"]+)"', each.read_text(encoding="utf-8"))}
     named |= set(re.findall(r'^ +"(image|crash|configuration|init|starting|not ready)",$', _placed(), re.MULTILINE))
-    [table] = re.findall(r"^## Causes\n(.*?)^## ", PAGE, re.MULTILINE | re.DOTALL)
+    [table] = re.findall(r"^## The causes of why\n(.*?)^## ", page("docs/commands.md"), re.MULTILINE | re.DOTALL)
     assert set(rows(table)) - {"cause"} == named
 
 

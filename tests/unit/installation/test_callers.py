@@ -26,7 +26,7 @@ def test_where_anybody_may_call_it_is_said_and_is_no_trouble() -> None:
     state, text = row("callers", replicas=(replica(client_certificate_required=0.0),))
     assert state == "note"
     assert text.startswith(OPEN)
-    assert "docs/install.md" in text
+    assert "docs/install-reference.md" in text
     [found] = rows("callers", replicas=(replica(client_certificate_required=0.0),))
     assert found.facts == {"anybody": True}
 

@@ -117,7 +117,7 @@ def image_of(workload: Document) -> str:
 
 
 _METRIC: Final = "podberth_client_certificate_required"
-_HOW: Final = "docs/install.md, Only the API server may ask"
+_HOW: Final = "docs/install-reference.md, Only the API server may ask"
 
 
 def callers(observed: InstallationState) -> Iterator[Row]:

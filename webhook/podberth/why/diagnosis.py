@@ -11,7 +11,7 @@ class Diagnosis:
     """One cause that holds a pod: the title of the cause, the evidence, and the user's options."""
 
     cause: str
-    """The name of the cause, from the table in docs/why.md."""
+    """The name of the cause, from the table in docs/commands.md."""
     title: str
     """The cause in one line, for the user."""
     evidence: tuple[str, ...] = ()
