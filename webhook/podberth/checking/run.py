@@ -241,9 +241,12 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
         report=report([*refused, *(each for each, _ in done)]),
         texts={each.file: text for each, text in done},
         descriptions={each.name: each.source.spec.description for each in snapshot.policies},
-        notes=(policies.counted(snapshot), *(() if request.objects else (_NO_NODE,))),
-        talk=(
+        notes=(
+            policies.counted(snapshot),
             *(natives.talk() if natives else ()),
+            *(() if request.objects else (_NO_NODE,)),
+        ),
+        talk=(
             *map(str, problems),
             *map(str, about_exceptions(parsed, request.now)),
             *objects.problems,

@@ -18,7 +18,7 @@ _HEAD = f"""\
 # yaml-language-server: $schema=../{_SCHEMAS}/{SCHEMA}
 #
 # Say here what the policy is for, and why: a reader in a year has only this.
-# Fields, variables and functions: docs/policy.md. Check it: podberth lint, podberth test.
+# Fields, variables and functions: podberth docs policy. Check it: podberth lint, podberth test.
 apiVersion: podberth.io/v1alpha1
 kind: GPUPolicy
 metadata:
@@ -131,7 +131,7 @@ def start(name: str, kind: Kind, directory: Path) -> Path:
 
 
 def _tests(kind: Kind) -> str:
-    head = "# The expected results for pods; podberth test checks them. More fields: docs/testing.md.\ncases:\n"
+    head = "# The expected results for pods; podberth test checks them. More fields: podberth docs commands.\ncases:\n"
     written = '    patched:\n      metadata:\n        labels: {example.com/gpus: "8"}\n' if kind != "validate" else ""
     verdict = "unchanged" if kind == "validate" else "mutated"
     few = "- name: eight GPUs are within the limit\n" if kind != "mutate" else "- name: GPUs are counted\n"
