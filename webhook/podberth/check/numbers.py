@@ -92,7 +92,7 @@ def is_filled_in_later(name: str) -> bool:
 
 
 def without_placeholder_names(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a document without its name and generateName, where these contain placeholders: no gang has such a name."""
+    """Return a document without its name and generateName, where these hold placeholders: no gang has such a name."""
     metadata = document.get("metadata")
     if not isinstance(metadata, dict):
         return document
