@@ -194,6 +194,16 @@ def test_an_object_whose_namespace_is_a_placeholder_is_checked_as_in_the_default
     ]
 
 
+@pytest.mark.parametrize("field", ["name", "generateName"])
+def test_an_object_whose_name_is_a_placeholder_is_in_no_gang(field: str) -> None:
+    text = roles().replace("{name: t,", f'{{{field}: "<user>-train",', 1)
+    first, second = checked(text).results
+    assert (first.verdict, first.denials, second.verdict, second.denials) == ("mutated", (), "mutated", ())
+    assert [each.message for each in first.notes if "placeholder" in each.message] == [
+        "metadata.name is the placeholder <user>-train: judged as without a name, so in no gang"
+    ]
+
+
 def test_a_namespace_that_no_api_server_takes_is_one_error_at_its_field() -> None:
     [result] = checked(roles("Team_A")).results
     assert (result.verdict, [(each.field, each.line) for each in result.errors]) == (

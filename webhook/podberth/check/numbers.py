@@ -91,6 +91,16 @@ def is_filled_in_later(name: str) -> bool:
     return _IN_A_NAME.fullmatch(name) is not None
 
 
+def without_placeholder_names(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document without its name and generateName, where these hold placeholders: no gang has such a name."""
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict):
+        return document
+    names = [key for key in ("name", "generateName") if is_filled_in_later(str(metadata.get(key, "")))]
+    kept = {key: value for key, value in metadata.items() if key not in names}
+    return {**document, "metadata": kept} if names else document
+
+
 def holds_placeholder(key: str) -> bool:
     """Return whether the name of a field contains a placeholder. A name in capitals is no placeholder."""
     return _PART.search(key) is not None

@@ -25,7 +25,7 @@ from .decided import Decided, decide, unasked
 from .misshapen import misshapen
 from .native_writes import OnPod, on_object, on_pod, wrote_by
 from .natives import Natives
-from .numbers import advice, is_of_a_placeholder, numbers_in, place_of_number
+from .numbers import advice, is_of_a_placeholder, numbers_in, place_of_number, without_placeholder_names
 from .other_files import asserts, folded, is_foreign, is_other_data, is_part_of_a_tool, patch_result, skipped_file
 from .place import field_of, named_path, place_in, reads_of, without_field
 from .result import RECORD, DocumentChange, Finding, Report, Result, Verdict, shown, skips_once
@@ -205,7 +205,7 @@ class _Object:
                 # Templates may share metadata: then the next template is read again, with these changes.
                 if template.path not in separate or not all_inside(patch, template):
                     found = self._templates()
-        self._note_namespace(results)
+        self._note_placeholders(results)
         yield from self._with_groups(results, found)
 
     def _with_groups(self, results: Sequence[Result], found: Sequence[Template]) -> Iterator[Result]:
@@ -229,12 +229,18 @@ class _Object:
         every = unknown_fields_in(self.content, found, self.snapshot.environment.schema)
         return list(dict.fromkeys(every))  # two roles may have the same template
 
-    def _note_namespace(self, results: list[Result]) -> None:
-        """Add a note to the first result if the namespace of the object is a placeholder."""
-        if results and (placeholder := self.source.unfilled_namespace):
+    def _note_placeholders(self, results: list[Result]) -> None:
+        """Add notes to the first result if the name or the namespace of the object is a placeholder."""
+        if not results:
+            return
+        notes: list[Finding] = []
+        if placeholder := self.source.unfilled_name:
+            said = f"metadata.name is the placeholder {placeholder[:60]}: judged as without a name, so in no gang"
+            notes.append(self._finding(said, ("metadata", "name")))
+        if placeholder := self.source.unfilled_namespace:
             said = f"metadata.namespace is the placeholder {placeholder[:60]}: judged as in namespace {self.namespace}"
-            note = self._finding(said, ("metadata", "namespace"))
-            results[0] = replace(results[0], notes=(*results[0].notes, note))
+            notes.append(self._finding(said, ("metadata", "namespace")))
+        results[0] = replace(results[0], notes=(*results[0].notes, *notes))
 
     def _unfilled(self, found: Sequence[tuple[Path, str]]) -> Finding:
         """Return one finding about all placeholders in place of numbers, at the path of the first placeholder."""
@@ -248,7 +254,8 @@ class _Object:
     def _templates(self) -> list[Template]:
         """Return the object's pod templates in the order of the file."""
         paths = self.settings.template_paths
-        found = templates(self.content, namespace=self.namespace, known=self.known, extra=paths)
+        content = without_placeholder_names(self.content)
+        found = templates(content, namespace=self.namespace, known=self.known, extra=paths)
         return sorted(found, key=lambda template: self.source.line(template.path))
 
     def _without_templates(self) -> Result:

@@ -48,6 +48,11 @@ class Source:
         """The object's name or generateName; empty if neither field is a string."""
         return text_at(self.content, "metadata", "name") or text_at(self.content, "metadata", "generateName")
 
+    @property
+    def unfilled_name(self) -> str:
+        """The placeholder in place of the object's name; empty if there is none."""
+        return self.name if is_filled_in_later(self.name) else ""
+
     def namespace(self, default: str) -> str:
         """Return the object's namespace; ``default`` if the field is absent or a placeholder."""
         named = self._namespace
