@@ -3,6 +3,7 @@
 import argparse
 import re
 import sys
+import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -146,7 +147,9 @@ class _SuiteRunner:
                 natives = SuiteNatives(suite, parsed, self.environment, observer)
                 findings += natives.judge.problems
             goldens = {Path(name).name: golden for name, golden in files.goldens}
-            settings = SuiteSettings(goldens, self._selected, datetime.now(UTC), self.conventions, natives)
+            settings = SuiteSettings(
+                goldens, self._selected, datetime.now(UTC), self.conventions, natives, clock=time.perf_counter
+            )
             try:
                 result = run_suite(suite, parsed, self.environment, settings, observer)
             except PolicyError as error:
