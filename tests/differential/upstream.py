@@ -20,6 +20,7 @@ _POLICIES: Final = f"{_GROUP}/validatingadmissionpolicies"
 _BINDINGS: Final = f"{_GROUP}/validatingadmissionpolicybindings"
 _MUTATING: Final = f"{_GROUP}/mutatingadmissionpolicies"
 _MUTATING_BINDINGS: Final = f"{_GROUP}/mutatingadmissionpolicybindings"
+_NAMESPACES: Final = "/api/v1/namespaces"
 _DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 COLLECTIONS: Final = {
     "Pod": "/api/v1/namespaces/{}/pods",
@@ -61,15 +62,14 @@ class Upstream:
     """A real API server with the namespaces and params of a world."""
 
     def __init__(self, api: Api, namespaces: Sequence[Document], params: Sequence[Document]) -> None:
-        """Create namespaces and params, and keep them as they are stored."""
+        """Create params, and namespaces that are not there; keep them as they are stored."""
         self.api = self._api = api
         self._follow_params()
-        self.namespaces = [self._stored("/api/v1/namespaces", each) for each in namespaces]
-        for each in params:
-            self._stored(f"/api/v1/namespaces/{each['metadata']['namespace']}/configmaps", each)
+        self.namespaces = [self._namespace(each) for each in namespaces]
+        self._params = [self._param(each) for each in params]
 
         for each in namespaces:  # without the first no pod can be created, and the second is params for a selector
-            path = f"/api/v1/namespaces/{each['metadata']['name']}"
+            path = f"{_NAMESPACES}/{each['metadata']['name']}"
             for made in (f"{path}/serviceaccounts/default", f"{path}/configmaps/kube-root-ca.crt"):
                 wait_for(partial(self._is_there, made), what=made)
         self.params = [document for each in namespaces for document in self._config_maps(each["metadata"]["name"])]
@@ -103,9 +103,14 @@ class Upstream:
             self._api.raw("DELETE", f"{_DEFINITIONS}/{each['metadata']['name']}")
 
     def remove(self) -> None:
-        """Delete the namespaces."""
-        for each in self.namespaces:
-            self._api.raw("DELETE", f"/api/v1/namespaces/{each['metadata']['name']}")
+        """Delete the params. The namespaces stay, for another world has the same.
+
+        Where the API server does not yet know that a namespace of an old name is a new one, it refuses the service
+        account as one of a namespace that is being terminated, and the controller does not try again (kubernetes
+        pkg/controller/serviceaccount/serviceaccounts_controller.go).
+        """
+        for path in self._params:
+            self._api.request("DELETE", path)
 
     def refusal(self, policy: Document) -> str:
         """Return why the API server does not take a policy; empty if it does."""
@@ -216,15 +221,19 @@ class Upstream:
         return self._api.raw("GET", path)[0] == 200
 
     def _config_maps(self, namespace: str) -> list[Document]:
-        items: list[Document] = self._api.read(f"/api/v1/namespaces/{namespace}/configmaps")["items"]
+        items: list[Document] = self._api.read(f"{_NAMESPACES}/{namespace}/configmaps")["items"]
         return [{"apiVersion": "v1", "kind": "ConfigMap", **each} for each in items]
 
-    def _stored(self, path: str, document: Document) -> Document:
-        # A namespace of an earlier run may still be on its way out.
-        wait_for(
-            lambda: self._api.raw("POST", f"{path}?dryRun=All", document)[0] == 201, what=document["metadata"]["name"]
-        )
-        return {**document, **self._api.request("POST", path, document)}
+    def _param(self, document: Document) -> str:
+        """Create a ConfigMap, and return its path."""
+        path = f"{_NAMESPACES}/{document['metadata']['namespace']}/configmaps"
+        self._api.request("POST", path, document)
+        return f"{path}/{document['metadata']['name']}"
+
+    def _namespace(self, document: Document) -> Document:
+        status, body = self._api.raw("POST", _NAMESPACES, document)
+        path = f"{_NAMESPACES}/{document['metadata']['name']}"
+        return {**document, **(json.loads(body) if status == 201 else self._api.read(path))}
 
 
 def _answer(response: Response) -> Answer:
