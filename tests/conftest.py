@@ -168,7 +168,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Take out what cannot run here, and put what needs the control plane last: the quick tests speak first.
 
-    Where two runs share the tests it comes first: one run begins with it, and the other with the quick tests.
+    Where two runs share the tests it comes first: one run begins with it, and the other with the quick tests. All tests
+    of the images are among these, so that one run alone builds them.
     """
     without = _lacks_control_plane()
     needs = {item: _need(item, without=without) for item in items}
@@ -176,7 +177,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.stash[_LEFT_OUT].update(needs[item] for item in left_out)
     config.hook.pytest_deselected(items=left_out)
     shared = config.getoption(FOLDER) is not None
-    items[:] = sorted((item for item in items if not needs[item]), key=_uses_control_plane, reverse=shared)
+    items[:] = sorted((item for item in items if not needs[item]), key=_is_late, reverse=shared)
 
 
 def pytest_collection_finish() -> None:
@@ -256,6 +257,10 @@ def _lacks_for_images(fixtures: Collection[str]) -> str:
     if "containerd" in fixtures and (os.geteuid() or not shutil.which("containerd")):
         return _CONTAINERD
     return _SKOPEO if "skopeo" in fixtures and not shutil.which("skopeo") else ""
+
+
+def _is_late(item: pytest.Item) -> bool:
+    return _uses_control_plane(item) and "images" not in getattr(item, "fixturenames", ())
 
 
 def _uses_control_plane(item: pytest.Item) -> bool:

@@ -59,8 +59,9 @@ _NAMESPACES = {
 }
 
 
+@cache
 def converted(text: str) -> Converted:
-    """Return the policies of a text as the other kind."""
+    """Return the policies of a text as the other kind; nobody changes its documents."""
     return convert(parse_policies([("policy.yaml", text)], is_native), of_gpu(), environment())
 
 

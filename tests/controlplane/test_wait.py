@@ -28,6 +28,13 @@ def test_says_what_was_there_at_the_end() -> None:
         wait_for(lambda: next(count) < 0, timeout_seconds=0.05, what=lambda: f"3 pods, not {next(count)}")
 
 
+def test_looks_are_ever_rarer() -> None:
+    looks = itertools.count()
+    with pytest.raises(TimeoutError):
+        wait_for(lambda: next(looks) < 0, timeout_seconds=1.0, what="the moon")
+    assert next(looks) < 35  # every 20 ms they would be 50
+
+
 def test_other_tasks_go_on_meanwhile() -> None:
     async def scene() -> None:
         arrived = asyncio.Event()

@@ -15,12 +15,15 @@ MANIFESTS = ROOT / "manifests"
 OVERLAYS = tuple(sorted(each.name for each in (MANIFESTS / "overlays").iterdir()))
 STRICT = ("--server-side", "--force-conflicts", "--validate=strict", "--dry-run=server")
 """Of kubectl apply: what a real API server says about objects, without making them."""
+_RENDERED: dict[str, str] = {}
 COMPONENTS = tuple(sorted(each.name for each in (MANIFESTS / "components").iterdir()))
 
 
 def overlay(control_plane: ControlPlane, name: str) -> list[Document]:
-    """Return the objects of an overlay."""
-    return documents(control_plane.kubectl("kustomize", str(MANIFESTS / "overlays" / name)).stdout)
+    """Return the objects of an overlay, which is rendered once: kubectl asks no cluster for that."""
+    if name not in _RENDERED:
+        _RENDERED[name] = control_plane.kubectl("kustomize", str(MANIFESTS / "overlays" / name)).stdout
+    return documents(_RENDERED[name])
 
 
 def composed(directory: Path, components: Iterable[str]) -> Path:

@@ -179,8 +179,7 @@ def compare(api: Api) -> list[Answered]:
             api.request("POST", _COLLECTIONS[each["kind"]].format(_HOME), made)
         path = f"{_COLLECTIONS['ClusterRole']}/differential-whole"
         wait_for(partial(_has_rules, api, path), what="the aggregated role")
-        rights = rights_in(api)
-        return [each for name, groups in USERS.items() for each in _asked(upstream, api, rights, (name, groups))]
+        return list(_asked(upstream, api))
     finally:
         for each in documents:
             api.raw("DELETE", f"{_COLLECTIONS[each['kind']].format(_HOME)}/{each['metadata']['name']}")
@@ -199,22 +198,27 @@ def _has_rules(api: Api, path: str) -> bool:
     return bool(api.read(path).get("rules"))
 
 
-def _asked(upstream: Upstream, api: Api, rights: Rights, user: tuple[str, tuple[str, ...]]) -> Iterator[Answered]:
-    name, groups = user
-    ours = mutating.Ours(upstream, rights=rights, user=user_info(name, groups))
+def _asked(upstream: Upstream, api: Api) -> Iterator[Answered]:
     scene = mutating.Scene(0, [policy()], [_binding()])
     given: Document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "asked", "namespace": _HOME}}
     with upstream.mutating([scene]) as refused:
         assert not refused, refused
-        asking = Impersonating(api, name, groups)
-        answer = asking.ask("POST", f"/api/v1/namespaces/{_HOME}/configmaps?dryRun=All", given)
-        assert answer.status == 201, answer.document
-        [made] = ours.made(scene, [given])
-        assert made.object is not None, made
-        mine = made.object["metadata"].get("annotations", {})
-        theirs = answer.document["metadata"].get("annotations", {})
-    for number, question in enumerate(QUESTIONS):
-        yield Answered(name, question, mine.get(f"a{number}"), theirs.get(f"a{number}"))
+        theirs = {user: _theirs(Impersonating(api, user, groups), given) for user, groups in USERS.items()}
+    ours = mutating.Ours(upstream, rights=rights_in(api))
+    made = ours.made_for(scene, [(given, user_info(user, groups)) for user, groups in USERS.items()])
+    for user, mine in zip(USERS, made, strict=True):
+        assert mine.object is not None, mine
+        written = mine.object["metadata"].get("annotations", {})
+        for number, question in enumerate(QUESTIONS):
+            yield Answered(user, question, written.get(f"a{number}"), theirs[user].get(f"a{number}"))
+
+
+def _theirs(asking: Api, given: Document) -> Mapping[str, str]:
+    """Return the annotations that the API server writes on an object of a user."""
+    answer = asking.ask("POST", f"/api/v1/namespaces/{_HOME}/configmaps?dryRun=All", given)
+    assert answer.status == 201, answer.document
+    annotations: Mapping[str, str] = answer.document["metadata"].get("annotations", {})
+    return annotations
 
 
 def policy() -> Document:

@@ -64,11 +64,11 @@ def _batch(upstream: Upstream, ours: Ours, random: Random, name: str, tally: Tal
 def _taken(upstream: Upstream, ours: Ours, expressions: Sequence[str], tally: Tally) -> Sequence[str]:
     """Return the expressions that both take; one that either refuses is a pair."""
     kept = list(expressions)
+    refused = {expressions[place] for place in _places(" ".join(ours.problems(_scene(kept, 0, "refused"))))}
     while kept:
-        scene = _scene(kept, 0, "refused")
-        mine = set(map(int, _PLACE.findall(" ".join(ours.problems(scene)))))
+        mine = {place for place, each in enumerate(kept) if each in refused}
         try:
-            theirs = set(map(int, _PLACE.findall(upstream.refusal(scene.policy))))
+            theirs = _places(upstream.refusal(_scene(kept, 0, "refused").policy))
         except RemoteDisconnected:
             tally.outcomes["the API server panicked"] += len(kept)
             return []
@@ -80,6 +80,11 @@ def _taken(upstream: Upstream, ours: Ours, expressions: Sequence[str], tally: Ta
             tally.add(pair, "refused")
         kept = [each for place, each in enumerate(kept) if place not in mine | theirs]
     return kept
+
+
+def _places(said: str) -> set[int]:
+    """Return the places of the validations that problems name."""
+    return set(map(int, _PLACE.findall(said)))
 
 
 def _shown(expression: str) -> Document:

@@ -132,10 +132,9 @@ class Ours:
         upstream: Upstream,
         *,
         rights: Authorizer | None = None,
-        user: Document | None = None,
         beside: Sequence[Document] = (),
     ) -> None:
-        """Take namespaces, params and, unless ``user`` is given, the requester as the API server has them.
+        """Take namespaces, params and the requester as the API server has them.
 
         ``beside`` are definitions and further params.
         """
@@ -144,25 +143,31 @@ class Ours:
         self._objects = Objects([*upstream.params, *upstream.namespaces, *beside], self._resources, "default")
         self._environment = Environment(PodSchema.packaged(), native=True)
         self._review = ReviewContext(TopologyIndex.build([], Conventions()), Need(), authorizer=rights)
-        self._user = user or upstream.user
+        self._user = upstream.user
         self.changed: dict[int, bool] = {}
         """Whether the policies changed an object, by its ``id``."""
 
     def made(self, scene: Scene, given: Sequence[Document], *, backwards: bool = False) -> list[Made]:
         """Return what the scene makes of each object; ``backwards``: by its policies in the reverse order."""
+        return self.made_for(scene, [(each, self._user) for each in given], backwards=backwards)
+
+    def made_for(
+        self, scene: Scene, given: Sequence[tuple[Document, Document]], *, backwards: bool = False
+    ) -> list[Made]:
+        """Return what the scene makes of each object for the user beside it."""
         found = read([located(each) for each in (*scene.policies, *scene.bindings)])
         policies = MutatingPolicies(found, self._environment, self._review, self._objects, self._namespaces)
         if problems := (*found.problems, *policies.problems):
             return [Made(refused="; ".join(map(str, problems)))] * len(given)
         if backwards:
             policies.bound.reverse()
-        return [self._one(policies, each) for each in given]
+        return [self._one(policies, *each) for each in given]
 
-    def _one(self, policies: MutatingPolicies, document: Document) -> Made:
+    def _one(self, policies: MutatingPolicies, document: Document, user: Document) -> Made:
         written: Any = document
         if document["kind"] == "Pod":
             written = templates(document, namespace=document["metadata"]["namespace"])[0].pod
-        creation, problems = creation_of(written, self._resources, namespace="default", user=self._user, received=True)
+        creation, problems = creation_of(written, self._resources, namespace="default", user=user, received=True)
         if creation is None:
             return Made(unjudged="; ".join(problems))
         done = policies.mutate(creation)

@@ -13,13 +13,14 @@ from controlplane.wait import wait_for
 from podberth.native.resources import ResourceKind, Resources
 
 from .answers import Answer
-from .scenes import CASE, Document, Scene, namespace_name
+from .scenes import Document, Scene
 
 _GROUP: Final = "/apis/admissionregistration.k8s.io/v1"
 _POLICIES: Final = f"{_GROUP}/validatingadmissionpolicies"
 _BINDINGS: Final = f"{_GROUP}/validatingadmissionpolicybindings"
 _MUTATING: Final = f"{_GROUP}/mutatingadmissionpolicies"
 _MUTATING_BINDINGS: Final = f"{_GROUP}/mutatingadmissionpolicybindings"
+_NAMESPACES: Final = "/api/v1/namespaces"
 _DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 COLLECTIONS: Final = {
     "Pod": "/api/v1/namespaces/{}/pods",
@@ -32,6 +33,7 @@ COLLECTIONS: Final = {
 }
 """The kinds of objects that are put to the API server, with the path of their collection in a namespace."""
 _SENTINEL: Final = "differential-sentinel"
+_KEEPER: Final = "differential-keeper"
 _OF_SENTINELS: Final = "/api/v1/namespaces/default/configmaps"
 _LEADS: Final = ("Validation failed for ValidatingAdmissionPolicy", "ValidatingAdmissionPolicy")
 
@@ -60,17 +62,14 @@ class Upstream:
     """A real API server with the namespaces and params of a world."""
 
     def __init__(self, api: Api, namespaces: Sequence[Document], params: Sequence[Document]) -> None:
-        """Create namespaces and params, and keep them as they are stored."""
+        """Create params, and namespaces that are not there; keep them as they are stored."""
         self.api = self._api = api
-        # Those of an earlier run may be there
-        self._api.raw("POST", _POLICIES, _keeper())
-        self._api.raw("POST", _BINDINGS, _keeper_binding())
-        self.namespaces = [self._stored("/api/v1/namespaces", each) for each in namespaces]
-        for each in params:
-            self._stored(f"/api/v1/namespaces/{each['metadata']['namespace']}/configmaps", each)
+        self._follow_params()
+        self.namespaces = [self._namespace(each) for each in namespaces]
+        self._params = [self._param(each) for each in params]
 
         for each in namespaces:  # without the first no pod can be created, and the second is params for a selector
-            path = f"/api/v1/namespaces/{each['metadata']['name']}"
+            path = f"{_NAMESPACES}/{each['metadata']['name']}"
             for made in (f"{path}/serviceaccounts/default", f"{path}/configmaps/kube-root-ca.crt"):
                 wait_for(partial(self._is_there, made), what=made)
         self.params = [document for each in namespaces for document in self._config_maps(each["metadata"]["name"])]
@@ -104,9 +103,14 @@ class Upstream:
             self._api.raw("DELETE", f"{_DEFINITIONS}/{each['metadata']['name']}")
 
     def remove(self) -> None:
-        """Delete the namespaces."""
-        for each in self.namespaces:
-            self._api.raw("DELETE", f"/api/v1/namespaces/{each['metadata']['name']}")
+        """Delete the params. The namespaces stay, for another world has the same.
+
+        Where the API server does not yet know that a namespace of an old name is a new one, it refuses the service
+        account as one of a namespace that is being terminated, and the controller does not try again (kubernetes
+        pkg/controller/serviceaccount/serviceaccounts_controller.go).
+        """
+        for path in self._params:
+            self._api.request("DELETE", path)
 
     def refusal(self, policy: Document) -> str:
         """Return why the API server does not take a policy; empty if it does."""
@@ -126,10 +130,8 @@ class Upstream:
                     self._api.request("POST", _BINDINGS, binding)
             else:
                 refused[each.number] = str(json.loads(body)["message"])
-        sentinel = self._last()
-        self._api.request("POST", _POLICIES, _sentinel(sentinel))
-        self._api.request("POST", _BINDINGS, _sentinel_binding(sentinel))
-        wait_for(lambda: self._sentinel_denies(sentinel), what="the policies to be in force")
+        sentinel = f"{_SENTINEL}-{uuid4().hex}"
+        self._put_last(sentinel)
         try:
             yield refused
         finally:
@@ -138,7 +140,7 @@ class Upstream:
                 self._api.raw("DELETE", f"{_BINDINGS}/{name}")
             for name in (*(scene.policy["metadata"]["name"] for scene in taken), sentinel):
                 self._api.raw("DELETE", f"{_POLICIES}/{name}")
-            wait_for(lambda: not self._sentinel_denies(sentinel), what="the policies to be gone")
+            wait_for(lambda: not self._sentinel_warns(sentinel), what="the policies to be gone")
             self._api.raw("DELETE", f"{_OF_SENTINELS}/{sentinel}")
 
     @contextmanager
@@ -157,7 +159,8 @@ class Upstream:
             for policy, binding in zip(each.policies, each.bindings, strict=True):
                 self._api.request("POST", _MUTATING, policy)
                 self._api.request("POST", _MUTATING_BINDINGS, binding)
-        marker = self._last()
+        marker = f"{_SENTINEL}-{uuid4().hex}"
+        self._api.request("POST", _OF_SENTINELS, _params(marker))
         self._api.request("POST", _MUTATING, _marker(marker))
         self._api.request("POST", _MUTATING_BINDINGS, _marker_binding(marker))
         wait_for(lambda: self._is_marked(marker), what="the policies to be in force")
@@ -176,44 +179,61 @@ class Upstream:
         path = COLLECTIONS[document["kind"]].format(document["metadata"].get("namespace", ""))
         return self._api.ask("POST", f"{path}?dryRun=All", document)
 
-    def _last(self) -> str:
-        """Return the name of the last params, policy and binding of a batch; the params are made.
+    def _follow_params(self) -> None:
+        """Have a sentinel in force that stays, before any other policy has params.
+
+        The API server has one informer of ConfigMaps for its sources of validating and of mutating policies. The source
+        that asks for it first starts it, and stops it when its own last policy with this paramKind is deleted; then
+        params are for both what they were at that moment, for ever, since nothing starts an informer twice (apiserver
+        pkg/admission/plugin/policy/generic/policy_source.go, client-go informers/factory.go).
+        """
+        if not self._sentinel_warns(_KEEPER):
+            self._put_last(_KEEPER)
+
+    def _put_last(self, sentinel: str) -> None:
+        """Store params, a policy and a binding of a new name, and return once they are in force.
 
         The API server watches params, policies and bindings apart, and each in the order in which they were stored. So
-        when all three of a new name are in force, everything before them is.
+        when all three are in force, everything before them is.
         """
-        name = f"{_SENTINEL}-{uuid4().hex}"
-        self._api.request("POST", _OF_SENTINELS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}})
-        return name
+        self._api.request("POST", _OF_SENTINELS, _params(sentinel))
+        self._api.request("POST", _POLICIES, _sentinel(sentinel))
+        self._api.request("POST", _BINDINGS, _sentinel_binding(sentinel))
+        wait_for(lambda: self._sentinel_warns(sentinel), what=f"the policies before {sentinel} to be in force")
 
     def _is_marked(self, marker: str) -> bool:
-        document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": _SENTINEL}}
-        status, body = self._api.raw("POST", f"{_OF_SENTINELS}?dryRun=All", document)
-        return status == 201 and marker in json.loads(body).get("data", {})
+        response = self._asked_of_sentinels()
+        return response.status == 201 and marker in response.document.get("data", {})
+
+    def _asked_of_sentinels(self) -> Response:
+        """Return the response to a ConfigMap that no policy of a scene matches: its namespace has no scene."""
+        return self._api.ask("POST", f"{_OF_SENTINELS}?dryRun=All", _params(_SENTINEL))
 
     def answer(self, document: Document) -> Answer:
         """Return what comes of creating an object, which is not stored."""
         return _answer(self.ask(document))
 
-    def _sentinel_denies(self, sentinel: str) -> bool:
-        document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": _SENTINEL}}
-        path = f"/api/v1/namespaces/{namespace_name(0)}/configmaps?dryRun=All"
-        status, body = self._api.raw("POST", path, document)
-        return status != 201 and sentinel in json.loads(body)["message"]
+    def _sentinel_warns(self, sentinel: str) -> bool:
+        """Return whether the sentinel warns: of several denials the API server says one, in an order of its own."""
+        return any(sentinel in each for each in self._asked_of_sentinels().warnings)
 
     def _is_there(self, path: str) -> bool:
         return self._api.raw("GET", path)[0] == 200
 
     def _config_maps(self, namespace: str) -> list[Document]:
-        items: list[Document] = self._api.read(f"/api/v1/namespaces/{namespace}/configmaps")["items"]
+        items: list[Document] = self._api.read(f"{_NAMESPACES}/{namespace}/configmaps")["items"]
         return [{"apiVersion": "v1", "kind": "ConfigMap", **each} for each in items]
 
-    def _stored(self, path: str, document: Document) -> Document:
-        # A namespace of an earlier run may still be on its way out.
-        wait_for(
-            lambda: self._api.raw("POST", f"{path}?dryRun=All", document)[0] == 201, what=document["metadata"]["name"]
-        )
-        return {**document, **self._api.request("POST", path, document)}
+    def _param(self, document: Document) -> str:
+        """Create a ConfigMap, and return its path."""
+        path = f"{_NAMESPACES}/{document['metadata']['namespace']}/configmaps"
+        self._api.request("POST", path, document)
+        return f"{path}/{document['metadata']['name']}"
+
+    def _namespace(self, document: Document) -> Document:
+        status, body = self._api.raw("POST", _NAMESPACES, document)
+        path = f"{_NAMESPACES}/{document['metadata']['name']}"
+        return {**document, **(json.loads(body) if status == 201 else self._api.read(path))}
 
 
 def _answer(response: Response) -> Answer:
@@ -227,33 +247,8 @@ def _answer(response: Response) -> Answer:
     return Answer(code=response.status, reason=document["reason"], messages=(denial,), warnings=warnings)
 
 
-def _keeper() -> Document:
-    """Return a policy that matches nothing and stays, so that the API server goes on following ConfigMaps as params.
-
-    It stops when the last policy with this paramKind is deleted, and then has what it last saw for ever: it starts an
-    informer of its shared factory once (apiserver pkg/admission/plugin/policy/generic/policy_source.go).
-    """
-    rule = {"apiGroups": ["none.example.com"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["nones"]}
-    return {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": "differential-keeper"},
-        "spec": {
-            "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
-            "matchConstraints": {"resourceRules": [rule]},
-            "validations": [{"expression": "true"}],
-        },
-    }
-
-
-def _keeper_binding() -> Document:
-    reference = {"name": "none", "namespace": "default", "parameterNotFoundAction": "Allow"}
-    return {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": {"name": "differential-keeper"},
-        "spec": {"policyName": "differential-keeper", "paramRef": reference, "validationActions": ["Deny"]},
-    }
+def _params(name: str) -> Document:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
 
 
 def _sentinel(name: str) -> Document:
@@ -261,7 +256,7 @@ def _sentinel(name: str) -> Document:
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingAdmissionPolicy",
         "metadata": {"name": name},
-        "spec": {**_of_sentinels({CASE: "0"}), "validations": [{"expression": "false", "message": name}]},
+        "spec": {**_of_sentinels(), "validations": [{"expression": "false", "message": name}]},
     }
 
 
@@ -270,7 +265,7 @@ def _sentinel_binding(name: str) -> Document:
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingAdmissionPolicyBinding",
         "metadata": {"name": name},
-        "spec": {"policyName": name, "paramRef": _params_of(name), "validationActions": ["Deny"]},
+        "spec": {"policyName": name, "paramRef": _params_of(name), "validationActions": ["Warn"]},
     }
 
 
@@ -281,7 +276,7 @@ def _marker(name: str) -> Document:
         "kind": "MutatingAdmissionPolicy",
         "metadata": {"name": name},
         "spec": {
-            **_of_sentinels({"kubernetes.io/metadata.name": "default"}),
+            **_of_sentinels(),
             "reinvocationPolicy": "Never",
             "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}],
         },
@@ -297,14 +292,14 @@ def _marker_binding(name: str) -> Document:
     }
 
 
-def _of_sentinels(namespace_labels: Mapping[str, str]) -> Document:
+def _of_sentinels() -> Document:
     """Return the fields of a policy about the ConfigMap that asks whether the policy is in force."""
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
     return {
         "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
         "matchConstraints": {
             "resourceRules": [{**rule, "resourceNames": [_SENTINEL]}],
-            "namespaceSelector": {"matchLabels": dict(namespace_labels)},
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "default"}},
         },
     }
 

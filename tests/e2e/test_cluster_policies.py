@@ -418,7 +418,7 @@ def test_no_pod_is_refused_for_a_priority_class_that_the_cluster_does_not_have(f
 
 def every_pod_sent(following: Following, name: str) -> tuple[str, str]:
     """Return status and message of what is said about a policy of scope All; empty: nothing is."""
-    status = following.control_plane.get("gpupolicy", name).get("status", {})
+    status = following.control_plane.api.read(f"{POLICIES_PATH}/{name}").get("status", {})
     found = {each["type"]: each for each in status.get("conditions", ())}
     condition = found.get("EveryPodSent", {"status": "", "message": ""})
     return condition["status"], condition["message"]

@@ -20,8 +20,8 @@ from .registration import pointed, shipped
 
 # Compiling the library takes half a second of a free core; a busy machine has less.
 COMPILES_SECONDS = 60.0
-# Long enough to be seen in force on a busy machine.
-LASTS = timedelta(seconds=60)
+# Long enough to be seen in force: on a free machine, and on a busy one.
+LASTS = (timedelta(seconds=10), timedelta(seconds=60))
 DENIES = policy(
     "few", "  validations:\n  - {expression: gpu.count < 2, message: too many}\n  validationActions: [Deny]"
 )
@@ -45,7 +45,7 @@ def following(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Following]:
 def until(following: Following, *, denied: bool) -> None:
     wait_for(
         lambda: following.ask(gpu_pod(4), "/validate")["allowed"] is not denied,
-        timeout_seconds=LASTS.total_seconds() + COMPILES_SECONDS,
+        timeout_seconds=LASTS[-1].total_seconds() + COMPILES_SECONDS,
         what=lambda: str(following.ask(gpu_pod(4), "/validate")),
     )
 
@@ -58,16 +58,29 @@ def put(following: Following, text: str) -> str:
 
 
 def test_an_exception_holds_from_its_creation_to_its_end_without_another_change(following: Following) -> None:
-    end = datetime.now(UTC).replace(microsecond=0) + LASTS
+    assert any(holds_to_its_end(following, lasts) for lasts in LASTS)
+    following.control_plane.kubectl("delete", "gpolex", "pinned")
+
+
+def holds_to_its_end(following: Following, lasts: timedelta) -> bool:
+    """Return False if an exception that lasts so long was over before all could be seen of it."""
+    end = datetime.now(UTC).replace(microsecond=0) + lasts
     assert not put(following, exception("pinned", "few", until=end.isoformat()))
-    until(following, denied=False)
-    assert datetime.now(UTC) < end
-    assert following.metric("policy_decisions_total", policy="few", verdict="except") > 0
-    assert following.ask(gpu_pod(4), "/validate", namespace="kube-public")["allowed"] is False
-    assert following.metric("exception_expires_seconds", exception="pinned") == end.timestamp()
+    wait_for(
+        lambda: following.ask(gpu_pod(4), "/validate")["allowed"] or datetime.now(UTC) >= end,
+        timeout_seconds=lasts.total_seconds() + COMPILES_SECONDS,
+        what="the exception to be in force, or over",
+    )
+    elsewhere = following.ask(gpu_pod(4), "/validate", namespace="kube-public")["allowed"]
+    metrics = following.podberth.metrics()
+    if datetime.now(UTC) >= end:
+        return False
+    assert elsewhere is False
+    assert metrics['podberth_policy_decisions_total{policy="few",verdict="except"}'] > 0
+    assert metrics['podberth_exception_expires_seconds{exception="pinned"}'] == end.timestamp()
     until(following, denied=True)
     assert datetime.now(UTC) >= end
-    following.control_plane.kubectl("delete", "gpolex", "pinned")
+    return True
 
 
 def test_one_that_is_deleted_has_no_effect(following: Following) -> None:
