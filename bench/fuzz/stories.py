@@ -232,7 +232,7 @@ class Case:
         chance = self.chance
         pod = self._base()
         namespace = self._namespace()
-        pod["metadata"]["namespace"] = namespace
+        pod.setdefault("metadata", {})["namespace"] = namespace
         self._changed(pod, chance.choice((0, 1, 1, 2, 2, 3, 5)))
         if chance.random() < _LARGE:
             how = chance.choice(("a list at its bound", "a large text"))

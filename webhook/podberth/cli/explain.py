@@ -17,7 +17,8 @@ from ..admission.reach import ReachableCluster
 from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.trace import Tracer
-from ..check.surroundings import assumed
+from ..check.sources import read
+from ..check.surroundings import assumed, surroundings, within
 from ..errors import PolicyError, Problem, ReviewError, UsageError
 from ..files.library import own, served
 from ..files.loading import read_policy_texts
@@ -86,7 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
     conventions = files.names()
     policies = _policies(arguments.policies)
     snapshot = load_snapshot(policies, objects, files.environment(), conventions).at(datetime.now(UTC))
-    file, given = _given(arguments.pod)
+    file, given, objects_of_file = _given(arguments.pod, arguments.namespace)
+    snapshot = within(snapshot, objects_of_file)
     documents = [each.document for each in given]
     natives = _natives(policies, snapshot, arguments, documents)
     own = (policy for policies in snapshot.namespaced.values() for policy in policies)
@@ -178,22 +180,24 @@ def _policies(directory: Path | None) -> ParsedPolicies:
     return parse_policies(texts, others_of(texts))
 
 
-def _given(file: str) -> tuple[str, Sequence[PositionedDocument]]:
-    """Return (the name of a file in messages, the file's documents).
+def _given(file: str, namespace: str) -> tuple[str, Sequence[PositionedDocument], Sequence[dict[str, Any]]]:
+    """Return (the name of a file in messages, the file's documents, the objects on which decisions depend).
+
+    ``namespace`` is the namespace of objects without one.
 
     Raises:
         UsageError: the file cannot be read.
     """
-    read = read_manifest(file, sys.stdin.buffer)
-    if isinstance(read, Problem):
-        raise UsageError(str(read))
-    text, name = read[1], "stdin" if file == STDIN else file
+    found = read_manifest(file, sys.stdin.buffer)
+    if isinstance(found, Problem):
+        raise UsageError(str(found))
+    text, name = found[1], "stdin" if file == STDIN else file
     documents, problems = load_documents(text, name, last_wins=True)
     if problems:
         raise UsageError("\n".join(map(str, problems)))
     for repeated in (problem for document in documents for problem in document.repeated):
         sys.stderr.write(f"podberth: {repeated}\n")
-    return name, documents
+    return name, documents, surroundings([read(name, text)], namespace)
 
 
 def _pods(given: Sequence[PositionedDocument], namespace: str) -> Iterator[tuple[PositionedDocument, Template]]:

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from ..files.first_policy import KINDS, start
-from ..files.library import copy, named, schema, shipped
+from ..files.library import copy, named, schema, shipped, to_copy
 from ..kube.yaml_text import as_yaml
 from .exitcodes import ExitCode
 from .output import write_text
@@ -16,7 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions.add_parser("list", help="print every policy: its name, whether it is on by default, its description")
     show = actions.add_parser("show", help="print a policy and its parameters")
     show.add_argument("name", metavar="POLICY")
-    take = actions.add_parser("copy", help="copy policies with their parameters and tests into folders below DIR")
+    take = actions.add_parser("copy", help="copy policies or recipes, with their parameters and tests, into folders below DIR")
     take.add_argument("names", metavar="POLICY", nargs="+")
     take.add_argument("directory", metavar="DIR", type=Path)
     first = actions.add_parser("init", help="write a first policy of your own, with parameters and tests, below DIR")
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         case "show":
             lines = ["---\n".join(named(arguments.name).texts).rstrip("\n")]
         case "copy":
-            chosen = [named(name) for name in arguments.names]  # a wrong name copies nothing
+            chosen = [to_copy(name) for name in arguments.names]  # a wrong name copies nothing
             lines = [str(copy(each, arguments.directory)) for each in chosen]
         case "init":
             folder = start(arguments.name, arguments.kind, arguments.directory)

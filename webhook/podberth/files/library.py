@@ -136,17 +136,31 @@ def named(name: str) -> Shipped:
     return library[name]
 
 
-def copy(policy: Shipped, directory: Path) -> Path:
-    """Copy the folder of ``policy`` to ``directory``, which is created if needed; return the new folder.
+def to_copy(name: str) -> Path:
+    """Return the folder of the shipped policy, or of the recipe (docs/recipes.md), with a name.
+
+    Raises:
+        UsageError: neither has that name; the message contains the nearest name.
+    """
+    recipes = {file.parent.name: file.parent for file in (documentation.FOLDER / "recipes").glob(f"*/{POLICY}")}
+    folders = recipes | {each.name: each.folder for each in shipped()}
+    if name not in folders:
+        wanted = "want a name that `podberth policies list` prints, or that of a recipe"
+        raise UsageError(f"policies: got {name!r}, {wanted}{did_you_mean(name, folders)}")
+    return folders[name]
+
+
+def copy(folder: Path, directory: Path) -> Path:
+    """Copy the folder of a policy to ``directory``, which is created if needed; return the new folder.
 
     Raises:
         UsageError: the folder exists already, or cannot be written.
     """
-    target = directory / policy.name
+    target = directory / folder.name
     if target.exists():
         raise UsageError(f"{target}: exists already; move it away first")
     try:
-        shutil.copytree(policy.folder, target)  # makes the directories above it, too
+        shutil.copytree(folder, target)  # makes the directories above it, too
     except OSError as error:
         raise UsageError(f"{target}: cannot be written: {error.strerror or error}") from error
     return target

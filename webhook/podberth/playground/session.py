@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
-from ..errors import UsageError
+from ..errors import UsageError, did_you_mean
 from ..kube.scalars import kind_of
 
 VERSION: Final = 1
@@ -79,6 +79,10 @@ def session_of(document: object) -> Session:
     """
     if not isinstance(document, Mapping) or document.get("version") != VERSION:
         raise UsageError(f"session: got no document with version {VERSION}, want a file that the playground has saved")
+    known = {"version", *(each.name for each in fields(Session))}
+    if unknown := sorted(document.keys() - known):
+        near = did_you_mean(unknown[0], known)
+        raise UsageError(f"session: got {unknown[0]!r}, want {', '.join(sorted(known))}{near}")
     texts: dict[str, str] = {}
     for name in (each.name for each in fields(Session)):
         text = document.get(name, getattr(Session(), name))

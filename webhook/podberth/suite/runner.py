@@ -25,12 +25,13 @@ from ..kube.patch import apply
 from ..kube.paths import Path
 from ..kube.quantity import write_quantities
 from ..kube.scalars import kind_of
+from ..kube.shape import shape_problems
 from ..kube.unchecked import at
 from ..policy.exceptions import NEVER
 from ..policy.parse import ParsedPolicies
 from ..policy.wording import shown
 from ..topology.index import TopologyIndex
-from ..workload.defaults import apply_defaults
+from ..workload.defaults import apply_defaults, apply_request_defaults
 from .case_cluster import UnusableError, documents, with_values
 from .case_file import Case, Document, Suite
 from .coverage import Observer
@@ -256,8 +257,16 @@ def _request(place: Path, case: Case) -> AdmissionRequest:
     if case.namespace is not None and own not in (None, case.namespace.name):
         message = f"got {case.namespace.name!r}, and the pod is of namespace {own!r}; leave one of them out"
         raise UnusableError((*place[:-1], "namespace"), message)
-    pods = {key: written(given[key]) for key in ("object", "oldObject") if isinstance(given.get(key), dict)}
+    pods = {key: _stored(given[key]) for key in ("object", "oldObject") if isinstance(given.get(key), dict)}
     return request_of({**namespace, **user, **given, **pods})
+
+
+def _stored(pod: Document) -> Document:
+    """Return a copy of a pod as the API server sends it to webhooks: with requests where there are only limits."""
+    made = written(pod)
+    if isinstance(made.get("spec"), dict) and not shape_problems(made):
+        apply_request_defaults(made)
+    return made
 
 
 def written(pod: Document) -> Document:

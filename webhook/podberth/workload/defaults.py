@@ -61,8 +61,14 @@ def apply_pod_defaults(pod: dict[str, Any]) -> None:
     """Add to a Pod, in place, the defaults of the API alone, without the defaults of admission plugins."""
     apply_template_defaults(pod)
     _fill(pod["spec"], {"enableServiceLinks": True})  # SetDefaults_Pod, in the file of SetDefaults_PodSpec
+    apply_request_defaults(pod)
+
+
+def apply_request_defaults(pod: dict[str, Any]) -> None:
+    """Add to the containers of a Pod, in place, a request for each limit without one, as the API server does."""
     for container in containers(pod):
-        container["resources"] = _resources(container["resources"])
+        if "resources" in container:
+            container["resources"] = _resources(container["resources"])
 
 
 def apply_template_defaults(template: dict[str, Any]) -> None:
