@@ -16,7 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions.add_parser("list", help="print every policy: its name, whether it is on by default, its description")
     show = actions.add_parser("show", help="print a policy and its parameters")
     show.add_argument("name", metavar="POLICY")
-    take = actions.add_parser("copy", help="copy policies or recipes, with their parameters and tests, into folders below DIR")
+    take = actions.add_parser("copy", help="copy policies or recipes, with params and tests, into folders below DIR")
     take.add_argument("names", metavar="POLICY", nargs="+")
     take.add_argument("directory", metavar="DIR", type=Path)
     first = actions.add_parser("init", help="write a first policy of your own, with parameters and tests, below DIR")
