@@ -54,6 +54,25 @@ def test_a_policy_that_applies_is_explained_with_its_expressions_its_variables_a
     ]
 
 
+def test_a_mutation_that_writes_nothing_says_why() -> None:
+    both = policy(
+        "both",
+        """
+  mutations:
+  - {name: place, nodeSelector: {nvidia.com/gpu.product: "'H100'"}}
+  - {name: team, labels: {team: "'vision'"}}
+""",
+    )
+    queued = gpu_pod(2, labels={"kueue.x-k8s.io/queue-name": "q", "kueue.x-k8s.io/managed": "true", "team": "audio"})
+    one = asking(explained(queued, both), "both")
+    assert one.left_out == (
+        ("place", "kueue places this pod's group"),
+        ("team", "the pod has this already, or a value of its own, which stays"),
+    )
+    assert one.written == ()
+    assert asking(explained(gpu_pod(2), both), "both").left_out == ()
+
+
 def test_a_later_policy_sees_the_pod_as_the_earlier_left_it() -> None:
     later = policy(
         "later", "  mutations:\n  - {when: \"object.metadata.labels.team == 'vision'\", labels: {b: \"'1'\"}}", order=9

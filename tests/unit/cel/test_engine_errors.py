@@ -23,6 +23,12 @@ def problems(environment: Environment, source: str, want: Want = Want.ANY) -> li
         ("object.metadata.  lables", "1:19: undefined field 'lables' in ObjectMeta; did you mean labels?"),
         ("'é' + object.foo", "1:14: undefined field 'foo' in Pod"),
         ("gpu.count > 1 &&\n  object.speck == null", "2:10: undefined field 'speck' in Pod; did you mean spec?"),
+        (
+            "NVIDIA-H100-80GB-HBM3",
+            """1:1: NVIDIA-H100-80GB-HBM3 is no expression; if it is a text, quote it: "'NVIDIA-H100-80GB-HBM3'\"""",
+        ),
+        ("nvidia", """1:1: nvidia is no expression; if it is a text, quote it: "'nvidia'\""""),
+        ("gpu.count.all(c, c.x['y']", "1:26: Syntax error: missing ')' at '<EOF>'"),
         ("topolgy.known", "1:1: undeclared reference to 'topolgy'; did you mean topology?"),
         (
             "topology.node(gpu).exist",

@@ -10,7 +10,7 @@ import pytest
 from builders import gpu_pod
 from podberth.cli.explain import MOST_PODS
 from podberth.cli.main import main
-from snapshots import cluster
+from snapshots import cluster, policy
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 POD = str(EXAMPLES / "cuda-pod.yaml")
@@ -120,6 +120,25 @@ def test_the_last_value_of_a_duplicate_key_is_explained(
     out, err = capsys.readouterr()
     assert json.loads(out)["results"][0]["kind"] == "Pod"
     assert "duplicate key 'kind': kubectl takes this one" in err
+
+
+def test_the_namespace_in_the_file_is_the_pods(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "lab", "labels": {"team": "research"}}}
+    pod = {**gpu_pod(1), "metadata": {"name": "a", "namespace": "lab"}}
+    file = tmp_path / "both.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [namespace, pod]}), encoding="utf-8")
+    (tmp_path / "policies").mkdir()
+    selected = policy(
+        "selected",
+        """
+  matchConstraints: {namespaceSelector: {matchLabels: {team: research}}}
+  mutations:
+  - labels: {a: "'b'"}
+""",
+    )
+    (tmp_path / "policies" / "p.yaml").write_text(selected, encoding="utf-8")
+    (result,) = explained(capsys, str(file), "--policies", str(tmp_path / "policies"))["results"]
+    assert result["verdict"] == "mutated"
 
 
 def test_a_denied_pod_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -142,3 +142,14 @@ def test_a_policy_without_anything_to_evaluate_is_counted(folder: Path, capsys: 
     )
     assert main(["lint", "p"]) == 0
     assert capsys.readouterr().out.startswith("1 policy: ")
+
+
+def test_an_object_that_turns_a_policy_off_needs_neither_tests_nor_a_description(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    off = "apiVersion: podberth.io/v1alpha1\nkind: GPUPolicy\nmetadata: {name: idle-guard}\nspec: {disabled: true}\n"
+    (tmp_path / "off.yaml").write_text(off, encoding="utf-8")
+    assert main(["lint", str(tmp_path)]) == 0
+    (tmp_path / "off.yaml").write_text(off.replace("true", "false"), encoding="utf-8")
+    assert main(["lint", str(tmp_path)]) == 1
+    assert "missing-tests" in capsys.readouterr().out

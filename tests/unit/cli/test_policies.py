@@ -51,6 +51,14 @@ def test_several_are_copied_or_none(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out.split() == [f"{tmp_path}/kai", f"{tmp_path}/volcano"]
 
 
+def test_a_recipe_is_copied_by_its_name_and_passes_its_tests(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["policies", "copy", "cost-center", str(tmp_path)]) == 0
+    assert main(["test", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("ok ")
+
+
 def test_a_copy_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "gpu-tolerations").mkdir()
     assert main(["policies", "copy", "gpu-tolerations", str(tmp_path)]) == 2

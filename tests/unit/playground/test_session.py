@@ -17,6 +17,10 @@ def test_a_session_is_read_as_it_was_written() -> None:
     [
         (None, "no document with version 1"),
         ({"version": 2}, "no document with version 1"),
+        (
+            {"version": 1, "polcy": ""},
+            "session: got 'polcy', want cluster, namespace, policy, version, workload; did you mean policy?",
+        ),
         ({"version": 1, "policy": 3}, "policy: got a number, want a string"),
         ({"version": 1, "cluster": "a" * (MOST_CHARACTERS["cluster"] + 1)}, "cluster: got 2,097,153 characters"),
         ({"version": 1, "namespace": "a" * 254}, "namespace: got 254 characters"),

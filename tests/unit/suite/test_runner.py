@@ -330,3 +330,21 @@ def test_params_of_the_pods_namespace_are_those_that_the_case_states(
     pod = "{metadata: {name: a}, spec: {containers: [{name: m, resources: {limits: {nvidia.com/gpu: 4}}}]}}"
     case = f"  namespace: vision\n  pod: {pod}\n  params: {{limits: {{most: '{most}'}}}}\n"
     assert run(environment, f"{case}  expect: {{verdict: {verdict}}}\n", at_most()).violations == ()
+
+
+def test_a_pod_has_the_requests_that_the_api_server_makes_of_limits(environment: Environment) -> None:
+    policy = """\
+apiVersion: podberth.io/v1alpha1
+kind: GPUPolicy
+metadata: {name: requests}
+spec:
+  validations:
+  - {expression: "object.spec.containers.all(c, 'memory' in c.resources.requests)", message: no memory}
+  validationActions: [Deny]
+"""
+    with_limit = (
+        "{metadata: {name: a}, spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1, memory: 1Gi}}}]}}"
+    )
+    assert run(environment, f"  pod: {with_limit}\n  expect: {{verdict: unchanged}}\n", policy).violations == ()
+    without = with_limit.replace(", memory: 1Gi", "")
+    assert run(environment, f"  pod: {without}\n  expect: {{verdict: denied}}\n", policy).violations == ()

@@ -14,7 +14,7 @@ from ..cel.trace import ExpressionResult, Traced, Tracer
 from ..errors import EvaluationError
 from ..kube.patch import Patch, apply
 from ..kube.positions import render_path
-from ..policy.compile import CompiledPolicy
+from ..policy.compile import CompiledMutation, CompiledPolicy
 from ..policy.evaluate import Params
 from ..policy.expressions import Placed, expressions_of
 from ..wellknown import POLICY_KIND
@@ -61,6 +61,8 @@ class PolicyExplained:
     written: tuple[Written, ...]
     """The changes that the policy's mutations made to the pod."""
     decisions: tuple[Decision, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
+    """(The mutation's name, the reason) for each mutation that wrote nothing for a reason that no decision has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +155,7 @@ def _explained(
                 variables=tuple(each for _, each in sorted(note.variables.items())),
                 written=tuple(each for each in written if each.policy == policy.name) if phase == "mutate" else (),
                 decisions=decisions,
+                left_out=tuple(note.left_out),
             )
         )
     spec = policy.source.spec
@@ -169,6 +172,7 @@ class Note:
     expressions: list[Evaluated] = field(default_factory=list)
     variables: dict[int, Evaluated] = field(default_factory=dict)
     """The policy's CEL variables that were evaluated, by the variable's index in the policy."""
+    left_out: list[tuple[str, str]] = field(default_factory=list)
 
 
 class Notes:
@@ -223,6 +227,11 @@ class Notes:
                     answer=reached[variable.name],
                     tree=tracer.trace(policy.variables[variable.name].source, activation),
                 )
+
+    def left_out(self, policy: CompiledPolicy, mutation: CompiledMutation, why: str) -> None:
+        """Record why a mutation writes nothing."""
+        if policy.name in self._wanted:
+            self._note(policy).left_out.append((mutation.name, why))
 
     def _note(self, policy: CompiledPolicy) -> Note:
         if policy.name not in self.of:

@@ -91,6 +91,7 @@ def _asking(asking: PolicyExplained) -> dict[str, Any]:
         "variables": _evaluated(asking.variables),
         "expressions": _evaluated(asking.expressions),
         "changes": [{"mutation": each.mutation, "reason": each.reason, "patch": each.patch} for each in asking.written],
+        "leftOut": [{"mutation": mutation, "why": why} for mutation, why in asking.left_out],
         "decisions": [{"action": each.action, "message": each.message} for each in asking.decisions],
     }
 

@@ -167,7 +167,7 @@ class Writing:
         gang = self.under.description.gang
         refused = refusal(policy, asked.mutation, step.draft, self.under.gang_facts)
         if refused is not None:
-            step.note(policy, "skip", refused if refused and self._would_matter(asked, step) else "")
+            self._refused(policy, asked, step, refused)
             return
         kind = pipeline.CONCERNS[concern]
         if kind.decides == "placement" and concern in self.before.get(policy.name, {}):
@@ -183,7 +183,9 @@ class Writing:
         change = self._build(trial, proposal)
         if isinstance(change, Skipped):
             step.note(policy, "skip", f"{concern} left as it is: {change.reason}")
-        elif change is not None:
+        elif change is None:
+            self._left_out(policy, asked, "the pod has this already, or a value of its own, which stays")
+        else:
             if guarded:
                 too_far = refusal_of_writes(gang, trial.touched) if anything else ""
                 conflict = (undone if anything else revived)(step.draft, trial, change, policy.name, self.record)
@@ -199,6 +201,18 @@ class Writing:
                 )
             step.take(trial, change)
             step.note(policy, "mutate", reason)
+
+    def _refused(self, policy: CompiledPolicy, asked: Asked, step: _Step, reason: str) -> None:
+        """Add the decision about a mutation that ``gate.refusal`` refuses for a reason, which may be empty."""
+        if not reason:
+            self._left_out(policy, asked, f"{self.under.description.gang.system} places this pod's group")
+        elif self._would_matter(asked, step):
+            step.note(policy, "skip", reason)
+
+    def _left_out(self, policy: CompiledPolicy, asked: Asked, why: str) -> None:
+        """Report why a mutation writes nothing to who watches the decision; the user gets no warning."""
+        if self.asking.watch is not None:
+            self.asking.watch.left_out(policy, asked.mutation, why)
 
     def _would_matter(self, asked: Asked, step: _Step) -> bool:
         """Return whether the decision about a mutation that ``gate.refusal`` refuses gets a message.

@@ -44,6 +44,10 @@ _FIELD = re.compile(r"undefined field '(?P<field>[^']*)' not found in struct '(?
 _REFERENCE = re.compile(r"undeclared reference to '(?P<name>[^']*)'")
 _OVERLOAD = re.compile(r"found no matching overload for '(?P<function>[^']*)' applied to '(?P<operands>.*)'")
 _DASHED = re.compile(r"(?<![\w.'\"-])[A-Za-z_]\w*(?:-\w+)+")
+# A whole source that looks like a text; a single name that resembles none that is known, or no expression at all.
+_WORD = re.compile(r"[A-Za-z0-9][\w./-]*")
+_IS_TEXT = re.compile(r"Syntax error: |undeclared reference to '[^']*'$")
+_AFTERWARDS = ("*error*", "<<nil>> parsetree")
 _LEAD = re.compile(r"[.?\s]*")
 _TAIL = re.compile(r"[\w.\s]*")
 _TOO_DEEP = re.compile(r"recursion (?:depth|limit)")
@@ -85,11 +89,14 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
     for match in _ENTRY.finditer(text):
         line, column, said = int(match[1]), int(match[2]), match[3]
         # The rest of the expression around a part that failed already.
-        if "*error*" in said and found:
+        if found and any(each in said for each in _AFTERWARDS):
             continue
         message, name = _say(said, words)
         problem = _placed(source, line, column, name, message)
         found.add(_of_unquoted(source, problem) or problem if _REFERENCE.search(said) else problem)
+    if _WORD.fullmatch(source.strip()) and any(_IS_TEXT.match(each.message) for each in found):
+        word = source.strip()
+        found = {CelProblem(1, 1, f"{word} is no expression; if it is a text, quote it: \"'{word}'\"")}
     if not found:
         found.add(CelProblem(1, 1, TOO_DEEP if _TOO_DEEP.search(text) else text))
     return tuple(sorted(found))

@@ -141,6 +141,8 @@ def _block(policy: Explained, asking: PolicyExplained) -> _Row:
         for operation in written.patch:
             value = "" if operation["op"] == "remove" else _json(operation.get("value"))
             change.add(f"{operation['op']} {operation['path']}", Span(value), "  ")
+    for mutation, why in asking.left_out:
+        top.add(Span(f"{mutation} writes nothing", "yellow"), Span(why), ": ")
     for decision in asking.decisions:
         if decision.action != "mutate":
             top.add(Span(decision.action, _ACTIONS.get(decision.action, "")), Span(decision.message), ": ")

@@ -86,6 +86,9 @@ class Watch(Protocol):
     ) -> None:
         """Record an expression's value or error, with the variables for which the expression was evaluated."""
 
+    def left_out(self, policy: CompiledPolicy, mutation: CompiledMutation, why: str) -> None:
+        """Record why a mutation writes nothing, where no decision has the reason."""
+
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:

@@ -14,7 +14,7 @@ from ..cel.trace import Tracer
 from ..cel.types import BOOL
 from ..errors import EvaluationError, Problem
 from ..kube.paths import Path
-from ..policy.compile import CompiledPolicy
+from ..policy.compile import CompiledMutation, CompiledPolicy
 from ..policy.evaluate import Params
 from ..policy.expressions import Placed, expressions_of
 from ..policy.parse import ParsedPolicy
@@ -55,6 +55,9 @@ class Observer:
 
     def passed_over(self, policy: CompiledPolicy, why: str) -> None:
         """Record nothing, because a case does not cover a policy that does not apply."""
+
+    def left_out(self, policy: CompiledPolicy, mutation: CompiledMutation, why: str) -> None:
+        """Record nothing: the expressions of the mutation were evaluated."""
 
     def matched(self, policy: CompiledPolicy, params: Params | None) -> None:  # noqa: ARG002 - the watch's form
         """Record that a policy applied to a case."""

@@ -23,7 +23,7 @@ from ..findings import Library
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield a problem for each policy without a description."""
+    """Yield a problem for each policy without a description; a policy that only turns one off needs none."""
     for policy in library.policies:
-        if not policy.spec.description.strip():
+        if not policy.spec.description.strip() and not policy.spec.disabled:
             yield policy.problem(("spec", "description"), "want a sentence that says what the policy is for")
