@@ -150,6 +150,7 @@ def test_an_object_that_turns_a_policy_off_needs_neither_tests_nor_a_description
     off = "apiVersion: podberth.io/v1alpha1\nkind: GPUPolicy\nmetadata: {name: idle-guard}\nspec: {disabled: true}\n"
     (tmp_path / "off.yaml").write_text(off, encoding="utf-8")
     assert main(["lint", str(tmp_path)]) == 0
-    (tmp_path / "off.yaml").write_text(off.replace("true", "false"), encoding="utf-8")
+    on = off.replace("{disabled: true}", "{mutations: [{labels: {a: \"'b'\"}}]}")
+    (tmp_path / "off.yaml").write_text(on, encoding="utf-8")
     assert main(["lint", str(tmp_path)]) == 1
     assert "missing-tests" in capsys.readouterr().out
