@@ -20,6 +20,7 @@ from podberth.cel.engine import Environment
 from podberth.files.library import PARAMS, POLICY, SUITE, Shipped, shipped
 from podberth.kube.quantity import write_quantities
 from podberth.kube.schema import PodSchema
+from podberth.kube.shape import RESOURCED_LISTS
 from podberth.kube.yaml_text import as_yaml
 from podberth.policy.model import GPUPolicy
 from podberth.policy.parse import parse_policies
@@ -185,8 +186,14 @@ def _outcome(result: CaseResult) -> str:
 
 
 def _without_record(pod: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return the pod without the record, in the order of keys in which it was given."""
-    copy = {key: pod[key] for key in given if key in pod}
+    """Return the pod without the record and the API server's requests, in the order of keys in which it was given."""
+    copy = {key: deepcopy(pod[key]) for key in given if key in pod}
+    for name in RESOURCED_LISTS:
+        for made, one in zip(copy.get("spec", {}).get(name, ()), given["spec"].get(name, ()), strict=False):
+            asked = one.get("resources", {}).get("requests", {})
+            requests = made.get("resources", {}).pop("requests", {})
+            if kept := {key: value for key, value in requests.items() if key in asked}:
+                made["resources"]["requests"] = kept
     annotations = {key: value for key, value in pod["metadata"].get("annotations", {}).items() if key != _RECORD}
     metadata = {key: value for key, value in pod["metadata"].items() if key != "annotations"}
     return {**copy, "metadata": {**metadata, **({"annotations": annotations} if annotations else {})}}

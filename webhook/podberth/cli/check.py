@@ -14,7 +14,6 @@ from ..check.result import Report
 from ..check.run import CheckSettings
 from ..checking.run import CheckRequest, Done, run_check
 from ..errors import UsageError
-from ..files.library import own
 from ..files.manifests import find_manifests
 from . import live_flags
 from .access import add_cluster_files, add_outputs, add_requester, cluster_files_of, counted, outputs_of, requester_of
@@ -37,8 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         action="append",
         default=[],
-        help="the policies (default: ./policies if policies are there, else those that podberth ships). With --cluster "
-        "also the word cluster: its GPUPolicies over those of DIR; name both (default: those that podberth ships, and "
+        help="the policies, or the word shipped (default: ./policies if policies are there, else shipped). With "
+        "--cluster also the word cluster: its GPUPolicies over those of DIR; name both (default: those that podberth ships, and "
         "cluster)",
     )
     add_topology(
@@ -104,7 +103,7 @@ def _run(arguments: argparse.Namespace) -> ExitCode:
         CheckRequest(
             listing=listing,
             settings=settings,
-            policies=live_flags.directory_of(arguments.policies) or own(),
+            policies=live_flags.directory_of(arguments.policies, or_own=True),
             objects=facts_of(arguments),
             cluster_files=cluster_files_of(arguments),
             jobs=arguments.jobs,

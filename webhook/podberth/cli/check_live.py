@@ -10,7 +10,6 @@ from ..check.run import CheckSettings
 from ..checking.against import LiveRequest, read_snapshot, run_live
 from ..checking.run import Done, Policies, policies_in
 from ..errors import ClusterError, UsageError
-from ..files.library import own
 from .access import cluster_files_of, kubeconfig_of
 from .formats import FORMATS
 from .live_flags import OF_CLUSTER, directory_of
@@ -35,7 +34,7 @@ def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collect
     )
     if not arguments.cluster:
         gathered = read_snapshot(arguments.against, sys.stdin.buffer)
-        return run_live(request, policies_in(directory_of(arguments.policies) or own()), gathered), True
+        return run_live(request, policies_in(directory_of(arguments.policies, or_own=True)), gathered), True
     from ..checking.survey import SurveyedCluster  # noqa: PLC0415 - 80 ms, for which a check of a snapshot does not wait
 
     kubeconfig, namespace = kubeconfig_of(arguments), arguments.namespace or ""

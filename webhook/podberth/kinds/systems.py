@@ -30,6 +30,8 @@ class System:
     schedulers: frozenset[str] = frozenset()
     by_plugin: bool = False
     """Whether the system is a plugin of a scheduler of any name; all pods of a group need the same scheduler."""
+    names_scheduler: bool = False
+    """Whether a policy may name the scheduler on the pods of a group, because the administrator chose the name."""
     labels: frozenset[str] = frozenset()
     annotations: frozenset[str] = frozenset()
     owner_labels: frozenset[str] = frozenset()

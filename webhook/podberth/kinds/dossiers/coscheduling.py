@@ -31,6 +31,7 @@ DOSSIER: Final = Dossier(
         title="coscheduling (scheduler-plugins)",
         source="kubernetes-sigs/scheduler-plugins apis/scheduling/v1alpha1/types.go PodGroupLabel, pkg/coscheduling",
         by_plugin=True,  # kubernetes-sigs/scheduler-plugins pkg/coscheduling
+        names_scheduler=True,  # manifests/install/charts/as-a-second-scheduler/values.yaml scheduler.name
         labels=under("scheduling.x-k8s.io", "pod-group"),
         reads=("label `scheduling.x-k8s.io/pod-group`",),
         writes="label `scheduling.x-k8s.io/pod-group`, where a policy chooses the system",

@@ -1,7 +1,7 @@
 """The mutation ``schedulerName``: sets the scheduler's name if the user has not set one.
 
 A pod may have labels of a group system without naming the system's scheduler. The system schedules the pod only if a
-policy writes that name. A system that is a plugin may be in a scheduler of any name, which the policy then says.
+policy writes that name. For a plugin whose scheduler has any name, the policy knows the name.
 """
 
 from collections.abc import Collection
@@ -36,5 +36,5 @@ def _schedulers(facts: GangFacts) -> Collection[str]:
 
 CONCERN = replace(
     names.concern("schedulerName", default=DEFAULT_SCHEDULER, build=_build, decides="grouping"),
-    in_group=lambda _, facts: bool(_schedulers(facts)) or BY_NAME[facts.gang.system].by_plugin,
+    in_group=lambda _, facts: bool(_schedulers(facts)) or BY_NAME[facts.gang.system].names_scheduler,
 )
