@@ -12,12 +12,13 @@ from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.admission.workload import validate_workload
 from podberth.errors import PolicyError
+from podberth.facts.cluster import ClusterFacts
 from podberth.kube.patch import apply
 from podberth.mutation.membership import REFERENCES
 from podberth.wellknown import APPLIED_ANNOTATION
 from podberth.workload.systems import JOINED
 from records import without_seals
-from snapshots import cluster, policy, snapshot
+from snapshots import cluster, library, over, policy, snapshot
 
 JSON = dict[str, Any]
 
@@ -416,3 +417,9 @@ def test_a_warning_asks_the_author_of_a_leader_worker_set_to_make_its_pods_at_on
     known = snapshot(chooses("'native'"), objects=[*SERVED, *cluster(hgx_h100_8=1)])
     outcome = validate_workload(decode_review(workload_review(document, "leaderworkersets")), known)
     assert [line for line in outcome.warnings if said in line], outcome.warnings
+
+
+def test_a_pod_of_a_workload_of_1_35_is_sent_to_no_pod_group() -> None:
+    document = gpu_pod(1, workloadRef={"name": "training-job-workload", "podGroup": "workers"})
+    outcome = mutate(document, over(library(), ClusterFacts()))
+    assert (outcome.verdict, outcome.warnings) == ("unchanged", ())

@@ -37,8 +37,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="the policies, or the word shipped (default: ./policies if policies are there, else shipped). With "
-        "--cluster also the word cluster: its GPUPolicies over those of DIR; name both (default: those that podberth ships, and "
-        "cluster)",
+        "--cluster also the word cluster: its GPUPolicies over those of DIR; name both (default: those that podberth "
+        "ships, and cluster)",
     )
     add_topology(
         parser,
