@@ -205,8 +205,8 @@ def test_suites_native_policies_and_documents_that_are_on_no_disk(play: Callable
         await editor.open("native.yaml", text)
         assert "resources" in names(await editor.asked("textDocument/completion", "native.yaml", where))
         await editor.change("native.yaml", NATIVE.replace("containers.all(c, has(c.resources))", "hostNetwork"))
-        found = await editor.found("native.yaml")
-        assert {each["code"] for each in found} == {"invalid", "unbound"}
+        both = await editor.found("native.yaml")
+        assert {each["code"] for each in both} == {"invalid", "unbound"}
 
         await editor.open("other.yaml", "apiVersion: apps/v1\nkind: Deployment\nspec: [\n")
         assert await editor.found("other.yaml") == []
