@@ -153,7 +153,7 @@ def _example(suite: Suite, case: Case, result: CaseResult) -> Iterator[str]:
     yield f"```yaml\n{before}```\n"
     written = deepcopy(given)
     write_quantities(written)
-    after = as_yaml(_spelled(_without_record(result.pod, given), written, given)) if result.pod else before
+    after = as_yaml(_spelled(_of_policies(result.pod, given), written, given)) if result.pod else before
     if after != before:
         changed = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)
         kept = "\n".join(line for line in changed if not line.startswith(("---", "+++", "@@")))
@@ -185,8 +185,8 @@ def _outcome(result: CaseResult) -> str:
     return f"{verdict}, with a warning" if result.warnings and result.verdict == "unchanged" else verdict
 
 
-def _without_record(pod: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return the pod without the record and the API server's requests, in the order of keys in which it was given."""
+def _of_policies(pod: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return the pod as policies made it, in the keys' given order, without record and the API server's requests."""
     copy = {key: deepcopy(pod[key]) for key in given if key in pod}
     for name in RESOURCED_LISTS:
         for made, one in zip(copy.get("spec", {}).get(name, ()), given["spec"].get(name, ()), strict=False):

@@ -4,7 +4,7 @@ This module does no I/O; ``run`` interprets the objects.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -116,18 +116,24 @@ def read(name: str, text: str, *, found: bool = False, patch_of: str = "") -> So
     as a patch, as in ``SourceFile``.
     """
     documents, problems = load_documents(text, name, last_wins=True)
+    return replace(of_documents(name, text, documents, problems), found=found, patch_of=patch_of)
+
+
+def of_documents(
+    name: str, text: str, documents: Sequence[PositionedDocument], problems: Iterable[Problem] = ()
+) -> SourceFile:
+    """Return the file with the objects of documents that were read from its text, and further problems of them."""
     sources: list[Source] = []
+    wrong = list(problems)
     for each in documents:
-        opened = list(_opened(Source(file=name, document=each, root=(), content=each.document), problems))
-        sources += _with_repeated(opened, each.repeated) if each.repeated else opened
+        items = list(_opened(Source(file=name, document=each, root=(), content=each.document), wrong))
+        sources += _with_repeated(items, each.repeated) if each.repeated else items
     return SourceFile(
         name=name,
         text=text,
         documents=tuple(documents),
         sources=tuple(sources),
-        problems=tuple(sorted(problems)),
-        found=found,
-        patch_of=patch_of,
+        problems=tuple(sorted(wrong)),
     )
 
 

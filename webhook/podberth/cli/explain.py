@@ -17,10 +17,10 @@ from ..admission.reach import ReachableCluster
 from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.trace import Tracer
-from ..check.sources import read
+from ..check.sources import of_documents
 from ..check.surroundings import assumed, surroundings, within
 from ..errors import PolicyError, Problem, ReviewError, UsageError
-from ..files.library import own, served
+from ..files.library import own_or_served
 from ..files.loading import read_policy_texts
 from ..files.manifests import STDIN, read_manifest
 from ..kube.documents import PositionedDocument, load_documents
@@ -169,7 +169,7 @@ def _natives(
 
 
 def _policies(directory: Path | None) -> ParsedPolicies:
-    chosen = directory or own() or served()
+    chosen = directory or own_or_served()
     if directory is None:
         talk([f"explained with the policies in {chosen}"])
     texts, problems = read_policy_texts(chosen)
@@ -197,7 +197,7 @@ def _given(file: str, namespace: str) -> tuple[str, Sequence[PositionedDocument]
         raise UsageError("\n".join(map(str, problems)))
     for repeated in (problem for document in documents for problem in document.repeated):
         sys.stderr.write(f"podberth: {repeated}\n")
-    return name, documents, surroundings([read(name, text)], namespace)
+    return name, documents, surroundings([of_documents(name, text, documents)], namespace)
 
 
 def _pods(given: Sequence[PositionedDocument], namespace: str) -> Iterator[tuple[PositionedDocument, Template]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from .. import __version__
-from ..files.library import own, served
+from ..files.library import own_or_served
 from ..files.loading import LintFiles, find_policies
 from ..lint.findings import Level
 from ..lint.runner import LintReport, lint
@@ -57,7 +57,7 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check the policies and print the findings of ``--level`` and above; return the exit code."""
     if not arguments.paths:
-        arguments.paths = [own() or served()]
+        arguments.paths = [own_or_served()]
         talk([f"linting the policies in {arguments.paths[0]}"])
     return watched(arguments, (*arguments.paths, *files_of_cluster(arguments)), lambda: _run(arguments))
 

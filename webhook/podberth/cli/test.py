@@ -12,7 +12,7 @@ from timeit import repeat
 from ..cel.engine import Environment
 from ..conventions import Conventions
 from ..errors import EvaluationError, PolicyError, Problem, UsageError
-from ..files.library import own, served
+from ..files.library import own_or_served
 from ..files.loading import SuiteFiles, find_suites
 from ..kube.edit import edited
 from ..native.documents import others_of
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run every test suite, write the results in each output format that the user wants, and return the exit code."""
     outputs_of(arguments.output, tuple(FORMATS))  # a wrong flag ends the command, also with --watch
     if arguments.directory is None:
-        arguments.directory = own() or served()
+        arguments.directory = own_or_served()
         talk([f"testing the policies in {arguments.directory}"])
     return watched(arguments, (arguments.directory, *files_of_cluster(arguments)), lambda: _run(arguments))
 

@@ -86,6 +86,15 @@ def own() -> Path | None:
     return OWN if is_own else None
 
 
+def own_or_served() -> Path:
+    """Return the folder of the policies if the user names none: OWN if it has a policy, else that of the shipped ones.
+
+    Raises:
+        UsageError: the library is not installed.
+    """
+    return own() or served()
+
+
 def _has_policy(folder: Path) -> bool:
     """Return whether a YAML or JSON file below a folder names the API of a policy; a file that cannot be read does."""
     for file in islice((each for each in folder.rglob("*") if each.suffix in SUFFIXES), _MOST_LOOKED_AT):

@@ -79,7 +79,7 @@ def find_suites(directory: Path) -> list[SuiteFiles]:
             suites, wrong = _texts(file, [file])
             beside = [each for each in files if each.parent == file.parent]
             own = [each for each in beside if _is_policy(each)]
-            below = [each for each in files if file.parent in each.parents and _is_policy(each)]
+            below = (each for each in files if file.parent in each.parents and _is_policy(each))
             policies, unreadable = _texts(file.parent, own or below)
             goldens, unread = _texts(file.parent, (each for each in beside if each.name.endswith(GOLDEN_SUFFIX)))
             suite = suites[0] if suites else (str(file), "")

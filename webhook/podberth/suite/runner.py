@@ -257,11 +257,11 @@ def _request(place: Path, case: Case) -> AdmissionRequest:
     if case.namespace is not None and own not in (None, case.namespace.name):
         message = f"got {case.namespace.name!r}, and the pod is of namespace {own!r}; leave one of them out"
         raise UnusableError((*place[:-1], "namespace"), message)
-    pods = {key: as_sent(given[key]) for key in ("object", "oldObject") if isinstance(given.get(key), dict)}
+    pods = {key: _as_sent(given[key]) for key in ("object", "oldObject") if isinstance(given.get(key), dict)}
     return request_of({**namespace, **user, **given, **pods})
 
 
-def as_sent(pod: Document) -> Document:
+def _as_sent(pod: Document) -> Document:
     """Return a copy of a pod as the API server sends it to webhooks: with requests where there are only limits."""
     made = written(pod)
     if isinstance(made.get("spec"), dict) and not shape_problems(made):
