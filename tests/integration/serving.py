@@ -61,10 +61,11 @@ async def until_reached(what: str, reached: Callable[[], object], seen: Callable
         raise AssertionError(f"{error}; {seen()}") from error
 
 
-def write_kubeconfig(directory: Path, url: str, user: Mapping[str, str]) -> Path:
+def write_kubeconfig(directory: Path, url: str, user: Mapping[str, str], authority: Path | None = None) -> Path:
     """Write a kubeconfig that leads to a server, for a user with these credentials."""
+    trusted = {"certificate-authority": str(authority)} if authority else {}
     document = {
-        "clusters": [{"name": "c", "cluster": {"server": url}}],
+        "clusters": [{"name": "c", "cluster": {"server": url, **trusted}}],
         "users": [{"name": "u", "user": dict(user)}],
         "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
         "current-context": "x",

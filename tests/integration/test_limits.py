@@ -1,16 +1,23 @@
 """One object that the API server sends without end, or never, over real HTTP."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
 from integration.scripted import Step, scripted, status, stream
+from integration.serving import NAMES, run, until_reached, write_kubeconfig
 from podberth.api.client import ClusterClient
 from podberth.api.protocol import AnswerLimits, Timing
 from podberth.errors import ClusterError
 from podberth.kube.api_path import collection_path
+from podberth.server.port_tls import PortTls, read_pair
+from podberth.server.self_signed import ensure
 
 LIMITS = AnswerLimits(seconds=30.0, most_bytes=1000)
 PATH = collection_path("batch/v1", "jobs", "team").below("train")
@@ -64,3 +71,48 @@ def test_a_refusal_is_read_to_its_end(tmp_path: Path) -> None:
     with pytest.raises(ClusterError, match="got 409 taken") as caught:
         asked(tmp_path, status(409, message="taken"), _get, LIMITS)
     assert caught.value.status == 409
+
+
+@contextmanager
+def silent(directory: Path) -> Iterator[tuple[Path, Event]]:
+    """Serve one TLS connection from a thread: a request comes, and nothing is answered, not even the end of TLS.
+
+    The kubeconfig that leads to it, and whether a request has come, are yielded.
+    """
+    files, _ = ensure(directory, NAMES, datetime.now(UTC))
+    tls = PortTls(ask_clients=False)
+    _, certificate, key = read_pair(files)
+    tls.show(certificate, key, str(files.certificate))
+    asked, over = Event(), Event()
+
+    def serve(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with tls.context.wrap_socket(connection, server_side=True) as peer:
+            peer.recv(1)
+            asked.set()
+            over.wait(60)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = Thread(target=serve, args=(listener,))
+        thread.start()
+        url = f"https://localhost:{listener.getsockname()[1]}"
+        try:
+            yield write_kubeconfig(directory, url, {"token": "t"}, directory / "ca.crt"), asked
+        finally:
+            over.set()
+            thread.join()
+
+
+def test_a_cancelled_request_leaves_no_connection_to_the_end_of_the_loop(tmp_path: Path) -> None:
+    """A connection that is still open when uvloop's loop is closed is a warning there, and an error here."""
+    with silent(tmp_path) as (kubeconfig, asked):
+
+        async def test() -> None:
+            client = ClusterClient(kubeconfig, Timing())
+            request = asyncio.create_task(client.get(PATH, {}))
+            await until_reached("a request", asked.is_set, lambda: None)
+            request.cancel()
+            await asyncio.gather(request, return_exceptions=True)
+            await client.reset()
+
+        run(test)

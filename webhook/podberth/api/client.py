@@ -38,6 +38,19 @@ _HEADERS: Final = {"Accept": "application/json", "Accept-Encoding": "identity", 
 _REDIRECT = 300
 
 
+class _Answer(aiohttp.ClientResponse):
+    """An answer that can be given up at any time, without waiting for the TLS peer.
+
+    aiohttp closes the connection of a cancelled request, but does not wait for the end of TLS. If the event loop ended
+    before the peer had answered, uvloop would raise an error.
+    """
+
+    def close(self) -> None:
+        if self.connection is not None and self.connection.transport is not None:
+            self.connection.transport.abort()
+        super().close()
+
+
 class ClusterClient:
     """Sends requests to one API server. After a failure, the caller calls ``reset`` to get new connections."""
 
@@ -56,6 +69,7 @@ class ClusterClient:
         self._brief = brief
         self._kept: dict[str, str] | None = None
         self._configuration: Any = Configuration()
+        self._configuration.client_session_kwargs = {"response_class": _Answer}
         self._loader = self._find(kubeconfig)
         self._api: Any = None
 
@@ -102,9 +116,7 @@ class ClusterClient:
             try:
                 yield answer.content.iter_any()
             finally:
-                # Closed without waiting for the TLS peer: leaving a watch must not take time.
-                if answer.connection is not None and answer.connection.transport is not None:
-                    answer.connection.transport.abort()
+                answer.close()  # leaving a watch must not take time
 
     async def reset(self) -> None:
         """Close the connections. The next request reads the configuration files again, including a new CA."""
@@ -132,7 +144,11 @@ class ClusterClient:
                 if answer.status >= _REDIRECT:
                     retry_after = answer.headers.get("Retry-After", "")
                     raise refusal(what, answer.status, await _body(answer, LARGEST_OBJECT_BYTES), retry_after)
-                yield answer
+                try:
+                    yield answer
+                except BaseException:
+                    answer.close()
+                    raise
         except aiohttp.ClientConnectorCertificateError as error:
             said = f"its certificate is not trusted: {_of(error)}; check the CA"
             raise ClusterError("refused", f"{what}: {said}") from error
