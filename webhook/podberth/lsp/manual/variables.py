@@ -1,4 +1,4 @@
-"""The meaning of the names that expressions see, for docs/policy.md and editors; each function has an example.
+"""The meaning of the names that expressions see, for docs/expressions.md and editors; each function has an example.
 
 Types, signatures and costs are the code's. A name of the code without a row here stops the tool that writes the page.
 """
