@@ -1,4 +1,4 @@
-"""Write the table of docs/policy.md that says how large a pod may be, from ``kube.pod_limits``.
+"""Write the table of docs/expressions.md that says how large a pod may be, from ``kube.pod_limits``.
 
 .venv/bin/python tools/bounds_page.py           # writes what has changed
 .venv/bin/python tools/bounds_page.py --check   # writes nothing; exits with 1 and says what is stale
@@ -13,7 +13,7 @@ from podberth.kube.paths import ELEMENT, FieldPath
 from podberth.kube.pod_limits import ALL, BOUNDS, GPUS, MAX_BYTES, MAX_NAME_BYTES, RECORD_CHANGES, Bound
 from podberth.kube.review_limits import ENVELOPE, ENVELOPE_VALUES, MARKS
 
-PAGE = "docs/policy.md"
+PAGE = "docs/expressions.md"
 _NAMES = {
     ALL.path: "all lists and maps together",
     RECORD_CHANGES.path: "changes in the record",

@@ -1,4 +1,4 @@
-"""Write the tables of what CEL sees in docs/policy.md: types, signatures and costs from the code.
+"""Write the tables of what CEL sees in docs/expressions.md: types, signatures and costs from the code.
 
     .venv/bin/python tools/cel_reference.py           # writes what has changed
     .venv/bin/python tools/cel_reference.py --check   # writes nothing; exits with 1 and says what is stale
@@ -17,7 +17,7 @@ from podberth.kube.schema import PodSchema
 from podberth.lsp.manual import variables
 from podberth.lsp.manual.lookup import element, signature, type_of
 
-PAGE = "docs/policy.md"
+PAGE = "docs/expressions.md"
 _HEAD = "| function | result | meaning | example | at most |\n|---|---|---|---|---|\n"
 
 

@@ -1,4 +1,4 @@
-"""Write the tables of docs/cel.md and their index in docs/policy.md, from where the functions are declared.
+"""Write the tables of docs/cel.md and their index in docs/expressions.md, from where the functions are declared.
 
     .venv/bin/python tools/library_reference.py           # writes what has changed
     .venv/bin/python tools/library_reference.py --check   # writes nothing; exits with 1 and says what is stale
@@ -23,7 +23,7 @@ from podberth.lsp.manual.library import MANUALS
 from podberth.lsp.manual.lookup import TABLES
 from podberth.topology.index import Need, TopologyIndex
 
-PAGE, POLICY = "docs/cel.md", "docs/policy.md"
+PAGE, EXPRESSIONS = "docs/cel.md", "docs/expressions.md"
 
 REFUSED: tuple[str, ...] = (
     "{'a': 1}.transformMap(k, v, v + 1)",
@@ -71,7 +71,7 @@ def _pages() -> dict[str, str]:
     environment = Environment(PodSchema.packaged())
     tables = {name: _table(name, *each, environment) for name, each in TABLES.items()}
     page = spliced(PAGE, tables | {"refused": _refused(environment)})
-    return {PAGE: page, POLICY: spliced(POLICY, {"cel-libraries": _index(page)})}
+    return {PAGE: page, EXPRESSIONS: spliced(EXPRESSIONS, {"cel-libraries": _index(page)})}
 
 
 def _index(page: str) -> str:

@@ -30,7 +30,7 @@ from podberth.suite.runner import CaseResult, run_suite
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "docs" / "policies"
 _GENERATED = "<!-- Written by tools/policy_pages.py from the policy's own files; change those. -->\n"
-# What podberth writes on every pod that it changes: docs/policy.md has it, and here it would only repeat the page.
+# What podberth writes on every pod that it changes: docs/mutations.md has it, and here it would only repeat the page.
 _RECORD = "podberth.io/applied"
 
 

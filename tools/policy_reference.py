@@ -1,4 +1,4 @@
-"""Write the tables of fields in docs/policy.md, from the models and their docstrings.
+"""Write the tables of fields in docs/policy.md and docs/mutations.md, from the models and their docstrings.
 
     .venv/bin/python tools/policy_reference.py           # writes what has changed
     .venv/bin/python tools/policy_reference.py --check   # writes nothing; exits with 1 and says what is stale
@@ -30,7 +30,7 @@ from podberth.policy.text_fields import (
     Subdomain,
 )
 
-PAGE = "docs/policy.md"
+PAGE, MUTATIONS = "docs/policy.md", "docs/mutations.md"
 _TOP = "fields"
 _GROUPS: Mapping[str, tuple[str, ...]] = {
     "matchConstraints": ("matchConstraints.",),
@@ -47,6 +47,8 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
     "mutations": ("mutations[].",),
 }
 """By the name of a table, what the paths in it begin with; the first that fits has the field."""
+_OF_MUTATIONS = frozenset({"nodeAffinity", "gang", "topology", "claimTemplates", "mutations"})
+"""The names of the tables that are on the page about mutations."""
 _NAMED: Mapping[object, str] = {
     Subdomain: "DNS subdomain",
     ClaimTemplateName: "DNS subdomain",
@@ -57,7 +59,14 @@ _NAMED: Mapping[object, str] = {
 }
 
 
-def _parts() -> dict[str, str]:
+def _pages() -> dict[str, str]:
+    parts: dict[str, dict[str, str]] = {PAGE: {}, MUTATIONS: {}}
+    for name, table in _tables().items():
+        parts[MUTATIONS if name in _OF_MUTATIONS else PAGE][name] = table
+    return {page: spliced(page, tables) for page, tables in parts.items()}
+
+
+def _tables() -> dict[str, str]:
     rows: dict[str, list[str]] = {_TOP: [], **{name: [] for name in _GROUPS}}
     for owner, name, field, path in _fields(GPUPolicy, "", set()):
         group = next((group for group, starts in _GROUPS.items() if path.startswith(starts)), _TOP)
@@ -163,4 +172,4 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main({PAGE: spliced(PAGE, _parts())}))
+    sys.exit(main(_pages()))

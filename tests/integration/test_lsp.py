@@ -146,7 +146,7 @@ def test_completion_replaces_what_is_typed_and_has_the_manuals_sentence(play: Ca
         item = next(each for each in offered["items"] if each["label"] == "exist")
         assert (item["detail"], item["textEdit"]["newText"]) == ("bool", "exist")
         assert at(text, item["textEdit"]["range"]) == "ex"
-        assert item["documentation"] == {"kind": "markdown", "value": "any node fits, transient ones included"}
+        assert item["documentation"] == {"kind": "markdown", "value": "any node fits, transient nodes included"}
 
         text, where = position(POLICY + "  fail^\n")
         await editor.change("policy.yaml", text)

@@ -57,8 +57,8 @@ def test_every_function_is_in_a_table_and_no_other() -> None:
     assert written == {name.rpartition(".")[2] if name[-1:].isalpha() else name for name in known}
 
 
-def test_each_library_is_named_where_policies_are_explained() -> None:
-    named = spans(page("docs/policy.md"))
+def test_each_library_is_named_where_expressions_are_explained() -> None:
+    named = spans(page("docs/expressions.md"))
     assert {row.name for row in LIBRARIES} | {macro.name for macro in MACROS} <= named
 
 

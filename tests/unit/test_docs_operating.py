@@ -9,7 +9,19 @@ from typing import Any, get_args
 import pytest
 
 from builders import JSON, pod, review
-from pages import OPERATING, OPERATING_ROWS, POLICY, POLICY_ROWS, ROOT, labels_of_metrics, page, rows, spans
+from pages import (
+    EXPRESSIONS,
+    MUTATIONS,
+    OPERATING,
+    OPERATING_ROWS,
+    POLICY,
+    POLICY_ROWS,
+    ROOT,
+    labels_of_metrics,
+    page,
+    rows,
+    spans,
+)
 from podberth.admission import decide
 from podberth.admission.notices import _REASONS
 from podberth.admission.outcome import Action
@@ -280,6 +292,8 @@ PAGES = (
     "README.md",
     "certs/README.md",
     "docs/policy.md",
+    "docs/mutations.md",
+    "docs/expressions.md",
     "docs/namespaced-policies.md",
     "docs/exceptions.md",
     "docs/cel.md",
@@ -316,7 +330,7 @@ def test_relative_links_lead_somewhere(name: str) -> None:
 
 
 def test_every_heading_is_in_the_pages_contents() -> None:
-    for text in (POLICY, OPERATING):
+    for text in (POLICY, MUTATIONS, EXPRESSIONS, OPERATING):
         listed = re.findall(r"^- \[(.+)\]\(#", text, re.MULTILINE)
         assert listed == re.findall(r"^## (.+)$", text, re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""docs/policy.md says what the code says: fields, types, defaults and CEL; its examples and the README's load."""
+"""The pages about policies say what the code says: fields, types, defaults and CEL; all examples load, README's too."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from builders import JSON, gpu_pod, job_pod, review
-from pages import POLICY, POLICY_ROWS, README, rows, spans
+from pages import EXPRESSIONS, MUTATIONS, POLICY, POLICY_ROWS, README, rows, spans
 from podberth import wellknown
 from podberth.admission import decide, messages
 from podberth.admission.review import decode_review
@@ -52,7 +52,11 @@ def problems_of(text: str) -> list[str]:
     return [str(problem) for problem in (*parsed.problems, *problems)]
 
 
-@pytest.mark.parametrize("block", [*blocks(README), *blocks(POLICY)], ids=lambda block: str(block)[:30])
+@pytest.mark.parametrize(
+    "block",
+    [*blocks(README), *blocks(POLICY), *blocks(MUTATIONS), *blocks(EXPRESSIONS)],
+    ids=lambda block: str(block)[:30],
+)
 def test_every_example_loads(block: str) -> None:
     assert problems_of(whole(block)) == []
 
@@ -84,8 +88,7 @@ WRITES_ON: Mapping[str, JSON] = {
 
 @pytest.mark.parametrize("concern", CONCERNS)
 def test_each_mutation_has_an_example_that_writes(concern: str) -> None:
-    section = POLICY.partition("\n## Mutations\n")[2].partition("\n## ")[0]
-    found = [block for block in blocks(section) if re.search(rf"^(- |  ){concern}:", block, re.MULTILINE)]
+    found = [block for block in blocks(MUTATIONS) if re.search(rf"^(- |  ){concern}:", block, re.MULTILINE)]
     assert found
     nodes = cluster(hgx_h100_8=2, dgx_a100_8_mig_mixed=1, l4_4=1)
     for node in nodes:
@@ -146,7 +149,7 @@ def test_every_field_of_the_policy_has_a_row_with_its_default() -> None:
     places: dict[tuple[type[BaseModel], str], list[tuple[str, FieldInfo]]] = {}
     for model, alias, field, path in fields_of(GPUPolicy):
         places.setdefault((model, alias), []).append((path, field))
-    code = spans(POLICY)
+    code = spans(POLICY) | spans(MUTATIONS)
     for (model, alias), found in places.items():
         documented = [(path, field) for path, field in found if path in POLICY_ROWS]
         if found[0][1].annotation is Any and not documented:  # accepted and not read
@@ -159,7 +162,7 @@ def test_every_field_of_the_policy_has_a_row_with_its_default() -> None:
 
 def test_no_row_is_about_a_field_that_is_not_there() -> None:
     known = {path for _, _, _, path in fields_of(GPUPolicy)}
-    tables = POLICY.partition("\n## Fields\n")[2].partition("\n## CEL: variables\n")[0]
+    tables = POLICY.partition("\n## Fields\n")[2] + MUTATIONS
     assert {path for path, cells in rows(tables).items() if len(cells) == 4 and cells[2] != "---"} - known == {"field"}
 
 
@@ -167,7 +170,7 @@ def test_no_row_is_about_a_field_that_is_not_there() -> None:
     "limit", [MAX_MATCH_CONDITIONS, MAX_AUDIT_ANNOTATIONS, MAX_TERMS, messages.MAX_LINE, messages.MAX_TOTAL]
 )
 def test_limits_are_named(limit: int) -> None:
-    assert re.search(rf"\b{limit:,}\b", POLICY)
+    assert re.search(rf"\b{limit:,}\b", POLICY + MUTATIONS + EXPRESSIONS)
 
 
 def test_group_systems_are_named_where_they_decide_and_where_they_are_a_value() -> None:
@@ -221,7 +224,7 @@ def test_every_field_that_cel_sees_has_a_row_with_its_type(field: str) -> None:
 
 
 def test_every_name_that_cel_sees_has_a_row() -> None:
-    section = POLICY.partition("\n## CEL: variables\n")[2].partition("\n### ")[0]
+    section = EXPRESSIONS.partition("\n## Variables\n")[2].partition("\n### ")[0]
     assert rows(section).keys() - {"name", "---"} == {*VARIABLES, "variables"}
 
 
@@ -231,7 +234,7 @@ def test_every_function_has_a_row_with_its_result() -> None:
     def shown(kind: str) -> str:
         return names.get(kind, kind.removeprefix(OURS))
 
-    section = POLICY.partition("\n## CEL: functions\n")[2].partition("\n\n| field of")[0]
+    section = EXPRESSIONS.partition("\n## Functions\n")[2].partition("\n\n| field of")[0]
     documented = {name: cells[1] for name, cells in rows(section).items()}
     assert {name: result for name, result in documented.items() if name not in ("function", "---")} == {
         f"{shown(each.parameters[0])}.{each.name}({', '.join(map(shown, each.parameters[1:]))})": shown(each.result)

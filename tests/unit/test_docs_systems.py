@@ -105,5 +105,5 @@ def test_what_is_proved_by_a_definition_has_one() -> None:
 
 
 def test_the_page_is_linked() -> None:
-    for name in ("README.md", "docs/policy.md", "docs/labels.md"):
+    for name in ("README.md", "docs/policy.md", "docs/expressions.md", "docs/labels.md"):
         assert "systems.md" in page(name)

@@ -1,4 +1,4 @@
-"""What the page on policies says about MIG: its policies, on clusters where instances go by different names."""
+"""What the page on expressions says about MIG: its policies, on clusters where instances go by different names."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from podberth.admission.review import decode_review
 from podberth.kube.patch import apply
 from snapshots import snapshot
 
-PAGE = (Path(__file__).parents[3] / "docs" / "policy.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "expressions.md").read_text(encoding="utf-8")
 SECTION = PAGE.partition("\n### MIG profiles\n")[2].partition("\n## ")[0]
 BLOCKS = [each.partition("```")[0] for each in SECTION.split("```yaml\n")[1:]]
 

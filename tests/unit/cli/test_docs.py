@@ -48,7 +48,12 @@ def test_a_comment_of_a_sample_ends_no_section(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize(
-    ("name", "nearest"), [("statu", "did you mean status?"), ("status#let-trough", "did you mean let-through?")]
+    ("name", "nearest"),
+    [
+        ("statu", "did you mean status?"),
+        ("status#let-trough", "did you mean let-through?"),
+        ("policy#resourceClaims", "did you mean mutations#resourceclaims?"),
+    ],
 )
 def test_a_wrong_name_has_the_nearest(name: str, nearest: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["docs", name]) == 2

@@ -14,7 +14,7 @@ POLICY = f"{HEAD}  variables:\n  - name: nodes\n    expression: topology.nodes(g
         (f"{HEAD}  failurePolicy: Ig^nore\n", "The effect of an error"),
         (f"{POLICY}gpu.memory^MiB > 1", "`Gpu.memoryMiB`: `int`\n\nMiB of GPU memory"),
         (f"{POLICY}object.sp^ec.nodeName == ''", "`Pod.spec`: `PodSpec`"),
-        (f"{POLICY}g^pu.count > 1", "`gpu`: `Gpu`\n\nwhat the pod asks of accelerators"),
+        (f"{POLICY}g^pu.count > 1", "`gpu`: `Gpu`\n\nthe accelerators that the pod asks for"),
         (f"{POLICY}variables.no^des.exist", "`variables.nodes`: `Nodes`\n\n```cel\ntopology.nodes(gpu)"),
         (f"{POLICY}variables.nodes.ex^ist", "`Nodes.exist`: `bool`\n\nany node fits"),
         (f"{POLICY}topology.no^des(gpu).exist", "```cel\nnodes(Gpu): Nodes\n```\n\nthe nodes that could run"),

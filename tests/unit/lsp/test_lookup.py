@@ -11,7 +11,7 @@ def test_every_variable_has_a_sentence() -> None:
 
 def test_fields_are_found_by_the_type_that_has_them() -> None:
     fields = lookup.fields()
-    assert fields["podberth.GpuRequest", "resource"].startswith("`nvidia.com/gpu`")
+    assert fields["podberth.GpuRequest", "resource"].startswith("the resource: `nvidia.com/gpu`")
     of_gpu = {(kind, name) for kind in ("podberth.Gpu", "podberth.Gang", "podberth.Nodes") for name in DECLARED[kind]}
     assert of_gpu - fields.keys() == set()
 

@@ -30,19 +30,23 @@ def page(name: str) -> str:
     or the title of a section.
 
     Raises:
-        UsageError: there is no such page or section; the message has the nearest name.
+        UsageError: there is no such page or section; the message has the nearest name, or the page with that section.
     """
     path, _, section = name.partition("#")
     known = names()
     short = path.removeprefix("docs/").removesuffix(".md")
     if short not in known:
         raise UsageError(f"docs: got {path!r}, want a page that `podberth docs` names{did_you_mean(short, known)}")
-    file = FOLDER / f"{short}.md"
+    text = _text(short)
+    return _section(text, section, short) if section else text
+
+
+def _text(name: str) -> str:
+    file = FOLDER / f"{name}.md"
     try:
-        text = read_text_in_time(file, _MAX_BYTES)
+        return read_text_in_time(file, _MAX_BYTES)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"docs: {file}: cannot be read: {reason_of(error)}") from error
-    return _section(text, section, short) if section else text
 
 
 def _section(text: str, wanted: str, name: str) -> str:
@@ -50,11 +54,18 @@ def _section(text: str, wanted: str, name: str) -> str:
     headings = list(_headings(lines))
     found = next((each for each in headings if each[2] == anchor(wanted)), None)
     if found is None:
-        anchors = [each for _, _, each in headings]
-        raise UsageError(f"docs: {name}: got no section {wanted!r}{did_you_mean(anchor(wanted), anchors)}")
+        other = _elsewhere(anchor(wanted))
+        near = did_you_mean(anchor(wanted), [each for _, _, each in headings])
+        raise UsageError(f"docs: {name}: got no section {wanted!r}{f'; did you mean {other}?' if other else near}")
     start, level, _ = found
-    end = next((line for line, other, _ in headings if line > start and other <= level), len(lines))
+    end = next((line for line, depth, _ in headings if line > start and depth <= level), len(lines))
     return "".join(lines[start:end])
+
+
+def _elsewhere(wanted: str) -> str:
+    """Return the name of a section of any page with the anchor ``wanted``; empty if there is none."""
+    pages = (name for name in names() if wanted in (each for _, _, each in _headings(_text(name).splitlines())))
+    return next((f"{name}#{wanted}" for name in pages), "")
 
 
 def _headings(lines: list[str]) -> Iterator[tuple[int, int, str]]:

@@ -18,7 +18,8 @@ _HEAD = f"""\
 # yaml-language-server: $schema=../{_SCHEMAS}/{SCHEMA}
 #
 # Say here what the policy is for, and why: a reader in a year has only this.
-# Fields, variables and functions: podberth docs policy. Check it: podberth lint, podberth test.
+# Fields: podberth docs policy. Mutations: podberth docs mutations. Expressions: podberth docs expressions.
+# Check it: podberth lint, podberth test.
 apiVersion: podberth.io/v1alpha1
 kind: GPUPolicy
 metadata:

@@ -63,7 +63,7 @@ class Bound:
 
 
 _NOBODY = "far beyond what is published: a few of each"
-_ENV = "MAX_BYTES of entries of 220 bytes, with a name and a value of usual length"
+_ENV = "the largest pod has room for so many of 220 bytes each, a name and a value of usual length"
 _THREE = "published pods have three at most"
 _NODES = "enough to name every node of a cluster of 5,000, the most that Kubernetes is made for"
 _LARGEST_ANNOTATIONS = "the API server's own bound (TotalAnnotationSizeLimitB, apimachinery pkg/api/validation)"

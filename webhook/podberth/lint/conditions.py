@@ -97,7 +97,7 @@ _EACH: Final[Path] = ("gpu", "perContainer")
 _DEVICES: Final[Path] = ("gpu", "devices")
 _GANG: Final = Holds(("gang", "known"))
 
-# docs/policy.md lists the same values of these variables; any other value is misspelled.
+# docs/expressions.md lists the same values of these variables; any other value is misspelled.
 _KNOWN: Final[tuple[Formula, ...]] = (
     Among(_KIND, frozenset(get_args(Kind))),
     Among(("gang", "system"), frozenset({PLAIN, *(system.name for system in SYSTEMS)})),

@@ -1,4 +1,4 @@
-"""The list of all mutations, in the order of docs/policy.md, and the function that applies a mutation.
+"""The list of all mutations, in the order of docs/mutations.md, and the function that applies a mutation.
 
 A policy's mutations apply all or not at all: the caller passes a fork of a draft, and keeps the fork only if no
 mutation raises an error.

@@ -4,7 +4,7 @@ Names, defaults and limits are those of ValidatingAdmissionPolicy and MutatingAd
 (admissionregistration.k8s.io/v1) wherever these objects have the field. A field with CEL has the source text;
 compilation checks the type. This module refuses invalid values of single fields, and ``refusals`` invalid combinations
 of fields. The parser adds file names, positions and messages for the author. The docstring of a field is also its
-description in docs/policy.md and in the JSON Schema.
+description in docs/policy.md, docs/mutations.md and the JSON Schema.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -214,7 +214,7 @@ class Topology(DocumentPart):
 class Mutation(DocumentPart):
     """One change of the pod, which applies if ``when`` is true."""
 
-    # Each kind of mutation has one field here: these models parse documents, and the schema, the CRD and docs/policy.md
+    # Each kind of mutation has one field here: these models parse documents, and the schema, the CRD and the pages
     # are made from them. ``leaves_of`` finds expressions by the types of fields; ``mutation.concerns`` has the rest.
 
     name: QualifiedName | None = None

@@ -3,7 +3,7 @@
 On a pod that both policies match, the value of the policy that is applied first is kept, and the user gets a warning.
 Whether any pod matches both policies depends on their conditions, so the finding is a warning and no error. There is
 none about a policy whose match conditions name the field, for they see what earlier policies wrote.
-docs/policy.md describes the result in "Two policies that write one field".
+docs/mutations.md describes the result in "Two policies that write one field".
 
 Bad:
 

@@ -1,6 +1,6 @@
 """An expression that alone may take half of the time limit of a policy.
 
-The limit is 100 ms for a policy (docs/policy.md, "CEL: the language and its limits"). The time is computed for the
+The limit is 100 ms for a policy (docs/expressions.md, "The language and its limits"). The time is computed for the
 largest pod that podberth accepts, without running anything. A policy with two such expressions may be refused.
 
 Bad:

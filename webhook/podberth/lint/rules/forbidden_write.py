@@ -1,7 +1,7 @@
 """An applyConfiguration or jsonPatch that writes a field which no policy may write.
 
 Such fields are the pod's name, its namespace, its node, its status and podberth's record. The policy fails for every
-pod that it matches (docs/policy.md, "Not to be touched"). The rule sees only literals.
+pod that it matches (docs/mutations.md, "Not to be touched"). The rule sees only literals.
 
 Bad:
 

@@ -1,4 +1,4 @@
-"""The meaning of the names that expressions see, for docs/policy.md and editors; each function has an example.
+"""The meaning of the names that expressions see, for docs/expressions.md and editors; each function has an example.
 
 Types, signatures and costs are the code's. A name of the code without a row here stops the tool that writes the page.
 """
@@ -16,36 +16,36 @@ class Manual(NamedTuple):
 
 MANUALS: Mapping[str, Manual] = {
     "topology.nodes(gpu)": Manual(
-        "the nodes that could run this pod by its accelerators and memory need, among those that its own "
-        "nodeSelector and required affinity choose and whose taints do not keep it off; taints that mark "
-        "nodes with accelerators count as tolerated. Where its accelerators are claimed and none is counted: the "
-        "nodes that are known to have some, or all where none is known to",
+        "the nodes that could run this pod: they have the accelerators and the GPU memory that it asks for, and its "
+        "nodeSelector, required affinity and tolerations allow them. Taints that mark nodes with accelerators count "
+        "as tolerated. If the pod asks for accelerators only by claims, these are the nodes that are known to have "
+        "accelerators, or all nodes if none is known to have any",
         "topology.nodes(gpu).exist",
     ),
     "Nodes.withLinkDomain(int)": Manual(
-        "those of them with so many of the requested GPUs in one NVLink domain; up to 1: all",
+        "those of the nodes that have so many of the requested GPUs in one NVLink domain; 1 or less: all of them",
         "topology.nodes(gpu).withLinkDomain(4).terms",
     ),
     "topology.narrowestSafeLevel(gang)": Manual(
-        "the same, but on which every domain with a node that fits one of them always has room for all, in whatever "
-        "order they come and wherever each goes. For who requires one domain",
+        "as `topology.narrowestLevel`, but on this level every domain with a node for one of the members always has "
+        "room for all, in any order and on whichever nodes they are placed. For policies that require one domain",
         "topology.narrowestSafeLevel(gang)",
     ),
     "topology.narrowestLevel(gang)": Manual(
-        "the label key of the narrowest topology level with a domain that holds the members of the pod's gang that ask "
-        "for accelerators, by what each role asks for: one for all of them, whichever asks; `''`: none does, or the "
-        "pod asks for none itself",
+        "the label key of the narrowest topology level with a domain that holds all members of the gang that ask for "
+        "accelerators, by what each role asks for. All members get the same level; `''`: no level does, or the pod "
+        "itself asks for no accelerators",
         "topology.narrowestLevel(gang)",
     ),
     "Nodes.narrowestSafeLevel(int)": Manual(
-        "the same, but on which every domain with a fitting node holds so many: whichever the first member "
-        "goes to, the others fit. For who requires one domain; `''` where accelerators are claimed",
+        "as `Nodes.narrowestLevel`, but on this level every domain with a fitting node holds so many pods: wherever "
+        "the first is placed, the others fit. For policies that require one domain; `''` if accelerators are claimed",
         "topology.nodes(gpu).narrowestSafeLevel(4)",
     ),
     "Nodes.narrowestLevel(int)": Manual(
-        "the label key of the narrowest topology level with a domain that holds so many such pods, by "
-        "accelerators, on empty nodes; `''`: none does. 0, an unknown number, is taken as two. Where accelerators are "
-        "claimed it is one pod a node, and where no domain has as many nodes, the level with the largest",
+        "the label key of the narrowest topology level with a domain that holds so many such pods, by accelerators, "
+        "on empty nodes; `''`: no level does. 0, an unknown number, counts as 2. If accelerators are claimed, a node "
+        "counts as one pod, and if no domain has so many nodes, it is the level with the largest domain",
         "topology.nodes(gpu).narrowestLevel(4)",
     ),
     "mig.smallest(int)": Manual(
@@ -53,72 +53,73 @@ MANUALS: Mapping[str, Manual] = {
         "mig.smallest(gpu.memoryMiB).resource",
     ),
     "mig.smallest(int, int)": Manual(
-        "the same, of those with at least so many compute slices (the second number)",
+        "as `mig.smallest(int)`, with at least so many compute slices (the second number)",
         "mig.smallest(gpu.memoryMiB, 2).resource",
     ),
     "mig.parse(string)": Manual(
-        "a name read in any spelling, to be had in both: `profile` and `resource`. Its memory is what an "
-        "instance of that name has at least, whatever the model",
+        "the profile that a name in any spelling means. It has the name as `profile` and as `resource`, and the "
+        "memory that an instance of that name has at least, on any GPU model",
         "mig.parse('nvidia.com/mig-1g.10gb.me').profile",
     ),
     "mig.capacity(string)": Manual(
-        "how many instances of the profile one GPU holds, of the nodes that the pod chooses and can reach: "
-        "at most, where their models differ; 0: none of them can be cut so",
+        "the number of instances of the profile that one GPU holds, at most, on the nodes that the pod chooses and "
+        "can reach; 0: none of their GPUs can hold one",
         "mig.capacity('1g.10gb')",
     ),
     "mig.gpuNodes(string)": Manual(
-        "the nodes that the pod chooses and can reach on which `nvidia.com/gpu` is an instance of the "
-        "profile: strategy `single`, and GKE",
+        "those nodes that the pod chooses and can reach on which `nvidia.com/gpu` is an instance of the profile: "
+        "nodes with the strategy `single`, and nodes of GKE",
         "mig.gpuNodes('1g.10gb').terms",
     ),
     "mig.fits(list(string))": Manual(
-        "one GPU of these nodes can be cut into all of these instances at once. A name that stands twice is"
-        " two instances",
+        "one GPU of the nodes that the pod chooses and can reach can be cut into all of these instances at once. A "
+        "name that is in the list twice means two instances",
         "mig.fits(['3g.40gb', '4g.40gb'])",
     ),
     "mig.known(string)": Manual(
-        "some GPU model has this profile, or some node reports it. Takes a profile or a resource, in any spelling",
+        "some GPU model has this profile, or some node reports it. The name is a profile or a resource, in any "
+        "spelling",
         "mig.known('1g.10gb')",
     ),
     "mig.offered(string)": Manual(
-        "some known node has it, or a DeviceClass serves it",
+        "some known node has the profile or resource, or a DeviceClass serves it",
         "mig.offered('nvidia.com/mig-1g.10gb')",
     ),
     "mig.nearest(string)": Manual(
-        "the name that was probably meant, of the cluster's first, then of all; in the form asked in; `''`:"
-        " nothing is near",
+        "the name that the author probably meant, looked for first among the cluster's names and then among all; a "
+        "profile for a profile, a resource for a resource; `''`: no name is near",
         "mig.nearest('nvidia.com/mig-4g.5gb')",
     ),
     "mig.suggestions(string)": Manual(
-        "the same, and up to two more that it may have been, the best first",
+        "the name that `mig.nearest` returns, and up to two more that are near, the best first",
         "mig.suggestions('lg.5gb')",
     ),
     "topology.offers(string)": Manual(
-        "some known node has the resource, whether it is an accelerator or not, or a DeviceClass serves it",
+        "some known node has the resource, which need not be an accelerator, or a DeviceClass serves it",
         "topology.offers('rdma/hca')",
     ),
     "topology.memoryMiB(string)": Manual(
-        "MiB that a GPU of a model (as GFD's or GKE's label has it) or an instance of a MIG profile has at "
-        "most: on the known nodes of that model, or else by a table of usual ones; 0: not known. What the "
-        "nodes have that a pod may land on is `Nodes.mostMemoryMiB`",
+        "the most MiB that a GPU of this model (named as in GFD's or GKE's label) or an instance of this MIG profile "
+        "has: on the known nodes of the model, or else by a table of usual sizes; 0: unknown. `Nodes.mostMemoryMiB` "
+        "is about the nodes that the pod could run on",
         "topology.memoryMiB('NVIDIA-L4')",
     ),
     "shell.commands(list(string))": Manual(
-        "the commands that a command line (`command` and `args` of a container in one list) runs, each as "
-        "its words: below",
+        "the commands that a command line runs, each as a list of words. The command line is `command` and `args` of "
+        "a container in one list",
         "shell.commands(['sh', '-c', 'vllm serve a'])",
     ),
     "shell.flag(list(string), list(string))": Manual(
-        "the value of a flag in the words of a command, by any of its names; of several the last: `--x=v` "
-        "or `--x v`; `''`: absent, or without a value",
+        "the value of a flag in the words of a command, by any of its names: `--x=v` or `--x v`. If the flag is "
+        "there several times, the last value; `''`: the flag is not there, or has no value",
         "shell.flag(['vllm', 'serve', '--port=1'], ['--port'])",
     ),
     "models.named(string)": Manual(
-        "what the name of a model, or the path or URL of one, says about its size: below",
+        "the size of a model, as far as its name, path or URL says it",
         "models.named('llama-3-70b')",
     ),
     "jsonpatch.escapeKey(string)": Manual(
-        "a key as one step of a JSON Pointer: `~` becomes `~0`, `/` becomes `~1`; as upstream",
+        "a key as one step of a JSON Pointer: `~` becomes `~0`, and `/` becomes `~1`; as upstream",
         "'/metadata/labels/' + jsonpatch.escapeKey('example.com/a')",
     ),
 }
@@ -126,42 +127,42 @@ MANUALS: Mapping[str, Manual] = {
 
 VARIABLES: Mapping[str, str] = {
     "object": (
-        "the Pod, with the fields of Kubernetes 1.36; `dyn(object).spec.newField` reaches a field that "
-        "this schema does not know"
+        "the Pod, with the fields of Kubernetes 1.36; `dyn(object).spec.newField` reaches a field that this schema "
+        "does not know"
     ),
     "oldObject": "the Pod before an update; null on creation",
-    "request": "the admission request, as upstream: below",
+    "request": "the admission request, as upstream",
     "namespaceObject": (
-        "the pod's Namespace, as upstream without managedFields and ownerReferences. From the snapshot; "
-        "not known is an error. Not in matchConditions"
+        "the pod's Namespace from the snapshot, as upstream without managedFields and ownerReferences. An unknown "
+        "Namespace is an error. Not in matchConditions"
     ),
     "params": "the ConfigMap of `paramRef`; null without one",
-    "variables": "the policy's variables above this place. Not in matchConditions",
-    "gpu": "what the pod asks of accelerators: below",
-    "gang": "the group that the pod belongs to: below",
-    "topology": "the cluster's nodes: below, and its functions",
-    "mig": "MIG profiles: its functions",
-    "jsonpatch": "JSON Pointers: its function",
-    "shell": "command lines: its functions",
-    "models": "names of models: its function",
+    "variables": "the policy's variables; the expression of a variable sees those above it. Not in matchConditions",
+    "gpu": "the accelerators that the pod asks for",
+    "gang": "the gang that the pod belongs to",
+    "topology": "the cluster's nodes, and functions about them",
+    "mig": "functions about MIG profiles",
+    "jsonpatch": "a function for JSON Pointers",
+    "shell": "functions that read command lines",
+    "models": "a function that reads names of models",
 }
 """What each name is that expressions may use."""
 
 FIELDS: Mapping[str, Mapping[str, str]] = {
     "cel-request": {
-        "request.kind": "`group`, `version`, `kind` of the object",
-        "request.resource": "`group`, `version`, `resource`",
+        "request.kind": "the `group`, `version` and `kind` of the object",
+        "request.resource": "the `group`, `version` and `resource` of the object",
         "request.subResource": '`""`, or `ephemeralcontainers`',
-        "request.requestKind": "as the client sent it",
-        "request.requestResource": "as the client sent it",
-        "request.requestSubResource": "",
-        "request.name": "absent where generateName has not run; ask `has(request.name)`",
-        "request.namespace": "",
+        "request.requestKind": "the kind as the client sent it",
+        "request.requestResource": "the resource as the client sent it",
+        "request.requestSubResource": "the subresource as the client sent it",
+        "request.name": "the object's name; absent if the API server has not generated it yet: ask `has(request.name)`",
+        "request.namespace": "the object's namespace",
         "request.operation": "`CREATE` or `UPDATE`",
-        "request.userInfo": "who asks: a controller, for most pods",
-        "request.dryRun": "",
+        "request.userInfo": "the user who sends the request: a controller, for most pods",
+        "request.dryRun": "true: nothing is stored",
         "request.options": "CreateOptions or UpdateOptions",
-        "request.kind.group": "",
+        "request.kind.group": '`""` for pods: the core group',
         "request.kind.version": "",
         "request.kind.kind": "",
         "request.resource.group": "",
@@ -174,125 +175,143 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     },
     "cel-gpu": {
         "gpu.count": (
-            "devices, MIG instances and shares that the scheduler reserves: the larger of init containers and"
-            " main containers with sidecars"
+            "the number of devices, MIG instances and shares that the scheduler reserves for the pod: that of the "
+            "init containers, or of the main containers with sidecars, whichever is larger"
         ),
         "gpu.devices": (
-            "`gpu.count` plus the devices of claims for accelerators: devices asked for in any way. A claim whose"
-            " number or kind is not known counts: as one where the number is not known"
+            "the number of devices that the pod asks for in any way: `gpu.count`, and the devices of its claims for "
+            "accelerators. A claim whose kind is unknown counts, too, and one whose number is unknown counts as one "
+            "device"
         ),
-        "gpu.perContainer": "the same in the one container that has most",
-        "gpu.kind": "`whole`, `mig`, `shared`, `mixed` (several of these), `claim` (DRA claims only, and not just "
-        "for NICs or IMEX channels) or `none`",
-        "gpu.vendor": (
-            '`nvidia`, `amd`, `intel`, `google`, `aws`, `huawei`; `mixed` where there are several, `""` where none'
+        "gpu.perContainer": "the largest number of devices, MIG instances and shares that one container asks for",
+        "gpu.kind": (
+            "`whole`, `mig`, `shared`, `mixed` (several of these), `claim` (DRA claims only, and not just for NICs "
+            "or IMEX channels) or `none`"
         ),
+        "gpu.vendor": '`nvidia`, `amd`, `intel`, `google`, `aws` or `huawei`; `mixed`: several; `""`: none',
         "gpu.memoryMiB": (
             "MiB of GPU memory that the pod declares (`podberth.io/gpu-memory`), rounded up; 0: not declared"
         ),
-        "gpu.requests": "one entry for each accelerator resource of each container; none of zero",
-        "gpu.claims": "claims that some container uses, and DeviceClasses asked for as resources",
-        "gpu.requests[].container": "its name",
-        "gpu.requests[].init": "an init container that ends before the main ones start; false for a sidecar",
-        "gpu.requests[].resource": "`nvidia.com/gpu`, `nvidia.com/mig-1g.10gb`, …",
-        "gpu.requests[].quantity": "",
+        "gpu.requests": "one entry for each accelerator resource of each container, without requests of zero",
+        "gpu.claims": (
+            "one entry for each DeviceClass of each claim that a container uses, and for each DeviceClass that is "
+            "requested as a resource"
+        ),
+        "gpu.requests[].container": "the container's name",
+        "gpu.requests[].init": (
+            "the container is an init container that ends before the main ones start; false for a sidecar"
+        ),
+        "gpu.requests[].resource": "the resource: `nvidia.com/gpu`, `nvidia.com/mig-1g.10gb`, …",
+        "gpu.requests[].quantity": "the requested amount",
         "gpu.requests[].kind": "`whole`, `mig` or `shared`",
-        "gpu.requests[].vendor": "",
-        "gpu.requests[].profile": 'MIG profile (`1g.10gb+me`), else `""`',
-        "gpu.claims[].name": 'of the pod\'s resourceClaims; `""` for a DeviceClass that is asked for as a resource',
-        "gpu.claims[].deviceClass": "what the claim or its template asks for, one entry for each class; "
-        '`""` where neither is known, or alternatives (`firstAvailable`) differ',
-        "gpu.claims[].count": "how many of that class; 0 where that is not known, or it is all that a node has",
-        "gpu.claims[].kind": "`whole`, `mig` or `passthrough`; `none`: a NIC, an IMEX channel, no accelerator; "
-        '`""`: not known',
-        "gpu.claims[].shared": "other pods have the very same devices: the claim exists under a name, or it is "
-        "one that the pod's PodGroup has for all its pods",
+        "gpu.requests[].vendor": "the vendor of the resource, as in `gpu.vendor`",
+        "gpu.requests[].profile": 'the MIG profile, such as `1g.10gb+me`; `""`: none',
+        "gpu.claims[].name": (
+            "the claim's name in the pod's resourceClaims; `\"\"` for a DeviceClass that is requested as a resource"
+        ),
+        "gpu.claims[].deviceClass": (
+            'the DeviceClass that the claim or its template asks for; `""`: neither is known, or alternatives '
+            "(`firstAvailable`) differ"
+        ),
+        "gpu.claims[].count": "the number of devices of that class; 0: unknown, or all devices of a node",
+        "gpu.claims[].kind": (
+            '`whole`, `mig` or `passthrough`; `none`: no accelerator, such as a NIC or an IMEX channel; `""`: unknown'
+        ),
+        "gpu.claims[].shared": (
+            "other pods use the very same devices: the claim is an object with a name of its own, or the pod's "
+            "PodGroup has it for all its pods"
+        ),
     },
     "cel-gang": {
-        "gang.known": "the pod belongs to a gang: pods that start together or are of no use",
-        "gang.name": 'equal for all members; `""` where not known',
-        "gang.size": "how many pods; 0: unknown",
+        "gang.known": "the pod belongs to a gang: pods that are useful only together",
+        "gang.name": 'the gang\'s name, equal for all members; `""`: unknown',
+        "gang.size": "the number of members; 0: unknown",
         "gang.accelerated": (
-            "how many of them ask for accelerators, where the templates of the gang's owner, or "
-            "`podberth.io/gang-accelerated`, say so; else all"
+            "the number of members that ask for accelerators, if the templates of the gang's owner or "
+            "`podberth.io/gang-accelerated` say so; else the number of all members"
         ),
         "gang.index": "the pod's number within its role; -1: unknown",
         "gang.role": (
-            "what the operator calls the pods that it makes alike: `worker`, `launcher`, `headgroup`, the name of a "
-            'replicated job, a task or a clique; `""` where it has no word for it'
+            "the operator's name for the pods of one template: `worker`, `launcher`, `headgroup`, the name of a "
+            'replicated job, a task or a clique; `""`: the operator has no name for them'
         ),
         "gang.source": (
-            "what says so: `Job`, `JobSet`, `LeaderWorkerSet`, `PyTorchJob` and the other kinds of Kubeflow, "
-            "`MPIJob`, `RayCluster`, `VolcanoJob`, `PodCliqueSet`, `RoleBasedGroup`, `ModelServing`, `RoleSet`, "
-            "`PodSet`, `AscendJob`, `InferenceService`, `Spark`, `StatefulSet`, `PodGroup`, `Workload`, `Kueue`, "
-            "`YuniKorn`, or `label` for the user's own word"
+            "what says that the pod belongs to the gang: `Job`, `JobSet`, `LeaderWorkerSet`, `PyTorchJob` and the "
+            "other kinds of Kubeflow, `MPIJob`, `RayCluster`, `VolcanoJob`, `PodCliqueSet`, `RoleBasedGroup`, "
+            "`ModelServing`, `RoleSet`, `PodSet`, `AscendJob`, `InferenceService`, `Spark`, `StatefulSet`, "
+            "`PodGroup`, `Workload`, `Kueue`, `YuniKorn`, or `label` for the user's own label"
         ),
         "gang.system": (
-            "who places the group: `native`, `kueue`, `volcano`, `kai`, `koordinator`, `slurm-bridge`, "
-            "`coscheduling`, `yunikorn` or `plain`; pods without a gang have it, too"
+            "the system that places the gang: `native`, `kueue`, `volcano`, `kai`, `koordinator`, `slurm-bridge`, "
+            "`coscheduling`, `yunikorn` or `plain`; a pod without a gang has a value, too"
         ),
     },
     "cel-topology": {
         "topology.known": (
-            "there is any node in the snapshot. Without data every set of nodes is empty: ask this before "
-            "saying that no node fits"
+            "there are nodes in the snapshot. Without them every set of nodes is empty: ask this before you say that "
+            "no node fits"
         ),
     },
     "cel-results": {
-        "Nodes.exist": "any node fits, transient ones included",
-        "Nodes.count": "how many fit lastingly",
-        "Nodes.transientCount": "how many more would fit if they were healthy",
+        "Nodes.exist": "any node fits, transient nodes included",
+        "Nodes.count": "the number of nodes that fit and are not transient",
+        "Nodes.transientCount": "the number of transient nodes that fit",
         "Nodes.transientReasons": (
-            "why those do not count: `unhealthy GPU (gpu-7), stale (12 nodes)`; `''` where all healthy"
+            "why those nodes are transient: `unhealthy GPU (gpu-7), stale (12 nodes)`; `''`: there are none"
         ),
         "Nodes.terms": (
-            "nodeSelectorTerms that select these nodes and no other that the pod chooses; empty where all "
-            "fit, none fits, or labels do not distinguish them"
+            "nodeSelectorTerms that select these nodes and no other node that the pod chooses; empty if all nodes "
+            "fit, if none fits, or if labels do not distinguish them"
         ),
         "Nodes.preferredTerms": (
-            "the same, or what comes nearest: of the others only such as no label distinguishes from these. For "
-            "preferred affinity"
+            "as `terms`, but they may also select other nodes that no label distinguishes from these. For preferred "
+            "affinity"
         ),
         "Nodes.requiredTerms": (
-            "one term that excludes the known nodes that would take the pod and do not fit, and no node to "
-            "come that fits; empty where there is none to exclude, or labels cannot. For required affinity"
+            "one term that excludes the known nodes that would accept the pod although they do not fit, and excludes "
+            "no future node that fits; empty if there is none to exclude, or if labels cannot. For required affinity"
         ),
-        "Nodes.separable": "labels distinguish them from the others, so `terms` can be relied on",
+        "Nodes.separable": "labels distinguish these nodes from the others, so you can rely on `terms`",
         "Nodes.shared": (
-            "all that fit lastingly offer shares (time-slices, MPS) of what the pod asks for, whether the "
-            "resource says so (`.shared`) or the node's labels do"
+            "all of these nodes that are not transient offer shares (time-slices, MPS) of the requested resource, by "
+            "its name (`.shared`) or by the node's labels"
         ),
-        "Nodes.linksKnown": "it is known of all of them which of their GPUs share NVLink (AMD: XGMI)",
-        "Nodes.cut": "`nvidia.com/gpu` is a MIG instance or a share on one of them, and not a whole GPU",
+        "Nodes.linksKnown": "podberth knows of all of these nodes which of their GPUs share NVLink (AMD: XGMI)",
+        "Nodes.cut": "on one of these nodes `nvidia.com/gpu` is a MIG instance or a share, and not a whole GPU",
         "Nodes.instance": (
-            "the MIG profile of one `nvidia.com/gpu` on all of them; `''` where it is a whole GPU, or they differ"
+            "the MIG profile of one `nvidia.com/gpu` on all of these nodes; `''`: it is a whole GPU, or the nodes "
+            "differ"
         ),
         "Nodes.leastMemoryMiB": (
-            "MiB that one unit of what the pod asks for has here at least; 0: not known of all of them"
+            "the least MiB that one unit of the requested resource has on these nodes; 0: unknown for some of them"
         ),
-        "Nodes.mostMemoryMiB": "the same, at most",
-        "Nodes.requirable": "`requiredTerms` can be relied on",
-        "Nodes.obstacle": "why labels do not distinguish them; `''` where they do",
-        "Nodes.missingLabel": "the label that would have helped, where `terms` or `requiredTerms` cannot be relied on",
-        "Nodes.taints": "the distinct taints on them",
+        "Nodes.mostMemoryMiB": (
+            "the most MiB that one unit of the requested resource has on these nodes; 0: unknown for some of them"
+        ),
+        "Nodes.requirable": "you can rely on `requiredTerms`",
+        "Nodes.obstacle": "why labels do not distinguish these nodes; `''`: they do",
+        "Nodes.missingLabel": "the label that would have helped, if you cannot rely on `terms` or `requiredTerms`",
+        "Nodes.taints": "the distinct taints of these nodes",
         "Nodes.tolerations": (
-            "a toleration for each of these taints that marks a node as one with accelerators "
-            "(`nvidia.com/gpu` and the providers' keys, NoSchedule), and for no other"
+            "a toleration for each taint of these nodes that marks nodes with accelerators (`nvidia.com/gpu` and the "
+            "providers' keys, NoSchedule), and for no other taint"
         ),
-        "Taint.key": "",
-        "Taint.value": '`""` where the taint has none',
-        "Taint.effect": "",
-        "MigProfile.exist": "there is one",
+        "Taint.key": "the taint's key",
+        "Taint.value": 'the taint\'s value; `""`: none',
+        "Taint.effect": "the taint's effect",
+        "MigProfile.exist": "there is such a profile",
         "MigProfile.resource": (
-            "`nvidia.com/mig-1g.10gb`; `''` for a part of an instance (`1c.3g.20gb`), which is no resource"
+            "the resource, such as `nvidia.com/mig-1g.10gb`; `''` for a part of an instance (`1c.3g.20gb`), which is "
+            "no resource"
         ),
-        "MigProfile.profile": "`1g.10gb`",
-        "MigProfile.slices": "compute slices: the 3 of `3g.20gb`, the 1 of `1c.3g.20gb`",
-        "MigProfile.memoryMiB": "MiB that an instance has at least; 0: unknown",
+        "MigProfile.profile": "the profile, such as `1g.10gb`",
+        "MigProfile.slices": "the compute slices: the 3 of `3g.20gb`, the 1 of `1c.3g.20gb`",
+        "MigProfile.memoryMiB": "the MiB that an instance has at least; 0: unknown",
         "NamedModel.millions": (
-            "millions of parameters, at least: 67200 of `Llama-3.3-70B`, for names round up; 0: the name does not say"
+            "the millions of parameters, at least: 67200 for `Llama-3.3-70B`, because names round up; 0: the name "
+            "does not say it"
         ),
-        "NamedModel.dense": "for certain no mixture of experts, by the family's name",
+        "NamedModel.dense": "the model is certainly no mixture of experts, by the name of its family",
     },
 }
 """What each field is, by the table that it stands in."""
