@@ -51,13 +51,21 @@ def test_a_comment_of_a_sample_ends_no_section(capsys: pytest.CaptureFixture[str
     ("name", "nearest"),
     [
         ("statu", "did you mean status?"),
-        ("status#let-trough", "did you mean let-through?"),
+        ("status#let-trough", "did you mean status#let-through?"),
         ("policy#resourceClaims", "did you mean mutations#resourceclaims?"),
+        ("policy#gang", "did you mean expressions#gang or mutations#gang?"),
+        ("policy#cel-variables", "did you mean expressions#variables or policy#variables?"),
+        ("policy#cel-functions", "did you mean expressions#functions?"),
     ],
 )
 def test_a_wrong_name_has_the_nearest(name: str, nearest: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["docs", name]) == 2
     assert nearest in capsys.readouterr().err
+
+
+def test_a_section_that_is_like_none_has_no_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs", "status#qqqq"]) == 2
+    assert "did you mean" not in capsys.readouterr().err
 
 
 def test_every_page_that_the_code_names_is_there() -> None:

@@ -30,7 +30,7 @@ def page(name: str) -> str:
     or the title of a section.
 
     Raises:
-        UsageError: there is no such page or section; the message has the nearest name, or the page with that section.
+        UsageError: there is no such page or section; the message has the most similar name, and its pages.
     """
     path, _, section = name.partition("#")
     known = names()
@@ -54,18 +54,26 @@ def _section(text: str, wanted: str, name: str) -> str:
     headings = list(_headings(lines))
     found = next((each for each in headings if each[2] == anchor(wanted)), None)
     if found is None:
-        other = _elsewhere(anchor(wanted))
-        near = did_you_mean(anchor(wanted), [each for _, _, each in headings])
-        raise UsageError(f"docs: {name}: got no section {wanted!r}{f'; did you mean {other}?' if other else near}")
+        near = " or ".join(_places(anchor(wanted)))
+        raise UsageError(f"docs: {name}: got no section {wanted!r}{near and f'; did you mean {near}?'}")
     start, level, _ = found
     end = next((line for line, depth, _ in headings if line > start and depth <= level), len(lines))
     return "".join(lines[start:end])
 
 
-def _elsewhere(wanted: str) -> str:
-    """Return the name of a section of any page with the anchor ``wanted``; empty if there is none."""
-    pages = (name for name in names() if wanted in (each for _, _, each in _headings(_text(name).splitlines())))
-    return next((f"{name}#{wanted}" for name in pages), "")
+def _places(wanted: str) -> list[str]:
+    """Return the sections of all pages whose anchor is ``wanted``, or else the anchor most similar to it.
+
+    Empty if no anchor is similar. Each section has the name that ``page`` takes.
+    """
+    from difflib import get_close_matches  # noqa: PLC0415 - only a message about a mistake needs it
+
+    pages: dict[str, dict[str, None]] = {}
+    for name in names():
+        for _, _, each in _headings(_text(name).splitlines()):
+            pages.setdefault(each, {})[name] = None
+    near = wanted if wanted in pages else next(iter(get_close_matches(wanted, pages, n=1)), "")
+    return [f"{name}#{near}" for name in pages.get(near, ())]
 
 
 def _headings(lines: list[str]) -> Iterator[tuple[int, int, str]]:
