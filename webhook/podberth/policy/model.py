@@ -330,8 +330,8 @@ class AuditAnnotation(DocumentPart):
     """A value for the audit log, published as ``<webhook>/<policy>.<key>``; a null value is left out."""
 
     key: QualifiedName
-    """The key, unique in the policy. The API server publishes it as `<webhook>/<policy>.<key>`, so a long key or one
-    with a `/` is lost."""
+    """The key, unique in the policy, without `/`. The API server publishes it as `<webhook>/<policy>.<key>`, so a long
+    key is lost."""
     value_expression: StringExpression
     """The value. The expression has at most 5 KiB. A null or blank value leaves the annotation out, and a value of more
     than 10 KiB is truncated. With several params objects, the different values are joined."""
