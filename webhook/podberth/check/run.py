@@ -11,6 +11,7 @@ from typing import Any, Final
 from ..admission.groups import wrong_in_workload
 from ..admission.outcome import Decision
 from ..admission.snapshot import Snapshot
+from ..admission.unlabelled import judging_unlabelled
 from ..errors import Problem, ReviewError
 from ..kube.mishaps import is_template
 from ..kube.object_names import MAX_LABEL, is_label
@@ -121,7 +122,10 @@ def unreadable(problem: Problem) -> Result:
 def _judged(item: "_Object") -> list[Result]:
     """Return the results for an object of a file, with the decisions of native policies."""
     results, natives = list(item.results()), item.settings.natives
-    return results if natives is None else natives.added(results, item.source, item.pods, item.content)
+    if natives is not None:
+        results = natives.added(results, item.source, item.pods, item.content)
+    unlabelled = tuple(dict.fromkeys(item.judging_unlabelled()))
+    return [replace(results[0], unlabelled=unlabelled), *results[1:]] if unlabelled else results
 
 
 def check_object(
@@ -207,6 +211,15 @@ class _Object:
                     found = self._templates()
         self._note_placeholders(results)
         yield from self._with_groups(results, found)
+
+    def judging_unlabelled(self) -> Iterator[str]:
+        """Yield the policies that may read labels of the object's Namespace, if no given file has the Namespace."""
+        for _, pod in self._made:
+            yield from judging_unlabelled(pod, self.namespace, self.snapshot)
+        natives = self.settings.natives if self.namespace in self.snapshot.facts.assumed else None
+        if natives is not None and self.source.api_version and self.source.kind and not is_part_of_a_tool(self.source):
+            for each in (self.content, *self.pods.values()):
+                yield from natives.reading_labels(each)
 
     def _with_groups(self, results: Sequence[Result], found: Sequence[Template]) -> Iterator[Result]:
         """Yield the results with the problems of the workload's groups added as warnings.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ..errors import EvaluationError
+from ..kube.namespaces import NAME_LABEL
 from .model import GPUPolicy, LabelSelector, MatchConstraints, Rule
 
 Route: TypeAlias = tuple[str, str, str, str, str]
@@ -98,6 +99,17 @@ def unselected(
     if not _object_matches(constraints.object_selector, request):
         return "objectSelector"
     return "" if _namespace_matches(constraints.namespace_selector, request, namespaces) else "namespaceSelector"
+
+
+def selects_by_label(constraints: MatchConstraints) -> bool:
+    """Return whether the namespaceSelector reads a label other than the one with the Namespace's name."""
+    selector = constraints.namespace_selector
+    return bool({*selector.match_labels, *(each.key for each in selector.match_expressions)} - {NAME_LABEL})
+
+
+def reads_labels(reads: Iterable[tuple[str, ...]]) -> bool:
+    """Return whether expressions read more of ``namespaceObject`` than its name; ``reads`` are the paths they read."""
+    return any(path[0] == "namespaceObject" and path[1:] != ("metadata", "name") for path in reads)
 
 
 def _covers(rule: Rule, route: Route) -> bool:
