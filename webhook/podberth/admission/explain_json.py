@@ -72,6 +72,7 @@ def _reach(reach: PodReach) -> dict[str, Any]:
         "fit": list(reach.nodes),
         "preferred": list(reach.preferred),
         "free": None if reach.free is None else list(reach.free),
+        "excluded": [{"why": why, "nodes": list(nodes)} for why, nodes in reach.excluded],
     }
 
 
