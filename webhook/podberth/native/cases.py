@@ -24,6 +24,7 @@ from ..policy.match import (
     selects_by_label,
 )
 from ..policy.model import MatchConstraints
+from ..policy.unfit import unfit
 from .documents import GROUP, Policy, Read
 from .model import MUTATING, VALIDATING, AnyBinding, BindingParamRef, ValidatingBindingSpec
 from .params import Objects
@@ -240,7 +241,9 @@ class BoundPolicies:
             yield from _misconfigured(policy, "", f'namespaces "{creation.namespace}" not found')
             return
         if kind is None:
-            self._pass_over(bound, "matchConstraints: they do not match the object")
+            if self.watch is not None:
+                why = _why_not(policy.constraints, creation, self._namespaces)
+                self._pass_over(bound, f"matchConstraints.{why}")
             return
         param_kind = policy.model.spec.param_kind
         if bound.bindings and param_kind is not None and self._objects.kind_of(param_kind) is None:
@@ -259,8 +262,9 @@ class BoundPolicies:
                 continue
             if matches is not None:
                 yield Case(bound, binding, creation, kind, namespace)
-            else:
-                self._pass_over(bound, f"matchResources of {binding.metadata.name}: they do not match the object")
+            elif self.watch is not None:
+                why = _why_not(binding.spec.match_resources, creation, self._namespaces)
+                self._pass_over(bound, f"matchResources of {binding.metadata.name}: {why}")
 
     def reading_labels(self, creation: Creation) -> Iterator[str]:
         """Yield the names of the policies that may read labels of the object's Namespace.
@@ -341,6 +345,12 @@ def _may_match(constraints: MatchConstraints, creation: Creation) -> bool:
         return matched_kind(constraints, creation, {}) is not None
     except NamespaceUnknownError:
         return True
+
+
+def _why_not(constraints: MatchConstraints, creation: Creation, namespaces: Mapping[str, Document]) -> str:
+    """Return which part of constraints does not match a creation."""
+    why = unfit(constraints, creation.as_match_request(), namespaces)
+    return why or "excludeResourceRules: they leave out the resource in another API version"
 
 
 def is_exempt(kind: ResourceKind) -> bool:
