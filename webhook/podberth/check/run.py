@@ -15,8 +15,9 @@ from ..admission.unlabelled import judging_unlabelled
 from ..errors import Problem, ReviewError
 from ..kube.mishaps import is_template
 from ..kube.object_names import MAX_LABEL, is_label
-from ..kube.patch import Patch, apply
+from ..kube.patch import Draft, Patch, apply
 from ..kube.paths import Path
+from ..mutation.affinity import REQUIRED, SELECTOR, impossible
 from ..native.judge import Requester
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
 from ..workload.gpus import gpu_facts
@@ -361,6 +362,7 @@ class _Object:
         excepted = [
             self._finding(each.message, template.path, each.policy) for _, each in decided.decisions if each.exception
         ]
+        impossible = self._impossible(template)
         patch = decided.patch
         verdict: Verdict = "denied" if decided.denied else "mutated" if patch else "unchanged"
         return (
@@ -368,7 +370,7 @@ class _Object:
                 template.path,
                 verdict,
                 denials=tuple(each for each in found if each.action == "deny"),
-                warnings=tuple(dict.fromkeys(each for each in found if each.action in _WARNINGS)),
+                warnings=(*impossible, *dict.fromkeys(each for each in found if each.action in _WARNINGS)),
                 audits=tuple(dict.fromkeys(each for each in found if each.action == "audit")),
                 notes=(*notes, *first.said.notes, *dict.fromkeys(excepted)),
                 changes=changes,
@@ -393,6 +395,15 @@ class _Object:
         found = self._finding(message, place, decision.policy)
         rule = "mutations" if phase == "mutate" else "validations"
         return replace(found, action=decision.action, rule=rule if decision.policy else "")
+
+    def _impossible(self, template: Template) -> tuple[Finding, ...]:
+        """Return a warning if no node can meet the pod's own nodeSelector and required node affinity; empty if not."""
+        draft = Draft(template.pod)
+        both = impossible(draft)
+        if not both:
+            return ()
+        message = f"no node meets both {both}, so the pod never starts; remove one of them"
+        return (self._finding(message, place_in(template, SELECTOR if draft.get(SELECTOR) else REQUIRED)),)
 
     def _changes(self, template: Template, decided: Decided) -> tuple[tuple[DocumentChange, ...], tuple[Finding, ...]]:
         """Return (the policies' changes of the document, findings for writes for which the document has no field)."""
