@@ -18,6 +18,8 @@ _DENIES = """
 """
 _BY_TIER = "\n  matchConstraints:\n    namespaceSelector: {matchLabels: {tier: gold}}"
 _BY_NAME = "\n  matchConstraints:\n    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: shop}}"
+_EXEMPT = "{key: podberth.io/exempt, operator: DoesNotExist}"
+_NOT_EXEMPT = f"\n  matchConstraints:\n    namespaceSelector: {{matchExpressions: [{_EXEMPT}]}}"
 _NAMESPACE = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: a}}\n"
 
 
@@ -75,6 +77,7 @@ def test_nothing_is_said_where_the_labels_do_not_matter(place: Path, capsys: pyt
     cases = {
         "no policy reads labels": ([_denying("plain")], _pod("shop", 1)),
         "the name is known": ([_denying("name", _BY_NAME), _denying("reads", expression=name)], _pod("shop", 1)),
+        "no Namespace is exempt until it says so": ([_denying("all", _NOT_EXEMPT)], _pod("shop", 1)),
         "the Namespace is given": ([by_tier], _pod("shop", 1) + _NAMESPACE),
         "the pod has no GPU": ([by_tier], _pod("shop", 0)),
         "another pod is selected": (
