@@ -35,18 +35,18 @@ def test_each_other_node_has_its_reason() -> None:
     cordoned, *others = cluster(hgx_h100_8=1, l4_1=2, l4_4=1)
     cordoned["spec"]["unschedulable"] = True
     nodes = ReachableCluster(collect([cordoned, *others], now=None).nodes)
-    selecting = {"nodeSelector": {"nvidia.com/gpu.product": "NVIDIA-L4"}}
+    l4 = {"nvidia.com/gpu.product": "NVIDIA-L4"}
     out = ("out of use (cordoned)", ("hgx-h100-8-0",))
-    assert nodes.reach(gpu_pod(1, **selecting)).excluded == (
+    assert nodes.reach(gpu_pod(1, nodeSelector=l4)).excluded == (
         out,
         ("by taints (sku=gpu:NoSchedule)", ("l4-1-0", "l4-1-1", "l4-4-0")),
     )
-    assert nodes.reach(gpu_pod(4, **selecting, tolerations=EVERYWHERE)).excluded == (
+    assert nodes.reach(gpu_pod(4, nodeSelector=l4, tolerations=EVERYWHERE)).excluded == (
         out,
         ("without the devices", ("l4-1-0", "l4-1-1")),
     )
-    h100 = {"nodeSelector": {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}}
-    assert nodes.reach(gpu_pod(0, **h100, tolerations=EVERYWHERE)).excluded == (
+    h100 = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
+    assert nodes.reach(gpu_pod(0, nodeSelector=h100, tolerations=EVERYWHERE)).excluded == (
         out,
         ("by nodeSelector or affinity", ("l4-1-0", "l4-1-1", "l4-4-0")),
     )
